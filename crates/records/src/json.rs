@@ -1,0 +1,41 @@
+//! The JSON that can be kept and given back unchanged.
+//!
+//! MongoDB holds every JSON value except three: a key with a NUL, an integer beyond 64 bits, and
+//! nesting past its limit. Those are refused by name rather than bent; everything else, keys like
+//! `a.b`, `$set`, `$oid` or the empty key included, comes back as it was.
+
+mod digest;
+mod measure;
+mod parse;
+
+pub use digest::{Digest, Hasher};
+pub use measure::{measure, measure_object};
+pub use parse::{ParseError, parse};
+
+/// A JSON object with its keys in the order given.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+/// The sizes beyond which input is refused. Bytes are those of the BSON encoding.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits;
+
+impl Limits {
+    /// Largest message.
+    pub const MESSAGE_BYTES: usize = 4 << 20;
+    /// Most messages in one append.
+    pub const BATCH_MESSAGES: usize = 1_000;
+    /// Largest append.
+    pub const BATCH_BYTES: usize = 8 << 20;
+    /// Deepest nesting of arrays and objects in one value.
+    pub const NESTING: usize = 64;
+    /// Largest context snapshot.
+    pub const SNAPSHOT_BYTES: usize = 8 << 20;
+    /// Largest artifact payload.
+    pub const ARTIFACT_BYTES: usize = 8 << 20;
+    /// Largest metadata of a chat session.
+    pub const METADATA_BYTES: usize = 16 << 10;
+    /// Longest title, in characters.
+    pub const TITLE_CHARS: usize = 512;
+    /// Longest `timestamp` of a message, in characters.
+    pub const TIMESTAMP_CHARS: usize = 64;
+}

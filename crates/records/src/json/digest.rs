@@ -1,0 +1,98 @@
+use serde_json::Value;
+use sha2::Digest as _;
+
+use super::JsonObject;
+
+/// The first 16 bytes of a SHA-256, enough to tell one body from another.
+pub type Digest = [u8; 16];
+
+/// Takes the digest of JSON by structure: the order of keys and the spelling of numbers do not
+/// matter, types do (`1` is not `"1"`, and not `1.0`).
+#[derive(Debug, Default)]
+pub struct Hasher(sha2::Sha256);
+
+impl Hasher {
+    /// Adds a named value.
+    pub fn field(&mut self, name: &str, value: &Value) {
+        self.bytes(b'k', name.as_bytes());
+        self.value(value);
+    }
+
+    /// Adds a named object.
+    pub fn object(&mut self, name: &str, object: &JsonObject) {
+        self.bytes(b'k', name.as_bytes());
+        self.entries(object);
+    }
+
+    /// Returns the digest of all that was added.
+    pub fn finish(self) -> Digest {
+        let full = self.0.finalize();
+        let mut digest = Digest::default();
+        let length = digest.len();
+        digest.copy_from_slice(&full[..length]);
+        digest
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.0.update(b"z"),
+            Value::Bool(true) => self.0.update(b"t"),
+            Value::Bool(false) => self.0.update(b"f"),
+            Value::Number(number) => self.bytes(b'n', number.to_string().as_bytes()),
+            Value::String(text) => self.bytes(b's', text.as_bytes()),
+            Value::Array(items) => {
+                self.start(b'a', items.len());
+                items.iter().for_each(|item| self.value(item));
+            }
+            Value::Object(object) => self.entries(object),
+        }
+    }
+
+    fn entries(&mut self, object: &JsonObject) {
+        let mut entries: Vec<_> = object.iter().collect();
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        self.start(b'o', entries.len());
+        entries
+            .into_iter()
+            .for_each(|(key, item)| self.field(key, item));
+    }
+
+    fn start(&mut self, tag: u8, length: usize) {
+        self.0.update([tag]);
+        self.0.update((length as u64).to_be_bytes());
+    }
+
+    fn bytes(&mut self, tag: u8, bytes: &[u8]) {
+        self.start(tag, bytes.len());
+        self.0.update(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn digest(value: &Value) -> Digest {
+        let mut hasher = Hasher::default();
+        hasher.field("content", value);
+        hasher.finish()
+    }
+
+    #[test]
+    fn the_order_of_keys_does_not_matter() {
+        assert_eq!(
+            digest(&json!({"a": 1, "b": [2]})),
+            digest(&json!({"b": [2], "a": 1}))
+        );
+    }
+
+    #[test]
+    fn types_and_boundaries_matter() {
+        assert_ne!(digest(&json!(1)), digest(&json!("1")));
+        assert_ne!(digest(&json!(["ab", ""])), digest(&json!(["a", "b"])));
+        assert_ne!(digest(&json!([[], 1])), digest(&json!([[1]])));
+        assert_ne!(digest(&json!(null)), digest(&json!(false)));
+    }
+}

@@ -1,0 +1,118 @@
+use serde_json::Value;
+
+use super::{JsonObject, Limits};
+use crate::Invalid;
+
+/// Returns the size of the value's BSON encoding in bytes, or says what cannot be stored and where.
+pub fn measure(value: &Value) -> Result<usize, Invalid> {
+    measure_at(value, 0)
+}
+
+/// Does for an object what [`measure`] does for any value.
+pub fn measure_object(object: &JsonObject) -> Result<usize, Invalid> {
+    object_at(object, 0)
+}
+
+/// Length prefix and closing NUL of a BSON document or array.
+const CONTAINER_BYTES: usize = 5;
+/// Type byte before each key, and the NUL after it.
+const KEY_BYTES: usize = 2;
+
+fn measure_at(value: &Value, depth: usize) -> Result<usize, Invalid> {
+    match value {
+        Value::Null => Ok(0),
+        Value::Bool(_) => Ok(1),
+        Value::Number(number) if number.as_i64().is_some() || number.is_f64() => Ok(8),
+        Value::Number(number) => Err(Invalid::value(
+            "",
+            format!("integer {number} does not fit in 64 bits with a sign"),
+        )),
+        Value::String(text) => Ok(text.len() + 5),
+        Value::Array(items) => array_at(items, depth),
+        Value::Object(object) => object_at(object, depth),
+    }
+}
+
+fn array_at(items: &[Value], depth: usize) -> Result<usize, Invalid> {
+    check_depth(depth)?;
+    let mut bytes = CONTAINER_BYTES;
+    for (index, item) in items.iter().enumerate() {
+        let item_bytes =
+            measure_at(item, depth + 1).map_err(|invalid| invalid.below(&format!("/{index}")))?;
+        bytes += KEY_BYTES + decimal_digits(index) + item_bytes;
+    }
+    Ok(bytes)
+}
+
+fn object_at(object: &JsonObject, depth: usize) -> Result<usize, Invalid> {
+    check_depth(depth)?;
+    let mut bytes = CONTAINER_BYTES;
+    for (key, item) in object {
+        if key.contains('\0') {
+            return Err(Invalid::value(
+                pointer_to(key),
+                "a key must not contain NUL",
+            ));
+        }
+        let item_bytes =
+            measure_at(item, depth + 1).map_err(|invalid| invalid.below(&pointer_to(key)))?;
+        bytes += KEY_BYTES + key.len() + item_bytes;
+    }
+    Ok(bytes)
+}
+
+fn check_depth(depth: usize) -> Result<(), Invalid> {
+    if depth < Limits::NESTING {
+        return Ok(());
+    }
+    Err(Invalid::value(
+        "",
+        format!("nested deeper than {} levels", Limits::NESTING),
+    ))
+}
+
+/// Returns one step of a JSON pointer.
+pub(super) fn pointer_to(key: &str) -> String {
+    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+fn decimal_digits(number: usize) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn nested(levels: usize) -> Value {
+        (1..levels).fold(json!([]), |inner, _| json!([inner]))
+    }
+
+    #[test]
+    fn objections_point_at_the_culprit() {
+        let value = json!({"a/b": [1, {"~": 9_223_372_036_854_775_808_u64}]});
+        let invalid = measure(&value).unwrap_err();
+        assert_eq!(invalid.pointer, "/a~1b/1/~0");
+    }
+
+    #[test]
+    fn nesting_stops_at_the_limit() {
+        assert!(measure(&nested(Limits::NESTING)).is_ok());
+        assert!(measure(&nested(Limits::NESTING + 1)).is_err());
+    }
+
+    #[test]
+    fn a_key_with_nul_is_refused_and_a_string_with_nul_is_not() {
+        assert!(measure(&json!({"a\0": 1})).is_err());
+        assert!(measure(&json!({"a": "\0"})).is_ok());
+    }
+
+    #[test]
+    fn sizes_are_those_of_bson() {
+        // 4 length + (1 type + "a" + NUL + 8) + 1 end
+        assert_eq!(measure(&json!({"a": 1})).unwrap(), 16);
+        assert_eq!(measure(&json!([true, "x"])).unwrap(), 5 + 3 + 1 + 3 + 6);
+    }
+}

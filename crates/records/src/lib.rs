@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod ids;
+pub use ids::{AppId, ChatId, EventId, IdError, Ids, TeamId, UserId, Uuid7Ids, WorkflowName};
+
+mod clock;
+pub use clock::{Clock, SystemClock};
+
+pub mod json;
+pub use json::{JsonObject, Limits};
+
+mod invalid;
+pub use invalid::{Invalid, InvalidKind};
+
+mod scope;
+pub use scope::{Caller, Scope, Visibility};
+
+mod chat_session;
+pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
+
+mod message;
+pub use message::{Message, MessageBody, MessageEdit, NewMessage};
+
+mod artifact;
+pub use artifact::{Artifact, NewArtifact};
+
+mod context;
+pub use context::{ContextSnapshot, merge_patch};
