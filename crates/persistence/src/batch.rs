@@ -1,0 +1,249 @@
+//! A checked batch of messages on its way into a chat, and the plan of what is new in it.
+//!
+//! Both backends decide by it: what a message that is known already is answered with, and which
+//! ones are left to store.
+
+use std::collections::HashMap;
+
+use records::json::Digest;
+use records::{ChatId, EventId, Ids, Invalid, Limits, Message, MessageBody, NewMessage};
+
+use crate::StoreError;
+use crate::store::{Append, Appended, Outcome};
+
+/// Messages to append, within the limits, each with an id.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    entries: Vec<Entry>,
+    /// For each entry, the earlier one that has the same id and body.
+    repeats: Vec<Option<usize>>,
+}
+
+/// One message of a batch.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) event_id: EventId,
+    pub(crate) body: MessageBody,
+    pub(crate) digest: Digest,
+    pub(crate) bytes: usize,
+    /// The id was minted here: no earlier call can have used it.
+    is_minted: bool,
+}
+
+/// A message the chat holds already.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) event_id: EventId,
+    pub(crate) sequence: u64,
+    pub(crate) digest: Digest,
+}
+
+impl Batch {
+    /// Checks messages against the limits and gives an id to those without.
+    pub(crate) fn check(messages: Vec<NewMessage>, ids: &dyn Ids) -> Result<Self, Invalid> {
+        if messages.is_empty() {
+            return Err(Invalid::value(
+                "/messages",
+                "must hold at least one message",
+            ));
+        }
+        if messages.len() > Limits::BATCH_MESSAGES {
+            let limit = format!("must hold at most {} messages", Limits::BATCH_MESSAGES);
+            return Err(Invalid::too_large("/messages", limit));
+        }
+        let entries = messages.into_iter().enumerate().map(|(index, message)| {
+            Entry::check(message, ids).map_err(|e| e.below(&format!("/messages/{index}")))
+        });
+        let entries = entries.collect::<Result<Vec<_>, _>>()?;
+        let bytes = entries.iter().map(|entry| entry.bytes).sum::<usize>();
+        if bytes > Limits::BATCH_BYTES {
+            let detail = format!(
+                "are {bytes} bytes; the limit is {} bytes",
+                Limits::BATCH_BYTES
+            );
+            return Err(Invalid::too_large("/messages", detail));
+        }
+        let repeats = find_repeats(&entries)?;
+        Ok(Self { entries, repeats })
+    }
+
+    /// Returns the ids of the messages.
+    pub(crate) fn event_ids(&self) -> impl Iterator<Item = &EventId> {
+        self.entries.iter().map(|entry| &entry.event_id)
+    }
+
+    /// Tells whether an id was given by the caller, so that an earlier call may have used it.
+    pub(crate) fn has_given_ids(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.is_minted)
+    }
+
+    /// Plans the append to a chat that holds `known` messages of these ids already.
+    ///
+    /// One that is known with another body refuses the whole batch.
+    pub(crate) fn plan(&self, chat_id: &ChatId, known: &[Known]) -> Result<Plan<'_>, StoreError> {
+        let known: HashMap<_, _> = known.iter().map(|known| (&known.event_id, known)).collect();
+        let mut places = Vec::with_capacity(self.entries.len());
+        for (index, entry) in self.entries.iter().enumerate() {
+            places.push(match (known.get(&entry.event_id), self.repeats[index]) {
+                (Some(known), _) if known.digest != entry.digest => {
+                    return Err(StoreError::EventConflict {
+                        chat_id: chat_id.clone(),
+                        event_id: entry.event_id.clone(),
+                        sequence: known.sequence,
+                        index,
+                    });
+                }
+                (_, Some(first)) => Place::SameAs(first),
+                (Some(known), None) => Place::Known(known.sequence),
+                (None, None) => Place::Fresh,
+            });
+        }
+        Ok(Plan {
+            batch: self,
+            places,
+        })
+    }
+}
+
+impl Entry {
+    fn check(message: NewMessage, ids: &dyn Ids) -> Result<Self, Invalid> {
+        let bytes = message.body.check()?;
+        let is_minted = message.event_id.is_none();
+        let event_id = message.event_id.unwrap_or_else(|| EventId::mint(ids));
+        let digest = message.body.digest();
+        Ok(Self {
+            event_id,
+            body: message.body,
+            digest,
+            bytes,
+            is_minted,
+        })
+    }
+
+    fn says_what(&self, other: &MessageBody) -> bool {
+        self.body.role == other.role && self.body.content == other.content
+    }
+}
+
+fn find_repeats(entries: &[Entry]) -> Result<Vec<Option<usize>>, Invalid> {
+    let mut first_by_id: HashMap<&EventId, usize> = HashMap::new();
+    let mut repeats = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let first = *first_by_id.entry(&entry.event_id).or_insert(index);
+        if entry.digest != entries[first].digest {
+            let pointer = format!("/messages/{index}/event_id");
+            let detail = format!("is that of message {first} of the batch, with another body");
+            return Err(Invalid::value(pointer, detail));
+        }
+        repeats.push((first != index).then_some(first));
+    }
+    Ok(repeats)
+}
+
+/// What is to become of each message of a batch.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    batch: &'a Batch,
+    places: Vec<Place>,
+}
+
+/// Where a message of a batch gets its sequence from.
+#[derive(Debug, PartialEq)]
+enum Place {
+    /// It is new: the next one.
+    Fresh,
+    /// The chat holds it under its id.
+    Known(u64),
+    /// The chat holds a message that says the same.
+    Like { sequence: u64, event_id: EventId },
+    /// An earlier message of the batch is the same.
+    SameAs(usize),
+}
+
+impl<'a> Plan<'a> {
+    /// Recognises messages without an id of their own by role and content: the leading ones among
+    /// the newest of the chat, and equal neighbours within the batch.
+    pub(crate) fn recognise(&mut self, newest: &[Message]) {
+        let entries = &self.batch.entries;
+        let leading: Vec<usize> = (0..entries.len())
+            .filter(|index| self.places[*index] == Place::Fresh)
+            .take_while(|index| entries[*index].is_minted)
+            .collect();
+        let overlaps = |length: usize| {
+            let candidates = leading[..length].iter().map(|index| &entries[*index]);
+            let tail = &newest[newest.len() - length..];
+            tail.iter().zip(candidates).all(|(message, entry)| {
+                message.deleted_at.is_none() && entry.says_what(&message.body)
+            })
+        };
+        let overlap = (1..=leading.len().min(newest.len()))
+            .rev()
+            .find(|length| overlaps(*length));
+        let tail = &newest[newest.len() - overlap.unwrap_or(0)..];
+        for (index, message) in leading.into_iter().zip(tail) {
+            let (sequence, event_id) = (message.sequence, message.event_id.clone());
+            self.places[index] = Place::Like { sequence, event_id };
+        }
+        for index in 1..entries.len() {
+            let (before, entry) = (&entries[index - 1], &entries[index]);
+            let is_candidate = entry.is_minted && self.places[index] == Place::Fresh;
+            if is_candidate && entry.says_what(&before.body) {
+                self.places[index] = Place::SameAs(index - 1);
+            }
+        }
+    }
+
+    /// Returns the messages to store, in order.
+    pub(crate) fn fresh(&self) -> impl Iterator<Item = &'a Entry> {
+        let is_fresh = |(_, place): &(_, &Place)| **place == Place::Fresh;
+        self.batch
+            .entries
+            .iter()
+            .zip(&self.places)
+            .filter(is_fresh)
+            .map(|(entry, _)| entry)
+    }
+
+    /// Returns the answer, once the new messages have the sequences from `first_sequence` on.
+    pub(crate) fn answer(&self, first_sequence: u64, last_sequence: u64) -> Append {
+        let mut next = first_sequence..;
+        let mut messages: Vec<Appended> = Vec::with_capacity(self.places.len());
+        for (entry, place) in self.batch.entries.iter().zip(&self.places) {
+            let event_id = entry.event_id.clone();
+            messages.push(match place {
+                Place::Fresh => {
+                    let sequence = next.next().unwrap_or(first_sequence);
+                    Appended {
+                        event_id,
+                        sequence,
+                        outcome: Outcome::Stored,
+                    }
+                }
+                // A minted id can only be known from an earlier attempt of this very call.
+                Place::Known(sequence) if entry.is_minted => Appended {
+                    event_id,
+                    sequence: *sequence,
+                    outcome: Outcome::Stored,
+                },
+                Place::Known(sequence) => Appended {
+                    event_id,
+                    sequence: *sequence,
+                    outcome: Outcome::Duplicate,
+                },
+                Place::Like { sequence, event_id } => Appended {
+                    event_id: event_id.clone(),
+                    sequence: *sequence,
+                    outcome: Outcome::Duplicate,
+                },
+                Place::SameAs(first) => Appended {
+                    outcome: Outcome::Duplicate,
+                    ..messages[*first].clone()
+                },
+            });
+        }
+        Append {
+            last_sequence,
+            messages,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+use std::time::Duration;
+
+use records::{ChatId, ChatStatus, EventId, Invalid};
+
+/// The error of a backend, kept as the source of a [`StoreError`].
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a store call did not do what was asked.
+///
+/// Except for [`StoreError::OutcomeUnknown`], an error means that nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such chat within the caller's scope.
+    #[error("chat {0} not found")]
+    ChatNotFound(ChatId),
+
+    /// There is no message with that sequence in the chat.
+    #[error("message {sequence} of chat {chat_id} not found")]
+    MessageNotFound {
+        /// The chat.
+        chat_id: ChatId,
+        /// The sequence asked for.
+        sequence: u64,
+    },
+
+    /// A chat with that id exists already.
+    #[error("chat {0} already exists")]
+    ChatExists(ChatId),
+
+    /// An `event_id` was repeated with another body.
+    #[error(
+        "event {event_id} of chat {chat_id} was stored with another body, as message {sequence}"
+    )]
+    EventConflict {
+        /// The chat.
+        chat_id: ChatId,
+        /// The repeated id.
+        event_id: EventId,
+        /// The sequence of the message that has it.
+        sequence: u64,
+        /// The position, in the batch, of the message that was refused.
+        index: usize,
+    },
+
+    /// The chat has ended and takes no more messages.
+    #[error("chat {chat_id} is {status}")]
+    ChatEnded {
+        /// The chat.
+        chat_id: ChatId,
+        /// How it ended.
+        status: ChatStatus,
+    },
+
+    /// The chat cannot move from its status to the one asked for.
+    #[error("chat {chat_id} is {from} and cannot become {to}")]
+    IllegalTransition {
+        /// The chat.
+        chat_id: ChatId,
+        /// Where it stands.
+        from: ChatStatus,
+        /// Where it was to go.
+        to: ChatStatus,
+    },
+
+    /// The input breaks a rule or a limit.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+
+    /// The document was written by a newer version of this software.
+    #[error(
+        "{collection} document {id} has schema version {found}, newer than {supported}, the newest known here"
+    )]
+    UnsupportedVersion {
+        /// The collection it lies in.
+        collection: &'static str,
+        /// Its id.
+        id: String,
+        /// Its version.
+        found: i64,
+        /// The newest version that can be read.
+        supported: i64,
+    },
+
+    /// A stored document is not what this software writes.
+    #[error("{collection} document {id} is corrupt at {field}")]
+    Corrupt {
+        /// The collection it lies in.
+        collection: &'static str,
+        /// Its id.
+        id: String,
+        /// The field at fault.
+        field: String,
+        /// What the decoder said, if it was one.
+        #[source]
+        source: Option<BoxError>,
+    },
+
+    /// The database cannot be reached or does not take the write; nothing was applied.
+    #[error("the store is unavailable")]
+    Unavailable {
+        /// When trying again makes sense.
+        retry_after: Duration,
+        /// What the backend said last.
+        #[source]
+        source: BoxError,
+    },
+
+    /// The write may or may not have been applied; repeating it with the same ids is safe.
+    #[error("the outcome of the write is unknown")]
+    OutcomeUnknown {
+        /// What the backend said last.
+        #[source]
+        source: BoxError,
+    },
+
+    /// The database refused a command in a way that repeating does not mend.
+    #[error("the store refused the command")]
+    Refused {
+        /// What the backend said.
+        #[source]
+        source: BoxError,
+    },
+}

@@ -1,0 +1,43 @@
+use async_trait::async_trait;
+use records::{Artifact, ChatId, NewArtifact, Scope};
+
+use super::MemoryStore;
+use crate::StoreError;
+use crate::store::Artifacts;
+
+#[async_trait]
+impl Artifacts for MemoryStore {
+    async fn update_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        artifact: NewArtifact,
+    ) -> Result<Artifact, StoreError> {
+        artifact.check()?;
+        let now = self.clock.now();
+        let artifact = artifact.kept_at(now);
+        self.with_chat(scope, chat_id, |chat| {
+            chat.session.last_updated_at = now;
+            chat.artifact = Some(artifact.clone());
+            Ok(artifact)
+        })
+    }
+
+    async fn get_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<Artifact>, StoreError> {
+        self.with_chat(scope, chat_id, |chat| Ok(chat.artifact.clone()))
+    }
+
+    async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            if chat.artifact.take().is_some() {
+                chat.session.last_updated_at = now;
+            }
+            Ok(())
+        })
+    }
+}

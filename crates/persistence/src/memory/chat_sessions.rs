@@ -1,0 +1,95 @@
+use std::collections::hash_map::Entry;
+
+use async_trait::async_trait;
+use records::{ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, Scope};
+
+use super::{Chat, MemoryStore, admits};
+use crate::StoreError;
+use crate::new_chat::{ended, started};
+use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
+
+#[async_trait]
+impl ChatSessions for MemoryStore {
+    async fn create_chat(
+        &self,
+        scope: &Scope,
+        new: NewChatSession,
+    ) -> Result<ChatSession, StoreError> {
+        new.check()?;
+        let session = started(scope, new, &*self.clock, &*self.ids);
+        match self.chats().entry(session.chat_id.clone()) {
+            Entry::Occupied(_) => Err(StoreError::ChatExists(session.chat_id)),
+            Entry::Vacant(vacant) => {
+                vacant.insert(Chat {
+                    session: session.clone(),
+                    messages: Vec::new(),
+                    context: ContextSnapshot::default(),
+                    artifact: None,
+                });
+                Ok(session)
+            }
+        }
+    }
+
+    async fn get_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ChatSession>, StoreError> {
+        let chats = self.chats();
+        let session = chats.get(chat_id).map(|chat| &chat.session);
+        Ok(session.filter(|session| admits(scope, session)).cloned())
+    }
+
+    async fn list_chats(
+        &self,
+        scope: &Scope,
+        filter: &ChatFilter,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<Page, StoreError> {
+        let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
+        let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
+        let mut chats: Vec<ChatSession> = self
+            .chats()
+            .values()
+            .map(|chat| &chat.session)
+            .filter(|chat| admits(scope, chat) && filter.admits(chat))
+            .filter(|chat| after.as_ref().is_none_or(|after| key(chat) < *after))
+            .cloned()
+            .collect();
+        chats.sort_by_key(|chat| std::cmp::Reverse(key(chat)));
+        Ok(Page::cut(chats, limit))
+    }
+
+    async fn set_status(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        next: ChatStatus,
+        reason: Option<&str>,
+    ) -> Result<ChatSession, StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            let session = &mut chat.session;
+            if session.status == next {
+                return Ok(session.clone());
+            }
+            if !session.status.may_become(next) {
+                let (from, to) = (session.status, next);
+                return Err(StoreError::IllegalTransition {
+                    chat_id: chat_id.clone(),
+                    from,
+                    to,
+                });
+            }
+            let end = ended(session.created_at, next, now);
+            session.status = next;
+            session.status_reason = reason.map(str::to_owned);
+            session.completed_at = end.completed_at;
+            session.duration_sec = end.duration_sec;
+            session.last_updated_at = now;
+            Ok(session.clone())
+        })
+    }
+}

@@ -1,0 +1,190 @@
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use records::{ChatId, Message, MessageEdit, NewMessage, Scope};
+
+use super::{Chat, Kept, MemoryStore};
+use crate::StoreError;
+use crate::batch::{Batch, Known, Plan};
+use crate::store::{Append, MessageRange, Messages, Transcript};
+
+#[async_trait]
+impl Messages for MemoryStore {
+    async fn append(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let batch = Batch::check(messages, &*self.ids)?;
+        self.with_chat(scope, chat_id, |chat| {
+            let plan = batch.plan(chat_id, &chat.known())?;
+            self.store(chat, &plan)
+        })
+    }
+
+    async fn persist_initial_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let batch = Batch::check(messages, &*self.ids)?;
+        self.with_chat(scope, chat_id, |chat| {
+            let mut plan = batch.plan(chat_id, &chat.known())?;
+            let newest: Vec<Message> = chat.messages.iter().map(|k| k.message.clone()).collect();
+            plan.recognise(&newest);
+            self.store(chat, &plan)
+        })
+    }
+
+    async fn messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            let last_sequence = chat.session.last_sequence;
+            let (span, has_more) = range.resolve(last_sequence);
+            let messages = chat.messages.iter().map(|kept| &kept.message);
+            let messages = messages
+                .filter(|m| span.contains(&m.sequence))
+                .cloned()
+                .collect();
+            Ok(Transcript {
+                last_sequence,
+                messages,
+                has_more,
+            })
+        })
+    }
+
+    fn history<'a>(
+        &'a self,
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        let messages = self.with_chat(scope, chat_id, |chat| {
+            Ok(chat
+                .messages
+                .iter()
+                .map(|kept| kept.message.clone())
+                .collect::<Vec<_>>())
+        });
+        match messages {
+            Ok(messages) => stream::iter(messages.into_iter().map(Ok)).boxed(),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        }
+    }
+
+    async fn get_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            Ok(chat.kept(sequence)?.message.clone())
+        })
+    }
+
+    async fn update_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        edit: MessageEdit,
+    ) -> Result<Message, StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            let message = &mut chat.kept(sequence)?.message;
+            if message.deleted_at.is_some() {
+                return Err(StoreError::MessageNotFound {
+                    chat_id: chat_id.clone(),
+                    sequence,
+                });
+            }
+            let body = edit.apply(&message.body);
+            body.check()?;
+            message.body = body;
+            message.edited_at = Some(now);
+            let message = message.clone();
+            chat.session.last_updated_at = now;
+            Ok(message)
+        })
+    }
+
+    async fn delete_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            let message = &mut chat.kept(sequence)?.message;
+            if message.deleted_at.is_some() {
+                return Ok(message.clone());
+            }
+            message.body = message.body.tombstone();
+            message.deleted_at = Some(now);
+            let message = message.clone();
+            chat.session.last_updated_at = now;
+            Ok(message)
+        })
+    }
+}
+
+impl MemoryStore {
+    fn store(&self, chat: &mut Chat, plan: &Plan<'_>) -> Result<Append, StoreError> {
+        let first_sequence = chat.session.last_sequence;
+        let now = self.clock.now();
+        let fresh: Vec<Kept> = (first_sequence..)
+            .zip(plan.fresh())
+            .map(|(sequence, entry)| Kept {
+                message: Message {
+                    sequence,
+                    event_id: entry.event_id.clone(),
+                    body: entry.body.clone(),
+                    created_at: now,
+                    edited_at: None,
+                    deleted_at: None,
+                },
+                digest: entry.digest,
+            })
+            .collect();
+        if !fresh.is_empty() {
+            let (chat_id, status) = (chat.session.chat_id.clone(), chat.session.status);
+            if status.is_ended() {
+                return Err(StoreError::ChatEnded { chat_id, status });
+            }
+            chat.session.last_sequence += fresh.len() as u64;
+            chat.session.last_updated_at = now;
+            chat.messages.extend(fresh);
+        }
+        Ok(plan.answer(first_sequence, chat.session.last_sequence))
+    }
+}
+
+impl Chat {
+    fn known(&self) -> Vec<Known> {
+        let known = |kept: &Kept| Known {
+            event_id: kept.message.event_id.clone(),
+            sequence: kept.message.sequence,
+            digest: kept.digest,
+        };
+        self.messages.iter().map(known).collect()
+    }
+
+    fn kept(&mut self, sequence: u64) -> Result<&mut Kept, StoreError> {
+        let chat_id = &self.session.chat_id;
+        usize::try_from(sequence)
+            .ok()
+            .and_then(|index| self.messages.get_mut(index))
+            .ok_or_else(|| StoreError::MessageNotFound {
+                chat_id: chat_id.clone(),
+                sequence,
+            })
+    }
+}

@@ -1,0 +1,97 @@
+//! A store in the memory of one process.
+//!
+//! It passes the same contract as the MongoDB store and serves as its model in tests. Nothing
+//! survives the process.
+
+mod artifacts;
+mod chat_sessions;
+mod contexts;
+mod messages;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use records::json::Digest;
+use records::{
+    Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, Message, Scope, SystemClock,
+    Uuid7Ids,
+};
+
+use crate::StoreError;
+use crate::store::Store;
+
+/// Keeps everything in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    chats: Mutex<HashMap<ChatId, Chat>>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+/// A chat and all that belongs to it.
+#[derive(Debug)]
+struct Chat {
+    session: ChatSession,
+    messages: Vec<Kept>,
+    context: ContextSnapshot,
+    artifact: Option<Artifact>,
+}
+
+/// A message, with the digest of the body it was appended with.
+#[derive(Debug)]
+struct Kept {
+    message: Message,
+    digest: Digest,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock), Arc::new(Uuid7Ids))
+    }
+}
+
+impl MemoryStore {
+    /// Creates an empty store.
+    pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
+        Self {
+            chats: Mutex::default(),
+            clock,
+            ids,
+        }
+    }
+
+    fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {
+        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` on a chat, if the scope admits it.
+    fn with_chat<T>(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        work: impl FnOnce(&mut Chat) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut chats = self.chats();
+        let chat = chats
+            .get_mut(chat_id)
+            .filter(|chat| admits(scope, &chat.session));
+        work(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
+    }
+}
+
+fn admits(scope: &Scope, chat: &ChatSession) -> bool {
+    chat.app_id == scope.app_id
+        && scope.caller.may_see(
+            chat.visibility,
+            chat.user_id.as_ref(),
+            chat.team_id.as_ref(),
+        )
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

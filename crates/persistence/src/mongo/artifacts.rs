@@ -1,0 +1,111 @@
+use async_trait::async_trait;
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use mongodb::options::ReturnDocument;
+use records::{Artifact, ChatId, NewArtifact, Scope};
+
+use super::MongoStore;
+use super::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
+use super::json::to_bson;
+use super::scope::writable_chat;
+use crate::StoreError;
+use crate::store::Artifacts;
+
+#[async_trait]
+impl Artifacts for MongoStore {
+    async fn update_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        artifact: NewArtifact,
+    ) -> Result<Artifact, StoreError> {
+        let bytes = artifact.check()?;
+        let now = self.inner.clock.now();
+        let artifact = artifact.kept_at(now);
+        let payload = to_bson(&artifact.payload);
+        let placed = self
+            .place(scope, chat_id, BlobKind::Artifact, payload, bytes)
+            .await?;
+        let document = artifact_document(&artifact, placed.inline.unwrap_or(Bson::Null));
+        let change = doc! {
+            "last_artifact": document,
+            "artifact_blob": placed.blob.as_deref(),
+            "last_updated_at": DateTime::from_chrono(now),
+        };
+        let replaced = self
+            .replace_artifact(writable_chat(scope, chat_id), change)
+            .await?;
+        let Some(replaced) = replaced else {
+            self.withdraw_blob(chat_id, BlobKind::Artifact, placed.blob.as_deref())
+                .await;
+            return Err(self.why_not_writable(scope, chat_id).await);
+        };
+        let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
+        self.discard_blobs(chat_id, BlobKind::Artifact, old, placed.blob.as_deref())
+            .await;
+        Ok(artifact)
+    }
+
+    async fn get_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<Artifact>, StoreError> {
+        let projection = doc! { "last_artifact": 1, "artifact_blob": 1, "schema_version": 1 };
+        loop {
+            let raw = self.session(scope, chat_id, projection.clone()).await?;
+            let fields = open_chat_session(&raw)?;
+            let Some(document) = fields.optional_document("last_artifact")? else {
+                return Ok(None);
+            };
+            let mut artifact = artifact_record(&fields.inside(document))?;
+            if let Some(blob) = fields.optional_text("artifact_blob")? {
+                // None: replaced between the two reads; the session refers to another by now.
+                let Some(payload) = self.blob(chat_id, BlobKind::Artifact, blob).await? else {
+                    continue;
+                };
+                artifact.payload = payload;
+            }
+            return Ok(Some(artifact));
+        }
+    }
+
+    async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
+        let mut filter = writable_chat(scope, chat_id);
+        filter.insert("last_artifact", doc! { "$ne": Bson::Null });
+        let change = doc! {
+            "last_artifact": Bson::Null,
+            "artifact_blob": Bson::Null,
+            "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
+        };
+        match self.replace_artifact(filter, change).await? {
+            Some(replaced) => {
+                let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
+                self.discard_blobs(chat_id, BlobKind::Artifact, old, None)
+                    .await;
+                Ok(())
+            }
+            // Nothing to clear, or no chat to clear it from.
+            None => self.head(scope, chat_id).await.map(|_| ()),
+        }
+    }
+}
+
+impl MongoStore {
+    async fn replace_artifact(
+        &self,
+        filter: Document,
+        change: Document,
+    ) -> Result<Option<RawDocumentBuf>, StoreError> {
+        let update = doc! { "$set": change };
+        self.write(|_| async {
+            let sessions = &self.inner.chat_sessions;
+            let update = sessions.find_one_and_update(filter.clone(), update.clone());
+            let fields = doc! { "artifact_blob": 1, "schema_version": 1 };
+            Ok(update
+                .projection(fields)
+                .return_document(ReturnDocument::Before)
+                .await?)
+        })
+        .await
+    }
+}

@@ -1,0 +1,65 @@
+use std::time::Duration;
+
+use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, WriteConcern};
+
+use super::SealingBounds;
+
+/// How to reach MongoDB, and how long to wait for it.
+#[derive(Debug, Clone)]
+pub struct MongoOptions {
+    /// The connection string. What it says about timeouts and concerns is overruled.
+    pub uri: String,
+    /// The database that holds everything.
+    pub database: String,
+    /// How long a call may take, retries included, before it gives up.
+    pub deadline: Duration,
+    /// How many connections are kept at most.
+    pub max_pool_size: u32,
+    /// The name by which the server's log knows this client.
+    pub app_name: String,
+    /// When messages are moved out of the session document.
+    pub sealing: SealingBounds,
+}
+
+impl MongoOptions {
+    /// The defaults, for the server and the database named.
+    pub fn new(uri: impl Into<String>, database: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            database: database.into(),
+            deadline: Duration::from_secs(8),
+            max_pool_size: 64,
+            app_name: "reprise".to_owned(),
+            sealing: SealingBounds::default(),
+        }
+    }
+}
+
+/// Why the options cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection string or an option cannot be used")]
+pub struct ConnectError(#[from] mongodb::error::Error);
+
+/// Builds the driver's options.
+///
+/// Majority and journal, so that what is acknowledged survives; no `wtimeout`, which would turn
+/// waiting into doubt; and timeouts short enough that a hung primary is noticed in two seconds.
+/// The driver has no socket timeout, so a call's own deadline is the only bound above these.
+pub(super) async fn options(options: &MongoOptions) -> Result<ClientOptions, ConnectError> {
+    let mut driver = ClientOptions::parse(&options.uri).await?;
+    driver.app_name = Some(options.app_name.clone());
+    driver.connect_timeout = Some(Duration::from_millis(1_500));
+    driver.heartbeat_freq = Some(Duration::from_millis(500));
+    driver.server_selection_timeout = Some(Duration::from_secs(5));
+    driver.max_pool_size = Some(options.max_pool_size);
+    driver.retry_reads = Some(true);
+    driver.retry_writes = Some(true);
+    driver.read_concern = Some(ReadConcern::majority());
+    driver.write_concern = Some(
+        WriteConcern::builder()
+            .w(Acknowledgment::Majority)
+            .journal(true)
+            .build(),
+    );
+    Ok(driver)
+}

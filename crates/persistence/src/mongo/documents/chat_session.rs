@@ -1,0 +1,169 @@
+use bson::{Bson, DateTime, Document, RawDocument, doc};
+use records::{Artifact, ChatSession, ChatStatus, Visibility};
+
+use super::super::fields::Fields;
+use super::super::json::to_document;
+use super::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
+use crate::StoreError;
+
+/// The fields left out wherever only the session itself is asked for.
+pub(in super::super) const WITHOUT_BULK: [&str; 3] =
+    ["messages", "last_artifact", "context_snapshot"];
+
+/// Returns the document of a chat session that has just been created.
+///
+/// `creation_id` names the call that creates it, so that its retry recognises its own work.
+pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &str) -> Document {
+    doc! {
+        "_id": chat.chat_id.as_str(),
+        "app_id": chat.app_id.as_str(),
+        "workflow_name": chat.workflow_name.as_str(),
+        "user_id": chat.user_id.as_ref().map(|id| id.as_str()),
+        "team_id": chat.team_id.as_ref().map(|id| id.as_str()),
+        "visibility": chat.visibility.as_str(),
+        "cache_seed": i64::from(chat.cache_seed),
+        "status": chat.status.number(),
+        "status_reason": chat.status_reason.as_deref(),
+        "title": chat.title.as_deref(),
+        "metadata": to_document(&chat.metadata),
+        "created_at": DateTime::from_chrono(chat.created_at),
+        "last_updated_at": DateTime::from_chrono(chat.last_updated_at),
+        "completed_at": chat.completed_at.map(DateTime::from_chrono),
+        "duration_sec": chat.duration_sec,
+        "last_sequence": counter(chat.last_sequence),
+        "first_sequence": counter(chat.last_sequence),
+        "revision": 0_i64,
+        "tail_bytes": 0_i64,
+        "last_artifact": Bson::Null,
+        "artifact_blob": Bson::Null,
+        "context_snapshot": {},
+        "context_blob": Bson::Null,
+        "context_sequence": 0_i64,
+        "context_version": 0_i64,
+        "creation_id": creation_id,
+        "schema_version": SCHEMA_VERSION,
+        "messages": [],
+    }
+}
+
+/// Opens a stored chat session.
+pub(in super::super) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {
+    let id = raw.get_str("_id").unwrap_or("(without a text id)");
+    Fields::open(CHAT_SESSIONS, id, raw, SCHEMA_VERSION)
+}
+
+/// Reads a chat session.
+pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, StoreError> {
+    let fields = open_chat_session(raw)?;
+    let cache_seed = u32::try_from(fields.integer("cache_seed")?);
+    Ok(ChatSession {
+        chat_id: fields.parsed("_id")?,
+        app_id: fields.parsed("app_id")?,
+        workflow_name: fields.parsed("workflow_name")?,
+        user_id: fields.optional_parsed("user_id")?,
+        team_id: fields.optional_parsed("team_id")?,
+        visibility: visibility(&fields)?,
+        cache_seed: cache_seed.map_err(|e| fields.corrupt("cache_seed", Some(e.into())))?,
+        status: status(&fields)?,
+        status_reason: fields.optional_text("status_reason")?.map(str::to_owned),
+        title: fields.optional_text("title")?.map(str::to_owned),
+        metadata: fields.object("metadata")?,
+        created_at: fields.time("created_at")?,
+        last_updated_at: fields.time("last_updated_at")?,
+        completed_at: fields.optional_time("completed_at")?,
+        duration_sec: fields.float("duration_sec")?,
+        last_sequence: fields.count("last_sequence")?,
+    })
+}
+
+fn visibility(fields: &Fields<'_>) -> Result<Visibility, StoreError> {
+    let word = fields.text("visibility")?;
+    [Visibility::App, Visibility::Team, Visibility::Private]
+        .into_iter()
+        .find(|visibility| visibility.as_str() == word)
+        .ok_or_else(|| fields.corrupt("visibility", None))
+}
+
+fn status(fields: &Fields<'_>) -> Result<ChatStatus, StoreError> {
+    let number = i32::try_from(fields.integer("status")?).ok();
+    number
+        .and_then(ChatStatus::from_number)
+        .ok_or_else(|| fields.corrupt("status", None))
+}
+
+/// The part of a session document that says where its messages lie.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Tail {
+    /// The counter: the sequence of the next message.
+    pub(in super::super) last_sequence: u64,
+    /// The sequence of the first message that is not sealed.
+    pub(in super::super) first_sequence: u64,
+    /// Grows with every change to a message that is stored already.
+    pub(in super::super) revision: i64,
+    /// The size of the messages that are not sealed.
+    pub(in super::super) tail_bytes: u64,
+    /// Where the chat stands.
+    pub(in super::super) status: ChatStatus,
+}
+
+impl Tail {
+    /// The fields it is read from.
+    pub(in super::super) fn projection() -> Document {
+        doc! {
+            "last_sequence": 1, "first_sequence": 1, "revision": 1, "tail_bytes": 1, "status": 1,
+            "schema_version": 1,
+        }
+    }
+
+    /// Reads it from a session document.
+    pub(in super::super) fn read(fields: &Fields<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            last_sequence: fields.count("last_sequence")?,
+            first_sequence: fields.count("first_sequence")?,
+            revision: fields.integer("revision")?,
+            tail_bytes: fields.count("tail_bytes")?,
+            status: status(fields)?,
+        })
+    }
+
+    /// Reads the messages that lie in the session document.
+    pub(in super::super) fn messages(
+        self,
+        fields: &Fields<'_>,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let messages = fields.documents("messages")?;
+        (self.first_sequence..)
+            .zip(messages)
+            .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
+            .collect()
+    }
+}
+
+/// Returns the document of an artifact; `payload` is null where it lies in a blob.
+pub(in super::super) fn artifact_document(artifact: &Artifact, payload: Bson) -> Document {
+    doc! {
+        "ui_tool_id": artifact.ui_tool_id.as_deref(),
+        "event_id": artifact.event_id.as_deref(),
+        "display": artifact.display.as_deref(),
+        "workflow_name": artifact.workflow_name.as_deref(),
+        "payload": payload,
+        "updated_at": DateTime::from_chrono(artifact.updated_at),
+    }
+}
+
+/// Reads an artifact, payload as it lies in the session document.
+pub(in super::super) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
+    let text = |field| {
+        fields
+            .optional_text(field)
+            .map(|text| text.map(str::to_owned))
+    };
+    Ok(Artifact {
+        ui_tool_id: text("ui_tool_id")?,
+        event_id: text("event_id")?,
+        display: text("display")?,
+        workflow_name: text("workflow_name")?,
+        payload: fields.value("payload")?,
+        updated_at: fields.time("updated_at")?,
+    })
+}

@@ -1,0 +1,29 @@
+//! The stored shapes, and nothing but them: records to documents and back.
+
+mod blob;
+mod chat_session;
+mod message;
+mod segment;
+
+pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range};
+pub(super) use chat_session::{
+    Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_session_document,
+    chat_session_record, open_chat_session,
+};
+pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
+pub(super) use segment::{Segment, segment_document, segment_id};
+
+/// Chat sessions, each with the tail of its messages.
+pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
+/// Sealed messages.
+pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
+/// Large context snapshots and artifact payloads.
+pub(super) const CHAT_BLOBS: &str = "chat_blobs";
+
+/// The version written into every document, and the newest that can be read.
+pub(super) const SCHEMA_VERSION: i64 = 1;
+
+/// Counters are kept as 64-bit integers with a sign.
+pub(super) fn counter(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

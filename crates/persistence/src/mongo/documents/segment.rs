@@ -1,0 +1,81 @@
+use bson::{Document, RawDocument, doc};
+use records::{AppId, ChatId};
+
+use super::super::fields::Fields;
+use super::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
+use crate::StoreError;
+
+/// A run of sealed messages.
+#[derive(Debug)]
+pub(in super::super) struct Segment {
+    /// The sequence of the first message.
+    pub(in super::super) first_sequence: u64,
+    /// The messages, in order.
+    pub(in super::super) messages: Vec<StoredMessage>,
+    /// The session's revision when they were copied out of it.
+    pub(in super::super) revision: i64,
+    /// Grows with every edit since then.
+    pub(in super::super) edits: i64,
+}
+
+/// Returns the id of the segment that begins with a message.
+pub(in super::super) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
+    doc! { "chat_id": chat_id.as_str(), "first_sequence": counter(first_sequence) }
+}
+
+/// Returns the document of a segment.
+pub(in super::super) fn segment_document(
+    app_id: &AppId,
+    chat_id: &ChatId,
+    segment: &Segment,
+) -> Document {
+    let messages: Vec<Document> = segment
+        .messages
+        .iter()
+        .map(StoredMessage::document)
+        .collect();
+    doc! {
+        "_id": segment_id(chat_id, segment.first_sequence),
+        "app_id": app_id.as_str(),
+        "count": counter(messages.len() as u64),
+        "revision": segment.revision,
+        "edits": segment.edits,
+        "schema_version": SCHEMA_VERSION,
+        "messages": messages,
+    }
+}
+
+impl Segment {
+    /// Opens a stored segment; returns its first sequence with it.
+    pub(in super::super) fn open<'a>(
+        chat_id: &'a ChatId,
+        raw: &'a RawDocument,
+    ) -> Result<(u64, Fields<'a>), StoreError> {
+        let fields = Fields::open(CHAT_SEGMENTS, chat_id.as_str(), raw, SCHEMA_VERSION)?;
+        let first_sequence = fields
+            .inside(fields.document("_id")?)
+            .count("first_sequence")?;
+        Ok((first_sequence, fields))
+    }
+
+    /// Reads a stored segment.
+    pub(in super::super) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
+        let (first_sequence, fields) = Self::open(chat_id, raw)?;
+        let messages = (first_sequence..)
+            .zip(fields.documents("messages")?)
+            .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
+            .collect::<Result<_, _>>()?;
+        let (revision, edits) = (fields.integer("revision")?, fields.integer("edits")?);
+        Ok(Self {
+            first_sequence,
+            messages,
+            revision,
+            edits,
+        })
+    }
+
+    /// Returns the size of its messages.
+    pub(in super::super) fn bytes(&self) -> u64 {
+        self.messages.iter().map(|message| message.bytes).sum()
+    }
+}

@@ -1,0 +1,113 @@
+use bson::{Document, RawDocumentBuf, doc};
+use mongodb::options::IndexOptions;
+use mongodb::{Collection, IndexModel};
+
+use super::MongoStore;
+use super::failure::{Failure, code};
+use crate::StoreError;
+
+/// How an index stands after [`MongoStore::ensure_indexes`](super::MongoStore::ensure_indexes).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexReport {
+    /// The collection it belongs to.
+    pub collection: String,
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub state: IndexState,
+}
+
+/// Whether an index serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexState {
+    /// It is there, from before or now.
+    Ready,
+    /// An index with the same keys and another name, or the same name and other keys, stands in
+    /// its way; with the same keys it serves as well.
+    Conflicting,
+}
+
+/// 85: the same keys under another name or with other options; 86: the same name, other keys.
+const CONFLICTS: [i32; 2] = [85, 86];
+
+/// Creates the indexes that are missing.
+///
+/// Each on its own: one that stands in another's way does not keep the rest from being made.
+pub(super) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
+    let mut reports = Vec::new();
+    for (collection, name, keys) in wanted(store) {
+        let options = IndexOptions::builder().name(name.to_owned()).build();
+        let index = IndexModel::builder().keys(keys).options(options).build();
+        let state = store
+            .read(|| async { create(collection, index.clone()).await })
+            .await?;
+        let report = IndexReport {
+            collection: collection.name().to_owned(),
+            name: name.to_owned(),
+            state,
+        };
+        if state == IndexState::Conflicting {
+            tracing::warn!(
+                collection = report.collection,
+                index = name,
+                "an index is in the way"
+            );
+        }
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+async fn create(
+    collection: &Collection<RawDocumentBuf>,
+    index: IndexModel,
+) -> Result<IndexState, Failure> {
+    match collection.create_index(index).await {
+        Ok(_) => Ok(IndexState::Ready),
+        Err(error) if code(&error).is_some_and(|code| CONFLICTS.contains(&code)) => {
+            Ok(IndexState::Conflicting)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// One index for each way of asking; a query that scans a collection is a fault.
+///
+/// The lists of chats are ordered by creation and then by id, so each of their indexes ends so.
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 7] {
+    let sessions = &store.inner.chat_sessions;
+    let segments = &store.inner.chat_segments;
+    [
+        (
+            sessions,
+            "cs_ent_wf_created",
+            doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 },
+        ),
+        (sessions, "idx_status", doc! { "status": 1 }),
+        (
+            sessions,
+            "cs_app_created",
+            doc! { "app_id": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            sessions,
+            "cs_app_workflow_created",
+            doc! { "app_id": 1, "workflow_name": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            sessions,
+            "cs_app_user_created",
+            doc! { "app_id": 1, "user_id": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            sessions,
+            "cs_app_status_created",
+            doc! { "app_id": 1, "status": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            segments,
+            "seg_app_chat_event",
+            doc! { "app_id": 1, "_id.chat_id": 1, "messages.event_id": 1 },
+        ),
+    ]
+}

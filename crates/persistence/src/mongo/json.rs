@@ -1,0 +1,72 @@
+//! Caller JSON to BSON and back, literally.
+//!
+//! The driver's own conversions read keys such as `$oid` and `$date` as extended JSON and change or
+//! refuse what they find. These do not look at keys at all.
+
+use bson::{Bson, Document, RawBsonRef, RawDocument};
+use records::JsonObject;
+use serde_json::{Number, Value};
+
+/// Converts a value that has been measured, so that its integers are known to fit.
+pub(super) fn to_bson(value: &Value) -> Bson {
+    match value {
+        Value::Null => Bson::Null,
+        Value::Bool(flag) => Bson::Boolean(*flag),
+        Value::Number(number) => number.as_i64().map_or_else(
+            || Bson::Double(number.as_f64().unwrap_or(f64::NAN)),
+            Bson::Int64,
+        ),
+        Value::String(text) => Bson::String(text.clone()),
+        Value::Array(items) => Bson::Array(items.iter().map(to_bson).collect()),
+        Value::Object(object) => Bson::Document(to_document(object)),
+    }
+}
+
+/// Converts an object that has been measured.
+pub(super) fn to_document(object: &JsonObject) -> Document {
+    object
+        .iter()
+        .map(|(key, value)| (key.clone(), to_bson(value)))
+        .collect()
+}
+
+/// What is wrong with stored BSON that should be JSON.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotJson {
+    /// The bytes are not BSON.
+    #[error("malformed BSON")]
+    Malformed(#[from] bson::error::Error),
+    /// The value has a type that JSON lacks.
+    #[error("a BSON {0} where JSON was stored")]
+    Type(&'static str),
+}
+
+/// Converts stored BSON back.
+pub(super) fn to_value(bson: RawBsonRef<'_>) -> Result<Value, NotJson> {
+    Ok(match bson {
+        RawBsonRef::Null => Value::Null,
+        RawBsonRef::Boolean(flag) => Value::Bool(flag),
+        RawBsonRef::Int32(number) => number.into(),
+        RawBsonRef::Int64(number) => number.into(),
+        RawBsonRef::Double(number) => {
+            Value::Number(Number::from_f64(number).ok_or(NotJson::Type("NaN or infinity"))?)
+        }
+        RawBsonRef::String(text) => Value::String(text.to_owned()),
+        RawBsonRef::Array(array) => {
+            let items = array.into_iter().map(|item| to_value(item?));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        RawBsonRef::Document(document) => Value::Object(to_object(document)?),
+        _ => return Err(NotJson::Type("value of another kind")),
+    })
+}
+
+/// Converts a stored document back.
+pub(super) fn to_object(document: &RawDocument) -> Result<JsonObject, NotJson> {
+    let mut object = JsonObject::new();
+    for element in document {
+        let (key, value) = element?;
+        object.insert(key.as_str().to_owned(), to_value(value)?);
+    }
+    Ok(object)
+}

@@ -1,0 +1,60 @@
+//! The messages a workflow starts from, stored unless they are there already.
+
+use records::{ChatId, Scope};
+
+use super::append::Condition;
+use crate::StoreError;
+use crate::batch::Batch;
+use crate::mongo::MongoStore;
+use crate::mongo::failure::Failure;
+use crate::store::{Append, MessageRange};
+
+impl MongoStore {
+    pub(super) async fn append_initial(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        batch: &Batch,
+    ) -> Result<Append, StoreError> {
+        self.write(|_| async { self.append_initial_once(scope, chat_id, batch).await })
+            .await
+    }
+
+    /// Decides by what the chat holds, and stores only while that is all it holds.
+    async fn append_initial_once(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        batch: &Batch,
+    ) -> Result<Append, Failure> {
+        loop {
+            let limit = batch.event_ids().count();
+            let newest = MessageRange::Newest {
+                before: None,
+                limit,
+            };
+            let newest = self.read_range(scope, chat_id, newest).await?;
+            let look = self.look(scope, chat_id, batch).await?;
+            let mut known = look.in_tail;
+            let sealed_below = look.tail.first_sequence;
+            if sealed_below > 0 {
+                known.extend(
+                    self.known_in_segments(scope, chat_id, batch, sealed_below)
+                        .await?,
+                );
+            }
+            let mut plan = batch.plan(chat_id, &known)?;
+            plan.recognise(&newest.messages);
+            let last_sequence = newest.last_sequence;
+            let condition = Condition::NothingAppended { last_sequence };
+            if let Some(done) = self.push(scope, chat_id, &plan, condition).await? {
+                return Ok(done);
+            }
+            if look.tail.last_sequence == last_sequence
+                && let Some(done) = self.settle(scope, chat_id, &plan, &look.tail).await?
+            {
+                return Ok(done);
+            }
+        }
+    }
+}

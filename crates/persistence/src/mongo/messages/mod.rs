@@ -1,0 +1,83 @@
+mod append;
+mod edit;
+mod initial;
+mod read;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use records::{ChatId, Message, MessageEdit, NewMessage, Scope};
+
+use super::MongoStore;
+use crate::StoreError;
+use crate::batch::Batch;
+use crate::store::{Append, MessageRange, Messages, Transcript};
+
+pub(super) use append::SealedBelow;
+
+#[async_trait]
+impl Messages for MongoStore {
+    async fn append(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let batch = Batch::check(messages, &*self.inner.ids)?;
+        self.append_batch(scope, chat_id, &batch).await
+    }
+
+    async fn persist_initial_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let batch = Batch::check(messages, &*self.inner.ids)?;
+        self.append_initial(scope, chat_id, &batch).await
+    }
+
+    async fn messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, StoreError> {
+        self.read_range(scope, chat_id, range).await
+    }
+
+    fn history<'a>(
+        &'a self,
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        self.stream_history(scope, chat_id)
+    }
+
+    async fn get_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        Ok(self.find_message(scope, chat_id, sequence).await?.message)
+    }
+
+    async fn update_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        edit: MessageEdit,
+    ) -> Result<Message, StoreError> {
+        self.edit_message(scope, chat_id, sequence, &edit).await
+    }
+
+    async fn delete_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        self.bury_message(scope, chat_id, sequence).await
+    }
+}

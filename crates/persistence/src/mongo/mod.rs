@@ -1,0 +1,129 @@
+//! A store in MongoDB: the only module that names the driver.
+//!
+//! A chat session is one document. Its newest messages, the *tail*, lie in it; older ones are
+//! *sealed* into segments of their own, so that an append costs the same however long the chat is.
+//! Large context snapshots and artifacts lie beside it as blobs for the same reason.
+
+mod attempts;
+mod blobs;
+mod client;
+mod documents;
+mod failure;
+mod fields;
+mod indexes;
+mod json;
+mod scope;
+mod sealing;
+
+mod artifacts;
+mod chat_sessions;
+mod contexts;
+mod messages;
+
+pub use client::{ConnectError, MongoOptions};
+pub use indexes::{IndexReport, IndexState};
+pub use sealing::{Interruption, SealingBounds};
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bson::{RawDocumentBuf, doc};
+use mongodb::{Client, Collection, Database};
+use records::{Clock, Ids, SystemClock, Uuid7Ids};
+use tokio::sync::OnceCell;
+
+use crate::StoreError;
+use crate::store::Store;
+use sealing::Sealer;
+
+/// Keeps everything in one MongoDB database.
+///
+/// Cheap to clone; clones share the connection pool.
+#[derive(Debug, Clone)]
+pub struct MongoStore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    database: Database,
+    chat_sessions: Collection<RawDocumentBuf>,
+    chat_segments: Collection<RawDocumentBuf>,
+    chat_blobs: Collection<RawDocumentBuf>,
+    deadline: std::time::Duration,
+    sealer: Sealer,
+    sealed_below: messages::SealedBelow,
+    indexes: OnceCell<()>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl MongoStore {
+    /// Prepares a store; nothing is sent to the server yet.
+    pub async fn connect(options: &MongoOptions) -> Result<Self, ConnectError> {
+        Self::connect_with(options, Arc::new(SystemClock), Arc::new(Uuid7Ids)).await
+    }
+
+    /// Prepares a store with a clock and ids of its own.
+    pub async fn connect_with(
+        options: &MongoOptions,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Result<Self, ConnectError> {
+        let client = Client::with_options(client::options(options).await?)?;
+        let database = client.database(&options.database);
+        let inner = Inner {
+            chat_sessions: database.collection(documents::CHAT_SESSIONS),
+            chat_segments: database.collection(documents::CHAT_SEGMENTS),
+            chat_blobs: database.collection(documents::CHAT_BLOBS),
+            database,
+            deadline: options.deadline,
+            sealer: Sealer::new(options.sealing),
+            sealed_below: messages::SealedBelow::default(),
+            indexes: OnceCell::new(),
+            clock,
+            ids,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Creates the indexes that are missing, and says how each one stands.
+    pub async fn ensure_indexes(&self) -> Result<Vec<IndexReport>, StoreError> {
+        indexes::ensure(self).await
+    }
+
+    /// Returns the server's own description of itself: the reply to `hello`, as JSON.
+    pub async fn describe_server(&self) -> Result<serde_json::Value, StoreError> {
+        let reply = self
+            .read(|| async {
+                let version = self
+                    .inner
+                    .database
+                    .run_command(doc! { "buildInfo": 1 })
+                    .await?;
+                let hello = self.inner.database.run_command(doc! { "hello": 1 }).await?;
+                Ok((version, hello))
+            })
+            .await?;
+        let (version, hello) = reply;
+        Ok(serde_json::json!({
+            "version": version.get_str("version").unwrap_or("unknown"),
+            "set_name": hello.get_str("setName").ok(),
+            "is_primary": hello.get_bool("isWritablePrimary").unwrap_or(false),
+            "members": hello.get_array("hosts").map_or(0, Vec::len),
+        }))
+    }
+}
+
+#[async_trait]
+impl Store for MongoStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        let prepare = async || indexes::ensure(self).await.map(|_| ());
+        self.inner.indexes.get_or_try_init(prepare).await?;
+        self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })
+            .await?;
+        Ok(())
+    }
+}

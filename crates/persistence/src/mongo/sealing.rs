@@ -1,0 +1,280 @@
+//! Moves the older part of a tail into a segment of its own.
+//!
+//! Two writes: the segment is inserted, then the tail is cut. Readers take from segments only what
+//! lies below the session's `first_sequence`, so a segment counts from the moment of the cut. A
+//! sealer that stops between the two leaves a segment nobody reads; the next sealing finds it and
+//! goes on from there. Sealers of several processes may race: the cut is conditional on what the
+//! segment was made from.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use bson::{Document, RawDocumentBuf, doc};
+use records::{AppId, ChatId};
+
+use super::MongoStore;
+use super::documents::{
+    Segment, StoredMessage, Tail, counter, open_chat_session, segment_document, segment_id,
+};
+use super::failure::{Failure, is_duplicate_key};
+use crate::StoreError;
+
+/// When messages are moved out of the session document.
+#[derive(Debug, Clone, Copy)]
+pub struct SealingBounds {
+    /// A tail of more messages than this is sealed after the append that made it so.
+    pub tail_messages: u64,
+    /// So is a tail larger than this, in bytes.
+    pub tail_bytes: u64,
+    /// An append that finds a tail larger than this, in bytes, seals it first.
+    pub hard_bytes: u64,
+    /// How many of the newest messages stay when a tail is sealed, if they are small.
+    pub keep_messages: usize,
+    /// How large those may be together, in bytes.
+    pub keep_bytes: u64,
+    /// The largest segment made of more than one message, in bytes.
+    pub segment_bytes: u64,
+    /// Whether appends start sealing by themselves.
+    pub is_automatic: bool,
+}
+
+impl Default for SealingBounds {
+    fn default() -> Self {
+        Self {
+            tail_messages: 32,
+            tail_bytes: 64 << 10,
+            hard_bytes: 512 << 10,
+            keep_messages: 4,
+            keep_bytes: 16 << 10,
+            segment_bytes: 512 << 10,
+            is_automatic: true,
+        }
+    }
+}
+
+impl SealingBounds {
+    fn admit(&self, tail: &Tail) -> bool {
+        tail.last_sequence - tail.first_sequence <= self.tail_messages
+            && tail.tail_bytes <= self.tail_bytes
+    }
+}
+
+/// Where a sealing stops short; for tests of what a crash leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// It does not.
+    Never,
+    /// After the segment was inserted, before the tail is cut.
+    AfterSegment,
+    /// After the first segment of a sealing that makes several.
+    AfterFirstCut,
+}
+
+/// Knows the bounds, and which chats are being sealed by this process.
+#[derive(Debug)]
+pub(super) struct Sealer {
+    bounds: SealingBounds,
+    busy: Mutex<HashSet<ChatId>>,
+}
+
+impl Sealer {
+    pub(super) fn new(bounds: SealingBounds) -> Self {
+        Self {
+            bounds,
+            busy: Mutex::default(),
+        }
+    }
+
+    pub(super) fn bounds(&self) -> &SealingBounds {
+        &self.bounds
+    }
+
+    fn begin(&self, chat_id: &ChatId) -> bool {
+        self.busy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(chat_id.clone())
+    }
+
+    fn end(&self, chat_id: &ChatId) {
+        self.busy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(chat_id);
+    }
+}
+
+impl MongoStore {
+    /// Starts to seal a chat in the background, if its tail has grown past its bound and nobody in
+    /// this process is at it.
+    pub(super) fn seal_soon(&self, app_id: &AppId, chat_id: &ChatId, tail: &Tail) {
+        let sealer = &self.inner.sealer;
+        let is_due = sealer.bounds.is_automatic && !sealer.bounds.admit(tail);
+        if !is_due || !sealer.begin(chat_id) {
+            return;
+        }
+        let (store, app_id, chat_id) = (self.clone(), app_id.clone(), chat_id.clone());
+        tokio::spawn(async move {
+            if let Err(error) = store.seal(&app_id, &chat_id, Interruption::Never).await {
+                // The tail stays longer than it should be, until the next append tries again.
+                tracing::warn!(%error, %chat_id, "could not seal the tail");
+            }
+            store.inner.sealer.end(&chat_id);
+        });
+    }
+
+    /// Seals all of a chat's tail but its newest messages.
+    ///
+    /// Appends do this by themselves; calling it is never needed, and always safe.
+    pub async fn seal(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        interruption: Interruption,
+    ) -> Result<(), StoreError> {
+        loop {
+            let is_done = self
+                .write(|_| async { self.seal_once(app_id, chat_id, interruption).await })
+                .await?;
+            if is_done || interruption != Interruption::Never {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Seals one segment; tells whether that was all there is to do.
+    async fn seal_once(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        interruption: Interruption,
+    ) -> Result<bool, Failure> {
+        let sessions = &self.inner.chat_sessions;
+        let session = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let mut projection = Tail::projection();
+        projection.insert("messages", 1);
+        let Some(raw) = sessions
+            .find_one(session.clone())
+            .projection(projection)
+            .await?
+        else {
+            return Ok(true);
+        };
+        let fields = open_chat_session(&raw)?;
+        let tail = Tail::read(&fields)?;
+        let mut messages = tail.messages(&fields)?;
+        self.inner.sealer.bounds.leave_newest(&mut messages);
+        self.inner.sealer.bounds.cut_to_segment(&mut messages);
+        let Some(sealed) = self
+            .insert_segment(app_id, chat_id, &tail, messages)
+            .await?
+        else {
+            return Ok(true);
+        };
+        if interruption != Interruption::AfterSegment {
+            sessions
+                .update_one(condition(session, &tail), cut(&sealed))
+                .await?;
+        }
+        Ok(false)
+    }
+
+    /// Inserts the segment that begins with the tail's first message, or takes over the one an
+    /// unfinished sealing has left; returns the messages in it.
+    async fn insert_segment(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        tail: &Tail,
+        messages: Vec<StoredMessage>,
+    ) -> Result<Option<Vec<StoredMessage>>, Failure> {
+        if messages.is_empty() {
+            return Ok(None);
+        }
+        let segments = &self.inner.chat_segments;
+        let (first_sequence, revision) = (tail.first_sequence, tail.revision);
+        let segment = Segment {
+            first_sequence,
+            messages,
+            revision,
+            edits: 0,
+        };
+        let raw = encode(&segment_document(app_id, chat_id, &segment))?;
+        match segments.insert_one(raw.clone()).await {
+            Ok(_) => return Ok(Some(segment.messages)),
+            Err(error) if is_duplicate_key(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let id = segment_id(chat_id, first_sequence);
+        let Some(found) = segments.find_one(doc! { "_id": id.clone() }).await? else {
+            return Ok(Some(Vec::new()));
+        };
+        let found = Segment::read(chat_id, &found)?;
+        // Its messages have not changed since they were copied, so it is as good as ours.
+        if found.revision == revision {
+            return Ok(Some(found.messages));
+        }
+        // Copied before an edit. One that is in use was copied at the session's revision of that
+        // moment, which no later view with this first sequence exceeds: it is never replaced here.
+        if found.revision < revision {
+            let stale = doc! { "_id": id, "revision": found.revision };
+            let replaced = segments.replace_one(stale, raw).await?;
+            if replaced.matched_count == 1 {
+                return Ok(Some(segment.messages));
+            }
+        }
+        Ok(Some(Vec::new()))
+    }
+}
+
+impl SealingBounds {
+    /// Takes out the newest messages, which stay in the tail.
+    fn leave_newest(&self, messages: &mut Vec<StoredMessage>) {
+        let mut bytes = 0;
+        let newest = messages
+            .iter()
+            .rev()
+            .take(self.keep_messages)
+            .take_while(|message| {
+                bytes += message.bytes;
+                bytes <= self.keep_bytes
+            });
+        let staying = newest.count();
+        messages.truncate(messages.len() - staying);
+    }
+
+    /// Keeps as many of the oldest messages as one segment takes: at least one.
+    fn cut_to_segment(&self, messages: &mut Vec<StoredMessage>) {
+        let mut bytes = 0;
+        let fits = messages.iter().take_while(|message| {
+            bytes += message.bytes;
+            bytes <= self.segment_bytes
+        });
+        let fitting = fits.count().max(1);
+        messages.truncate(fitting);
+    }
+}
+
+/// The session is still the one the segment was copied from.
+fn condition(mut session: Document, tail: &Tail) -> Document {
+    session.insert("first_sequence", counter(tail.first_sequence));
+    session.insert("revision", tail.revision);
+    session
+}
+
+fn cut(sealed: &[StoredMessage]) -> Document {
+    let ids: Vec<&str> = sealed
+        .iter()
+        .map(|stored| stored.message.event_id.as_str())
+        .collect();
+    let bytes: u64 = sealed.iter().map(|stored| stored.bytes).sum();
+    doc! {
+        "$pull": { "messages": { "event_id": { "$in": ids } } },
+        "$inc": { "first_sequence": counter(sealed.len() as u64), "tail_bytes": -counter(bytes) },
+    }
+}
+
+/// Encodes a document for a collection of raw ones.
+pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf, Failure> {
+    Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
+}

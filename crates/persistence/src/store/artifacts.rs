@@ -1,0 +1,26 @@
+use async_trait::async_trait;
+use records::{Artifact, ChatId, NewArtifact, Scope};
+
+use crate::StoreError;
+
+/// Keeps the last artifact of a chat.
+#[async_trait]
+pub trait Artifacts: Send + Sync {
+    /// Replaces the last artifact; a missing `updated_at` becomes the time of storing.
+    async fn update_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        artifact: NewArtifact,
+    ) -> Result<Artifact, StoreError>;
+
+    /// Returns the last artifact, or `None` where there is none.
+    async fn get_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<Artifact>, StoreError>;
+
+    /// Removes the last artifact; doing so twice is no error.
+    async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError>;
+}

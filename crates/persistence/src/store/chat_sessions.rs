@@ -1,0 +1,119 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId, WorkflowName};
+
+use crate::StoreError;
+
+/// Keeps chat sessions.
+#[async_trait]
+pub trait ChatSessions: Send + Sync {
+    /// Creates a chat session: running, without messages, with an empty context snapshot.
+    ///
+    /// A missing `chat_id` is minted, a missing `cache_seed` derived from app and chat. Of callers
+    /// that race to create one id exactly one wins; the others, and all later ones, get
+    /// [`ChatExists`](StoreError::ChatExists) and change nothing. Ids are unique across apps.
+    async fn create_chat(
+        &self,
+        scope: &Scope,
+        new: NewChatSession,
+    ) -> Result<ChatSession, StoreError>;
+
+    /// Returns the chat session, or `None` where there is none within the scope.
+    async fn get_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ChatSession>, StoreError>;
+
+    /// Lists chat sessions, newest first by creation, then by id.
+    ///
+    /// `limit` must be at least 1. Pages do not overlap and skip nothing that existed when the
+    /// first was read: the cursor names a position, not an offset.
+    async fn list_chats(
+        &self,
+        scope: &Scope,
+        filter: &ChatFilter,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<Page, StoreError>;
+
+    /// Moves the chat to `next`, as [`ChatStatus::may_become`] allows.
+    ///
+    /// A chat that is already there is answered as it is and nothing moves, neither times nor
+    /// duration: repeating is safe. An illegal move is
+    /// [`IllegalTransition`](StoreError::IllegalTransition). Completing sets `completed_at`;
+    /// completing and failing set `duration_sec`, counted from the creation; reopening clears both.
+    /// `reason` is kept as `status_reason` when pausing or failing.
+    async fn set_status(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        next: ChatStatus,
+        reason: Option<&str>,
+    ) -> Result<ChatSession, StoreError>;
+}
+
+/// Which chat sessions to list; what is `None` does not restrict.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChatFilter {
+    /// Only this workflow.
+    pub workflow_name: Option<WorkflowName>,
+    /// Only chats started for this user.
+    pub user_id: Option<UserId>,
+    /// Only chats in this status.
+    pub status: Option<ChatStatus>,
+    /// Only chats created at or after this moment.
+    pub created_from: Option<DateTime<Utc>>,
+    /// Only chats created before this moment.
+    pub created_before: Option<DateTime<Utc>>,
+}
+
+impl ChatFilter {
+    /// Tells whether a chat session passes.
+    pub fn admits(&self, chat: &ChatSession) -> bool {
+        self.workflow_name
+            .as_ref()
+            .is_none_or(|name| *name == chat.workflow_name)
+            && self
+                .user_id
+                .as_ref()
+                .is_none_or(|user| Some(user) == chat.user_id.as_ref())
+            && self.status.is_none_or(|status| status == chat.status)
+            && self.created_from.is_none_or(|from| from <= chat.created_at)
+            && self
+                .created_before
+                .is_none_or(|before| chat.created_at < before)
+    }
+}
+
+/// A position in a list of chat sessions: right after the one it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// When that chat was created.
+    pub created_at: DateTime<Utc>,
+    /// Its id.
+    pub chat_id: ChatId,
+}
+
+/// A page of chat sessions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The chat sessions.
+    pub chats: Vec<ChatSession>,
+    /// Where the next page begins, when there is one.
+    pub next: Option<Cursor>,
+}
+
+impl Page {
+    /// Makes a page of the first `limit` of the chat sessions given.
+    pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize) -> Self {
+        let has_more = chats.len() > limit;
+        chats.truncate(limit);
+        let last = chats.last().filter(|_| has_more);
+        let next = last.map(|chat| Cursor {
+            created_at: chat.created_at,
+            chat_id: chat.chat_id.clone(),
+        });
+        Self { chats, next }
+    }
+}

@@ -1,0 +1,28 @@
+//! The contracts: what every call of a store promises.
+//!
+//! All of them hold for every backend:
+//!
+//! - Each call takes a [`Scope`](records::Scope). A chat outside it does not exist for the caller:
+//!   the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for an id never used.
+//! - A call that returns `Ok` is durable: it survives the loss of any one database process.
+//! - A call that returns an error has changed nothing, except
+//!   [`OutcomeUnknown`](crate::StoreError::OutcomeUnknown).
+//! - JSON comes back as it was given, whatever its keys; what cannot be kept is
+//!   [`Invalid`](crate::StoreError::Invalid), with a pointer to it.
+
+mod artifacts;
+mod chat_sessions;
+mod contexts;
+mod messages;
+
+pub use artifacts::Artifacts;
+pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
+pub use contexts::Contexts;
+pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
+
+/// A whole store.
+#[async_trait::async_trait]
+pub trait Store: ChatSessions + Messages + Contexts + Artifacts + std::fmt::Debug {
+    /// Answers once the store can be read and written, or says why it cannot.
+    async fn ping(&self) -> Result<(), crate::StoreError>;
+}

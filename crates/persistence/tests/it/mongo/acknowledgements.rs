@@ -1,0 +1,185 @@
+//! A lost acknowledgement is not a lost, and not a second, message.
+
+use std::time::Duration;
+
+use bson::{Document, doc};
+use persistence::{Append, ChatSessions, MessageRange, Messages, Outcome, StoreError};
+use records::{AppId, ChatId, EventId, MessageBody, NewChatSession, NewMessage, Scope, WorkflowName};
+
+use super::database::Database;
+
+/// Fail points belong to the server, so what sets them names the client it means, and the tests
+/// that set one which cannot do so have a server to themselves.
+struct FailPoint<'a> {
+    admin: mongodb::Database,
+    name: &'a str,
+}
+
+impl<'a> FailPoint<'a> {
+    async fn set(client: &mongodb::Client, name: &'a str, mode: Document, data: Document) -> Self {
+        let admin = client.database("admin");
+        let set = doc! { "configureFailPoint": name, "mode": mode, "data": data };
+        admin.run_command(set).await.unwrap();
+        Self { admin, name }
+    }
+
+    /// Turns it off, and returns how often it was met.
+    async fn off(self) -> i64 {
+        let off = doc! { "configureFailPoint": self.name, "mode": "off" };
+        let reply = self.admin.run_command(off).await.unwrap();
+        reply.get_i64("count").or_else(|_| reply.get_i32("count").map(i64::from)).unwrap()
+    }
+}
+
+/// A database on a server of its own, so that fail points hit nobody else.
+async fn database() -> (local_mongod::LocalMongod, Database) {
+    let server = local_mongod::LocalMongod::start(local_mongod::Options::for_tests()).await.unwrap();
+    let uri = server.uri().to_owned();
+    let database = Database::create_with(|options| {
+        options.uri = uri;
+        options.app_name = "under-test".to_owned();
+    })
+    .await;
+    (server, database)
+}
+
+fn scope() -> Scope {
+    Scope::service(AppId::parse("acme_corp").unwrap())
+}
+
+async fn chat(database: &Database) -> ChatId {
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    database.create_chat(&scope(), new).await.unwrap().chat_id
+}
+
+fn message(event_id: Option<&str>) -> Vec<NewMessage> {
+    let event_id = event_id.map(|id| EventId::parse(id).unwrap());
+    vec![NewMessage { event_id, body: MessageBody::new("user", Some("user"), "hello") }]
+}
+
+async fn count(database: &Database, chat_id: &ChatId) -> usize {
+    let page = database.messages(&scope(), chat_id, MessageRange::all()).await.unwrap();
+    assert_eq!(page.last_sequence, page.messages.len() as u64);
+    page.messages.len()
+}
+
+fn sequences(append: &Append) -> Vec<u64> {
+    append.messages.iter().map(|message| message.sequence).collect()
+}
+
+/// The write is applied, the connection closed before the reply: first the driver's own retry gets
+/// through, then that one is cut as well, and ours has to find the message there.
+#[tokio::test]
+async fn an_acknowledgement_lost_once_or_twice_stores_one_message() {
+    let (server, database) = database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let close = || doc! { "closeConnection": true };
+    let again = || {
+        doc! { "failCommands": ["findAndModify"], "closeConnection": true, "appName": "under-test" }
+    };
+    for (round, event_id) in [Some("given"), None].into_iter().enumerate() {
+        let chat_id = chat(&database).await;
+        let lost = "onPrimaryTransactionalWrite";
+        let point = FailPoint::set(&client, lost, doc! { "times": 1 }, close()).await;
+        let once = database.append(&scope(), &chat_id, message(event_id)).await.unwrap();
+        assert_eq!(sequences(&once), [0]);
+        assert_eq!(once.messages[0].outcome, Outcome::Stored);
+        assert!(point.off().await >= 1, "the fault did not fire in round {round}");
+        assert_eq!(count(&database, &chat_id).await, 1);
+
+        let chat_id = chat(&database).await;
+        let first = FailPoint::set(&client, lost, doc! { "times": 1 }, close()).await;
+        let second = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, again()).await;
+        let cutting = async {
+            // Long enough for the driver's one retry, which is cut, and short enough for ours.
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            (first.off().await, second.off().await)
+        };
+        let scope = scope();
+        let appending = database.append(&scope, &chat_id, message(event_id));
+        let (twice, fired) = tokio::join!(appending, cutting);
+        assert_eq!(sequences(&twice.unwrap()), [0]);
+        assert!(fired.0 >= 1 && fired.1 >= 1, "the faults did not fire in round {round}: {fired:?}");
+        assert_eq!(count(&database, &chat_id).await, 1);
+    }
+}
+
+/// The same while the tail is sealed between the two attempts: the message is in a segment by then.
+#[tokio::test]
+async fn a_repeat_finds_its_message_in_a_segment() {
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    let first = database.append(&scope(), &chat_id, message(Some("given"))).await.unwrap();
+    for _ in 0..100 {
+        database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    }
+    let app_id = scope().app_id;
+    database.seal(&app_id, &chat_id, persistence::mongo::Interruption::Never).await.unwrap();
+    let again = database.append(&scope(), &chat_id, message(Some("given"))).await.unwrap();
+    assert_eq!(sequences(&again), sequences(&first));
+    assert_eq!(again.messages[0].outcome, Outcome::Duplicate);
+    assert_eq!(count(&database, &chat_id).await, 101);
+}
+
+/// Every write concern error means that the write stands and is not yet safe.
+#[tokio::test]
+async fn a_write_concern_error_is_not_an_acknowledgement() {
+    let (server, database) = database().await;
+    let chat_id = chat(&database).await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let concern = doc! {
+        "failCommands": ["findAndModify"], "appName": "under-test",
+        "writeConcernError": { "code": 64, "errmsg": "waiting for replication timed out" },
+    };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, concern).await;
+    let append = database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    assert_eq!(sequences(&append), [0]);
+    assert_eq!(append.messages[0].outcome, Outcome::Stored);
+    assert!(point.off().await >= 1);
+    assert_eq!(count(&database, &chat_id).await, 1);
+}
+
+#[tokio::test]
+async fn a_server_that_always_fails_before_executing_is_unavailable() {
+    let (server, mut database) = database().await;
+    database.options.deadline = Duration::from_secs(2);
+    let store = persistence::mongo::MongoStore::connect(&database.options).await.unwrap();
+    let chat_id = chat(&database).await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let not_primary = doc! {
+        "failCommands": ["findAndModify"], "errorCode": 10_107, "appName": "under-test",
+    };
+    let point = "failCommand";
+    let set = doc! { "configureFailPoint": point, "mode": "alwaysOn", "data": not_primary };
+    client.database("admin").run_command(set).await.unwrap();
+    let refused = store.append(&scope(), &chat_id, message(None)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable { .. }), "{refused:?}");
+    let off = FailPoint { admin: client.database("admin"), name: point };
+    assert!(off.off().await >= 2);
+    assert_eq!(count(&database, &chat_id).await, 0);
+}
+
+#[tokio::test]
+async fn a_write_that_may_have_been_applied_is_unknown_and_its_repeat_finds_out() {
+    let (server, mut database) = database().await;
+    database.options.deadline = Duration::from_secs(1);
+    let store = persistence::mongo::MongoStore::connect(&database.options).await.unwrap();
+    let chat_id = chat(&database).await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let namespace = format!("{}.chat_sessions", database.options.database);
+    let withheld = doc! { "ns": namespace, "commands": ["findAndModify"] };
+    let set = doc! {
+        "configureFailPoint": "waitAfterCommandFinishesExecution", "mode": "alwaysOn",
+        "data": withheld,
+    };
+    client.database("admin").run_command(set).await.unwrap();
+    let unknown = store.append(&scope(), &chat_id, message(Some("given"))).await.unwrap_err();
+    assert!(matches!(unknown, StoreError::OutcomeUnknown { .. }), "{unknown:?}");
+    let admin = client.database("admin");
+    let off = FailPoint { admin, name: "waitAfterCommandFinishesExecution" };
+    assert!(off.off().await >= 1);
+    let repeat = store.append(&scope(), &chat_id, message(Some("given"))).await.unwrap();
+    assert_eq!(sequences(&repeat), [0]);
+    assert_eq!(repeat.messages[0].outcome, Outcome::Duplicate);
+    assert_eq!(count(&database, &chat_id).await, 1);
+}

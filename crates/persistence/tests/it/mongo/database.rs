@@ -1,0 +1,87 @@
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bson::{Document, RawDocumentBuf, doc};
+use persistence::Store;
+use persistence::mongo::{MongoOptions, MongoStore, SealingBounds};
+use records::{Clock, Ids, SystemClock, Uuid7Ids};
+
+/// A database of one test's own on a real mongod, dropped with this.
+pub(crate) struct Database {
+    pub(crate) store: MongoStore,
+    pub(crate) raw: mongodb::Database,
+    pub(crate) options: MongoOptions,
+}
+
+impl Database {
+    pub(crate) async fn create() -> Self {
+        Self::create_with(|_| {}).await
+    }
+
+    /// Creates one with sealing done by the test itself.
+    pub(crate) async fn create_unsealed() -> Self {
+        Self::create_with(|options| options.sealing.is_automatic = false).await
+    }
+
+    pub(crate) async fn create_with(change: impl FnOnce(&mut MongoOptions)) -> Self {
+        Self::create_from(Arc::new(SystemClock), Arc::new(Uuid7Ids), change).await
+    }
+
+    pub(crate) async fn create_from(
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        change: impl FnOnce(&mut MongoOptions),
+    ) -> Self {
+        let uri = local_mongod::shared_for_tests().await.expect("a mongod for tests");
+        let name = Uuid7Ids.mint("test_");
+        let mut options = MongoOptions::new(uri, &name);
+        options.sealing = SealingBounds::default();
+        change(&mut options);
+        let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
+        store.ping().await.unwrap();
+        let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+        Self { store, raw: client.database(&name), options }
+    }
+
+    pub(crate) fn as_dyn(&self) -> Arc<dyn Store> {
+        Arc::new(self.store.clone())
+    }
+
+    /// Returns every document of a collection, in the order of their ids.
+    pub(crate) async fn all(&self, collection: &str) -> Vec<RawDocumentBuf> {
+        use futures::TryStreamExt;
+        let collection = self.raw.collection::<RawDocumentBuf>(collection);
+        let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await.unwrap();
+        found.try_collect().await.unwrap()
+    }
+
+    pub(crate) async fn insert(&self, collection: &str, document: Document) {
+        let document = RawDocumentBuf::try_from(&document).unwrap();
+        self.raw.collection::<RawDocumentBuf>(collection).insert_one(document).await.unwrap();
+    }
+}
+
+impl Deref for Database {
+    type Target = MongoStore;
+    fn deref(&self) -> &MongoStore {
+        &self.store
+    }
+}
+
+impl Drop for Database {
+    /// The test's runtime may be gone already, so the dropping gets one of its own.
+    fn drop(&mut self) {
+        let (uri, name) = (self.options.uri.clone(), self.options.database.clone());
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async {
+                let client = mongodb::Client::with_uri_str(uri).await?;
+                client.database(&name).drop().await?;
+                anyhow::Ok(())
+            })
+        });
+        if !matches!(dropping.join(), Ok(Ok(()))) && !std::thread::panicking() {
+            panic!("the test's database could not be dropped");
+        }
+    }
+}

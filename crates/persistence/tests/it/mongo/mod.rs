@@ -1,0 +1,8 @@
+//! What only the MongoDB store has: segments, blobs, indexes, versions, lost acknowledgements.
+
+mod acknowledgements;
+pub(crate) mod database;
+mod growth;
+mod plans;
+mod sealing;
+mod versions;

@@ -1,0 +1,166 @@
+//! No query scans a collection or sorts in memory, whatever is asked.
+
+use bson::{Document, RawDocumentBuf, doc};
+use chrono::{DateTime, Utc};
+use futures::TryStreamExt;
+use persistence::{
+    Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
+};
+use persistence::mongo::Interruption;
+use records::{
+    AppId, Caller, ChatId, ChatStatus, EventId, JsonObject, MessageBody, MessageEdit, NewArtifact,
+    NewChatSession, NewMessage, Scope, TeamId, UserId, WorkflowName,
+};
+use serde_json::json;
+
+use super::database::Database;
+
+/// Runs every call of the store under the profiler, then reads what the server made of each.
+#[tokio::test]
+async fn every_query_uses_an_index() {
+    let database = Database::create_unsealed().await;
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    use_everything(&database).await;
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
+    let ours = doc! { "ns": { "$regex": "\\.chat_" }, "planSummary": { "$exists": true } };
+    let operations: Vec<RawDocumentBuf> =
+        profile.find(ours).await.unwrap().try_collect().await.unwrap();
+    assert!(operations.len() > 60, "only {} operations were profiled", operations.len());
+    for operation in operations {
+        let plan = operation.get_str("planSummary").unwrap();
+        assert!(!plan.contains("COLLSCAN"), "{operation:?}");
+        assert!(operation.get("hasSortStage").unwrap().is_none(), "{operation:?}");
+    }
+}
+
+/// Asks `explain` for the list queries, each combination of filters.
+#[tokio::test]
+async fn lists_are_read_from_an_index_in_order() {
+    let database = Database::create().await;
+    for index in 0..50 {
+        let workflow = WorkflowName::parse(format!("workflow-{}", index % 3)).unwrap();
+        database.create_chat(&scope(), NewChatSession::of(workflow)).await.unwrap();
+    }
+    let filters = [
+        doc! {},
+        doc! { "workflow_name": "workflow-1" },
+        doc! { "user_id": "user" },
+        doc! { "status": 1 },
+        doc! { "workflow_name": "workflow-1", "status": 1, "user_id": "user" },
+    ];
+    for mut filter in filters {
+        filter.insert("app_id", "acme_corp");
+        let explained = explain_list(&database, filter.clone()).await;
+        assert!(!explained.contains("COLLSCAN"), "{filter}: {explained}");
+        assert!(!explained.contains("\"SORT\""), "{filter}: {explained}");
+        assert!(explained.contains("IXSCAN"), "{filter}: {explained}");
+    }
+}
+
+async fn explain_list(database: &Database, filter: Document) -> String {
+    let find = doc! {
+        "find": "chat_sessions", "filter": filter, "sort": { "created_at": -1, "_id": -1 },
+        "limit": 21,
+    };
+    let explain = doc! { "explain": find, "verbosity": "queryPlanner" };
+    let explained = database.raw.run_command(explain).await.unwrap();
+    explained.get_document("queryPlanner").unwrap().get_document("winningPlan").unwrap().to_string()
+}
+
+fn scope() -> Scope {
+    Scope::service(AppId::parse("acme_corp").unwrap())
+}
+
+async fn use_everything(database: &Database) {
+    let user = UserId::parse("user").unwrap();
+    let caller = Caller::User { user_id: user, team_id: Some(TeamId::parse("team").unwrap()) };
+    let as_user = Scope { caller, ..scope() };
+    for scope in [scope(), as_user] {
+        let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+        let chat_id = database.create_chat(&scope, new).await.unwrap().chat_id;
+        let again = NewChatSession {
+            chat_id: Some(chat_id.clone()),
+            ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
+        };
+        database.create_chat(&scope, again).await.unwrap_err();
+        use_messages(database, &scope, &chat_id).await;
+        use_context_and_artifact(database, &scope, &chat_id).await;
+        use_lists(database, &scope).await;
+        database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
+        for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
+            database.set_status(&scope, &chat_id, status, None).await.unwrap();
+        }
+    }
+}
+
+async fn use_messages(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let message = |index: usize| NewMessage {
+        event_id: Some(EventId::parse(format!("event-{index}")).unwrap()),
+        body: MessageBody::new("user", Some("user"), format!("message {index}")),
+    };
+    let first = vec![MessageBody::new("user", Some("user"), "start").into()];
+    database.persist_initial_messages(scope, chat_id, first).await.unwrap();
+    let batch = || (1..60).map(message).collect::<Vec<_>>();
+    database.append(scope, chat_id, batch()).await.unwrap();
+    database.seal(&scope.app_id, chat_id, Interruption::Never).await.unwrap();
+    database.append(scope, chat_id, batch()).await.unwrap();
+    database.append(scope, chat_id, vec![message(60)]).await.unwrap();
+    for range in [
+        MessageRange::all(),
+        MessageRange::Oldest { after: Some(3), before: Some(20), limit: 5 },
+        MessageRange::Newest { before: Some(50), limit: 30 },
+    ] {
+        database.messages(scope, chat_id, range).await.unwrap();
+    }
+    for sequence in [2, 60] {
+        let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+        database.update_message(scope, chat_id, sequence, edit).await.unwrap();
+        database.delete_message(scope, chat_id, sequence).await.unwrap();
+    }
+    let large = MessageEdit { content: Some("x".repeat(2 << 20).into()), ..MessageEdit::default() };
+    database.update_message(scope, chat_id, 5, large).await.unwrap();
+}
+
+async fn use_context_and_artifact(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    for text in ["small".to_owned(), "large".repeat(10_000), "small".to_owned()] {
+        let data: JsonObject = [("key".to_owned(), json!(text))].into_iter().collect();
+        database.update_context_snapshot(scope, chat_id, data.clone()).await.unwrap();
+        database.merge_context_snapshot(scope, chat_id, data).await.unwrap();
+        database.load_context_snapshot(scope, chat_id).await.unwrap();
+        let artifact = NewArtifact { payload: json!(text), ..NewArtifact::default() };
+        database.update_last_artifact(scope, chat_id, artifact).await.unwrap();
+        database.get_last_artifact(scope, chat_id).await.unwrap();
+    }
+    database.clear_last_artifact(scope, chat_id).await.unwrap();
+}
+
+async fn use_lists(database: &Database, scope: &Scope) {
+    let everything = ChatFilter {
+        workflow_name: Some(WorkflowName::parse("Generator").unwrap()),
+        user_id: Some(UserId::parse("user").unwrap()),
+        status: Some(ChatStatus::Running),
+        created_from: Some(DateTime::<Utc>::UNIX_EPOCH),
+        created_before: Some(DateTime::<Utc>::MAX_UTC),
+    };
+    let one = |change: fn(&mut ChatFilter, &ChatFilter)| {
+        let mut filter = ChatFilter::default();
+        change(&mut filter, &everything);
+        filter
+    };
+    let filters = [
+        ChatFilter::default(),
+        one(|filter, all| filter.workflow_name = all.workflow_name.clone()),
+        one(|filter, all| filter.user_id = all.user_id.clone()),
+        one(|filter, all| filter.status = all.status),
+        one(|filter, all| filter.created_from = all.created_from),
+        everything.clone(),
+    ];
+    let created_at = DateTime::<Utc>::from_timestamp_millis(4_000_000_000_000).unwrap();
+    let cursor = Cursor { created_at, chat_id: ChatId::parse("chat_x").unwrap() };
+    for filter in filters {
+        database.list_chats(scope, &filter, 20, None).await.unwrap();
+        database.list_chats(scope, &filter, 20, Some(&cursor)).await.unwrap();
+    }
+}

@@ -1,0 +1,116 @@
+//! A sealer that stops anywhere leaves what readers can read and the next sealing heals.
+
+use persistence::mongo::{Interruption, MongoStore};
+use persistence::{ChatSessions, MessageRange, Messages};
+use records::{AppId, ChatId, EventId, MessageBody, MessageEdit, NewChatSession, NewMessage, Scope};
+use records::WorkflowName;
+
+use super::database::Database;
+
+fn scope() -> Scope {
+    Scope::service(AppId::parse("acme_corp").unwrap())
+}
+
+async fn chat_of(store: &MongoStore, messages: usize) -> ChatId {
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = store.create_chat(&scope(), new).await.unwrap().chat_id;
+    for index in 0..messages {
+        append(store, &chat_id, index).await;
+    }
+    chat_id
+}
+
+async fn append(store: &MongoStore, chat_id: &ChatId, index: usize) {
+    let event_id = EventId::parse(format!("event-{index}")).unwrap();
+    let body = MessageBody::new("user", Some("user"), format!("message {index}"));
+    let message = NewMessage { event_id: Some(event_id), body };
+    let appended = store.append(&scope(), chat_id, vec![message]).await.unwrap();
+    assert_eq!(appended.messages[0].sequence, index as u64);
+}
+
+async fn contents(store: &MongoStore, chat_id: &ChatId) -> Vec<String> {
+    let page = store.messages(&scope(), chat_id, MessageRange::all()).await.unwrap();
+    let sequences: Vec<u64> = page.messages.iter().map(|message| message.sequence).collect();
+    assert_eq!(sequences, (0..page.last_sequence).collect::<Vec<_>>());
+    let text = |content: &serde_json::Value| content.as_str().unwrap().to_owned();
+    page.messages.iter().map(|message| text(&message.body.content)).collect()
+}
+
+fn expected(count: usize) -> Vec<String> {
+    (0..count).map(|index| format!("message {index}")).collect()
+}
+
+#[tokio::test]
+async fn a_long_chat_is_sealed_and_reads_as_one() {
+    let database = Database::create().await;
+    let chat_id = chat_of(&database, 300).await;
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    assert_eq!(contents(&database, &chat_id).await, expected(300));
+    assert!(database.all("chat_segments").await.len() > 4);
+    for index in [0, 17, 299] {
+        append(&database, &chat_id, index).await;
+    }
+    assert_eq!(contents(&database, &chat_id).await, expected(300));
+}
+
+#[tokio::test]
+async fn a_segment_without_its_cut_is_not_read_and_the_next_sealing_takes_it_over() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, 40).await;
+    let app_id = scope().app_id;
+    database.seal(&app_id, &chat_id, Interruption::AfterSegment).await.unwrap();
+    assert_eq!(contents(&database, &chat_id).await, expected(40));
+    append(&database, &chat_id, 5).await;
+
+    for index in 40..60 {
+        append(&database, &chat_id, index).await;
+    }
+    database.seal(&app_id, &chat_id, Interruption::Never).await.unwrap();
+    assert_eq!(contents(&database, &chat_id).await, expected(60));
+    append(&database, &chat_id, 5).await;
+    append(&database, &chat_id, 55).await;
+}
+
+#[tokio::test]
+async fn a_segment_from_before_an_edit_is_replaced_not_taken_over() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, 40).await;
+    let app_id = scope().app_id;
+    database.seal(&app_id, &chat_id, Interruption::AfterSegment).await.unwrap();
+    let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+    database.update_message(&scope(), &chat_id, 3, edit).await.unwrap();
+    database.seal(&app_id, &chat_id, Interruption::Never).await.unwrap();
+
+    let mut edited = expected(40);
+    "edited".clone_into(&mut edited[3]);
+    assert_eq!(contents(&database, &chat_id).await, edited);
+    append(&database, &chat_id, 3).await;
+}
+
+#[tokio::test]
+async fn sealers_that_race_with_writers_and_editors_lose_nothing() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, 30).await;
+    let app_id = scope().app_id;
+    let sealing = async {
+        for _ in 0..20 {
+            let seal = || database.seal(&app_id, &chat_id, Interruption::Never);
+            let (one, two, three) = tokio::join!(seal(), seal(), seal());
+            one.and(two).and(three).unwrap();
+        }
+    };
+    let writing = async {
+        for index in 30..150 {
+            append(&database, &chat_id, index).await;
+        }
+    };
+    let editing = async {
+        for index in 0..30 {
+            let content = format!("message {index}");
+            let edit = MessageEdit { content: Some(content.into()), ..MessageEdit::default() };
+            database.update_message(&scope(), &chat_id, index, edit).await.unwrap();
+        }
+    };
+    tokio::join!(sealing, writing, editing);
+    assert_eq!(contents(&database, &chat_id).await, expected(150));
+}

@@ -1,0 +1,97 @@
+//! Documents of every version that was ever written load; those of a newer one are refused.
+
+use std::path::PathBuf;
+
+use bson::{Document, doc};
+use persistence::{Artifacts, ChatSessions, Contexts, MessageRange, Messages, StoreError};
+use records::{
+    AppId, ChatId, ChatStatus, JsonObject, MessageBody, NewArtifact, NewChatSession, Scope,
+    WorkflowName,
+};
+
+use super::database::Database;
+
+fn scope() -> Scope {
+    Scope::service(AppId::parse("acme_corp").unwrap())
+}
+
+/// Reads a golden document: canonical extended JSON, so that every BSON type is exact.
+fn golden(record: &str) -> Document {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures/stored")
+        .join(record)
+        .join("v1.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test]
+async fn documents_of_version_1_load() {
+    let database = Database::create().await;
+    database.insert("chat_sessions", golden("chat_session")).await;
+    database.insert("chat_segments", golden("chat_segment")).await;
+    database.insert("chat_blobs", golden("chat_blob")).await;
+    let chat_id = ChatId::parse("chat_golden").unwrap();
+
+    let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
+    insta::assert_debug_snapshot!("chat_session_v1", chat);
+    let page = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
+    insta::assert_debug_snapshot!("messages_v1", page);
+    let context = database.load_context_snapshot(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("context_v1", context);
+    let artifact = database.get_last_artifact(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("artifact_v1", artifact);
+
+    let more = vec![MessageBody::new("user", Some("user"), "more").into()];
+    let append = database.append(&scope(), &chat_id, more).await.unwrap();
+    assert_eq!(append.last_sequence, page.last_sequence + 1);
+}
+
+#[tokio::test]
+async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
+    let database = Database::create().await;
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let newer = doc! { "$set": { "schema_version": 2 } };
+    let sessions = database.raw.collection::<bson::RawDocumentBuf>("chat_sessions");
+    sessions.update_one(doc! { "_id": chat_id.as_str() }, newer).await.unwrap();
+    let before = database.all("chat_sessions").await;
+
+    let message = || vec![MessageBody::new("user", Some("user"), "hello").into()];
+    let (store, scope) = (&database.store, &scope());
+    let refusals: Vec<StoreError> = vec![
+        store.get_chat(scope, &chat_id).await.unwrap_err(),
+        store.set_status(scope, &chat_id, ChatStatus::Paused, None).await.unwrap_err(),
+        store.append(scope, &chat_id, message()).await.unwrap_err(),
+        store.persist_initial_messages(scope, &chat_id, message()).await.unwrap_err(),
+        store.messages(scope, &chat_id, MessageRange::all()).await.unwrap_err(),
+        store.delete_message(scope, &chat_id, 0).await.unwrap_err(),
+        store.update_context_snapshot(scope, &chat_id, JsonObject::new()).await.unwrap_err(),
+        store.merge_context_snapshot(scope, &chat_id, JsonObject::new()).await.unwrap_err(),
+        store.load_context_snapshot(scope, &chat_id).await.unwrap_err(),
+        store.update_last_artifact(scope, &chat_id, NewArtifact::default()).await.unwrap_err(),
+        store.get_last_artifact(scope, &chat_id).await.unwrap_err(),
+        store.clear_last_artifact(scope, &chat_id).await.unwrap_err(),
+    ];
+    for refusal in refusals {
+        let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
+            panic!("{refusal:?}");
+        };
+        assert_eq!((found, supported), (2, 1));
+    }
+    assert_eq!(database.all("chat_sessions").await, before);
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_ours_is_corrupt_and_names_its_field() {
+    let database = Database::create().await;
+    let mut document = golden("chat_session");
+    document.insert("created_at", "yesterday");
+    database.insert("chat_sessions", document).await;
+    let chat_id = ChatId::parse("chat_golden").unwrap();
+    let refusal = database.get_chat(&scope(), &chat_id).await.unwrap_err();
+    assert!(
+        matches!(&refusal, StoreError::Corrupt { field, .. } if field == "created_at"),
+        "{refusal:?}"
+    );
+}
