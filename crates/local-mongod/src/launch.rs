@@ -1,0 +1,62 @@
+//! Starts a member where there is room for it.
+
+use std::path::Path;
+
+use crate::data_dir::{DataDir, remembered_port};
+use crate::deadline::Deadline;
+use crate::member::{Member, Place};
+use crate::{Error, Options, port, start_line};
+
+/// What all members of a set have in common.
+pub(crate) struct Launch<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) mongod: &'a Path,
+    pub(crate) data_dir: &'a DataDir,
+    pub(crate) deadline: Deadline,
+}
+
+impl Launch<'_> {
+    /// Starts a member and waits until it answers.
+    ///
+    /// Tries again when another process took the port first, and while a mongod whose parent was
+    /// killed a moment ago has not let go of the directory yet.
+    pub(crate) async fn member(&self, index: u8) -> Result<Member, Error> {
+        loop {
+            let member = self.spawn(index)?;
+            let Err(error) = member.until_it_answers(self.deadline).await else {
+                return Ok(member);
+            };
+            member.stop().await;
+            if !will_pass(&error) {
+                return Err(error);
+            }
+            tracing::debug!(%error, "starting mongod again");
+            self.deadline.pause(|| error.to_string()).await?;
+        }
+    }
+
+    fn spawn(&self, index: u8) -> Result<Member, Error> {
+        let dbpath = self.data_dir.member(index)?;
+        let port = self.port(index, &dbpath)?;
+        let arguments = start_line::arguments(self.options, &dbpath, port);
+        let place = Place { dbpath, port, temporary: self.data_dir.is_temporary() };
+        Member::spawn(self.mongod, &arguments, place, self.options.start_timeout)
+    }
+
+    /// The port asked for, else the one of the last run, else any.
+    fn port(&self, index: u8, dbpath: &Path) -> Result<u16, Error> {
+        if let Some(first) = self.options.port {
+            let port = first.saturating_add(index.into());
+            return if port::is_free(port) { Ok(port) } else { Err(Error::PortTaken { port }) };
+        }
+        match remembered_port(dbpath).filter(|port| port::is_free(*port)) {
+            Some(port) => Ok(port),
+            None => port::free().map_err(Error::NoPort),
+        }
+    }
+}
+
+fn will_pass(error: &Error) -> bool {
+    let passing = ["Address already in use", "DBPathInUse"];
+    matches!(error, Error::Exited { log, .. } if passing.iter().any(|sign| log.contains(sign)))
+}

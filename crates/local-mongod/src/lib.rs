@@ -1,0 +1,30 @@
+#![doc = include_str!("../README.md")]
+
+mod environment;
+mod options;
+
+mod binary;
+mod data_dir;
+mod lock;
+
+mod deadline;
+mod launch;
+mod log;
+mod member;
+mod port;
+mod replica_set;
+mod signal;
+mod start_line;
+mod supervisor;
+
+mod error;
+mod server;
+mod shared;
+
+pub use binary::resolve;
+pub use error::Error;
+pub use lock::{Holder, attach};
+pub use member::Member;
+pub use options::{Lookup, Options};
+pub use server::LocalMongod;
+pub use shared::shared_for_tests;

@@ -1,0 +1,154 @@
+//! Who uses a data directory.
+//!
+//! The lock on the file is the truth and ends with the process; the content only tells who it is.
+
+use std::fmt::{self, Display};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, process};
+
+use crate::Error;
+use crate::deadline::Deadline;
+
+/// Another look is taken this long, because [`attach`] holds the lock for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+const ATTACH_PATIENCE: Duration = Duration::from_mins(1);
+
+/// The process that runs a server on a data directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// Its process id, if it has said so yet.
+    pub pid: Option<u32>,
+    /// Name of its program.
+    pub program: Option<String>,
+    /// Where its server is reached, as soon as it is.
+    pub uri: Option<String>,
+}
+
+impl Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = self.program.as_deref().unwrap_or("another process");
+        formatter.write_str(program)?;
+        if let Some(pid) = self.pid {
+            write!(formatter, " (pid {pid})")?;
+        }
+        match &self.uri {
+            Some(uri) => write!(formatter, ", which serves it at {uri}"),
+            None => formatter.write_str(", which is starting a server on it"),
+        }
+    }
+}
+
+impl Holder {
+    fn this_process() -> Self {
+        let program = env::current_exe().ok();
+        let name = program.as_deref().and_then(Path::file_name);
+        Self {
+            pid: Some(process::id()),
+            program: name.map(|name| name.to_string_lossy().into_owned()),
+            uri: None,
+        }
+    }
+
+    /// Whatever of the file can be read; its writer may be half-way.
+    fn read(path: &Path) -> Self {
+        let mut holder = Self::default();
+        for line in fs::read_to_string(path).unwrap_or_default().lines() {
+            match line.split_once(' ') {
+                Some(("pid", pid)) => holder.pid = pid.parse().ok(),
+                Some(("program", program)) => holder.program = Some(program.to_owned()),
+                Some(("uri", uri)) => holder.uri = Some(uri.to_owned()),
+                _ => {}
+            }
+        }
+        holder
+    }
+
+    fn write(&self, mut file: &File) -> io::Result<()> {
+        let mut text = String::new();
+        let pid = self.pid.map(|pid| pid.to_string());
+        for (key, value) in [("pid", &pid), ("program", &self.program), ("uri", &self.uri)] {
+            if let Some(value) = value {
+                text.extend([key, " ", value, "\n"]);
+            }
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(text.as_bytes())
+    }
+}
+
+/// The right of this process to run a server on a data directory.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock, or tells who has it.
+    pub(crate) async fn take(data_dir: &Path) -> Result<Self, Error> {
+        let path = file_in(data_dir);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(Error::file("open", &path))?;
+        let deadline = Deadline::after(PATIENCE);
+        while is_held(file.try_lock(), &path)? {
+            if deadline.pause(String::new).await.is_err() {
+                let holder = Holder::read(&path);
+                return Err(Error::Held { data_dir: data_dir.to_owned(), holder });
+            }
+        }
+        let lock = Self { path, file };
+        lock.write(&Holder::this_process())?;
+        Ok(lock)
+    }
+
+    /// Tells others where the server is reached.
+    pub(crate) fn publish(&self, uri: &str) -> Result<(), Error> {
+        self.write(&Holder { uri: Some(uri.to_owned()), ..Holder::this_process() })
+    }
+
+    fn write(&self, holder: &Holder) -> Result<(), Error> {
+        holder.write(&self.file).map_err(Error::file("write", &self.path))
+    }
+}
+
+/// Answers the URI of the server that another process runs on `data_dir`, if one does.
+///
+/// Waits while that server is still starting.
+pub async fn attach(data_dir: &Path) -> Result<Option<String>, Error> {
+    let path = file_in(data_dir);
+    let deadline = Deadline::after(ATTACH_PATIENCE);
+    loop {
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(Error::file("open", &path))?,
+        };
+        if !is_held(file.try_lock_shared(), &path)? {
+            return Ok(None);
+        }
+        let holder = Holder::read(&path);
+        if holder.uri.is_some() {
+            return Ok(holder.uri);
+        }
+        deadline.pause(|| format!("the server of {holder}")).await?;
+    }
+}
+
+fn file_in(data_dir: &Path) -> PathBuf {
+    data_dir.join("local-mongod.lock")
+}
+
+fn is_held(attempt: Result<(), TryLockError>, path: &Path) -> Result<bool, Error> {
+    match attempt {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(source)) => Err(Error::file("lock", path)(source)),
+    }
+}

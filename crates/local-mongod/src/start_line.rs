@@ -1,0 +1,70 @@
+//! The command line of one mongod.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::{Options, log};
+
+/// Name of every local replica set.
+pub(crate) const SET_NAME: &str = "rs0";
+
+/// The arguments for a member with its data in `dbpath`.
+pub(crate) fn arguments(options: &Options, dbpath: &Path, port: u16) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec![
+        "--dbpath".into(),
+        dbpath.into(),
+        "--logpath".into(),
+        log::path(dbpath).into(),
+        "--logappend".into(),
+    ];
+    let values = [
+        ("--port", port.to_string()),
+        ("--bind_ip", "127.0.0.1".to_owned()),
+        ("--replSet", SET_NAME.to_owned()),
+        ("--oplogSize", options.oplog_size_mb.to_string()),
+        ("--wiredTigerCacheSizeGB", options.cache_size_gb.to_string()),
+    ];
+    arguments.extend(values.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
+    arguments.extend(["--nounixsocket", "--noscripting"].map(OsString::from));
+    for parameter in parameters(options) {
+        arguments.extend(["--setParameter".into(), parameter.into()]);
+    }
+    arguments.extend(options.extra_arguments.iter().map(OsString::from));
+    arguments
+}
+
+fn parameters(options: &Options) -> Vec<&'static str> {
+    // By default a primary that gets SIGTERM waits 15 seconds before it stops.
+    let mut parameters = vec!["shutdownTimeoutMillisForSignaledShutdown=100"];
+    if options.test_commands {
+        parameters.push("enableTestCommands=1");
+    }
+    if options.data_dir.is_none() {
+        parameters.push("diagnosticDataCollectionEnabled=false");
+    }
+    if options.members > 1 {
+        // A secondary drops a sync source that hangs at once, so that a set whose primary was
+        // paused acknowledges majority writes again after 2 seconds instead of 12.
+        parameters.push("oplogFetcherSteadyStateMaxFetcherRestarts=0");
+        parameters.push("oplogNetworkTimeoutBufferSeconds=1");
+    }
+    parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tests_get_test_commands() {
+        assert!(!parameters(&Options::from_env()).contains(&"enableTestCommands=1"));
+        assert!(parameters(&Options::for_tests()).contains(&"enableTestCommands=1"));
+    }
+
+    #[test]
+    fn every_member_listens_on_loopback_only() {
+        let line = arguments(&Options::from_env(), Path::new("/data"), 4711);
+        let line = line.join(" ".as_ref()).to_string_lossy().into_owned();
+        assert!(line.contains("--port 4711 --bind_ip 127.0.0.1 --replSet rs0"), "{line}");
+    }
+}

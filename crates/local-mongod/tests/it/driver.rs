@@ -1,0 +1,54 @@
+//! What the tests ask a server through the driver.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use mongodb::bson::{Document, doc};
+use mongodb::{Client, Collection};
+use serde::{Deserialize, Serialize};
+
+/// Something to store.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Note {
+    text: String,
+}
+
+/// Stores a text durably.
+pub(crate) async fn store(uri: &str, text: &str) -> Result<()> {
+    notes(uri).await?.insert_one(Note { text: text.to_owned() }).await?;
+    Ok(())
+}
+
+/// Answers all stored texts.
+pub(crate) async fn stored(uri: &str) -> Result<Vec<String>> {
+    let mut cursor = notes(uri).await?.find(doc! {}).await?;
+    let mut texts = Vec::new();
+    while cursor.advance().await? {
+        texts.push(cursor.deserialize_current()?.text);
+    }
+    Ok(texts)
+}
+
+async fn notes(uri: &str) -> Result<Collection<Note>> {
+    let client = Client::with_uri_str(format!("{uri}&w=majority&journal=true")).await?;
+    Ok(client.database("local_mongod").collection("notes"))
+}
+
+/// Runs a command on the `admin` database.
+pub(crate) async fn admin(uri: &str, command: Document) -> Result<Document> {
+    let client = Client::with_uri_str(uri).await?;
+    Ok(client.database("admin").run_command(command).await?)
+}
+
+/// Process id of the mongod behind a URI.
+pub(crate) async fn pid(uri: &str) -> Result<u32> {
+    let status = admin(uri, doc! { "serverStatus": 1 }).await?;
+    Ok(u32::try_from(status.get_i64("pid")?)?)
+}
+
+/// The data directory of the mongod behind a URI.
+pub(crate) async fn dbpath(uri: &str) -> Result<PathBuf> {
+    let options = admin(uri, doc! { "getCmdLineOpts": 1 }).await?;
+    let storage = options.get_document("parsed")?.get_document("storage")?;
+    Ok(storage.get_str("dbPath").context("no dbPath")?.into())
+}
