@@ -1,0 +1,111 @@
+//! The forms in which a conversation is handed out, one file for each.
+//!
+//! A dialect renders stored messages and says, in code of its own, whether a list of messages is
+//! in its form. A rendering always passes its dialect's validation, is the same for the same
+//! messages, and is left as it is when it is rendered again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use records::Message;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{DropReason, Dropped, Options, Repair, Repaired};
+
+mod ag2;
+pub use ag2::Ag2;
+
+mod openai;
+pub use openai::OpenAi;
+
+/// Every dialect, in the order in which they are listed.
+pub const ALL: [&dyn Dialect; 2] = [&Ag2, &OpenAi];
+
+/// Returns the dialect of that name.
+pub fn named(name: &str) -> Option<&'static dyn Dialect> {
+    ALL.into_iter().find(|dialect| dialect.name() == name)
+}
+
+/// Returns the names that [`named`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().map(Dialect::name)
+}
+
+/// A form of conversation.
+pub trait Dialect: fmt::Debug + Send + Sync {
+    /// Names the dialect in requests.
+    fn name(&self) -> &'static str;
+
+    /// Brings messages into the form, in order, and reports what that left out or changed.
+    ///
+    /// The messages must be in the order of the chat. What the form has no field for, such as
+    /// `metadata` and `timestamp`, is not in the rendering and not reported; every message that is
+    /// missing from it is reported once in [`Rendered::dropped`], as is each tool result when a
+    /// message holds several.
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered;
+
+    /// Returns every way in which the messages break the rules of the form, by position.
+    fn validate(&self, messages: &[Value]) -> Vec<Violation>;
+}
+
+/// A conversation in the form of a dialect.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Rendered {
+    /// The messages.
+    pub messages: Vec<Value>,
+    /// What was left out, by position.
+    pub dropped: Vec<Dropped>,
+    /// What was changed, by position.
+    pub repaired: Vec<Repaired>,
+    /// The original of each name that was changed.
+    pub names: BTreeMap<String, String>,
+}
+
+/// A rule of a dialect that a message breaks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// The position of the message.
+    pub index: usize,
+    /// Names the rule.
+    pub rule: &'static str,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// Where a message that is being rendered comes from.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    index: usize,
+    sequence: u64,
+}
+
+impl Rendered {
+    fn drop(&mut self, origin: Origin, reason: DropReason) {
+        self.dropped.push(Dropped { index: origin.index, sequence: Some(origin.sequence), reason });
+    }
+
+    fn repair(&mut self, origin: Origin, repair: Repair) {
+        self.repaired.push(Repaired { index: origin.index, sequence: origin.sequence, repair });
+    }
+}
+
+impl Violation {
+    fn new(index: usize, rule: &'static str, detail: impl Into<String>) -> Self {
+        Self { index, rule, detail: detail.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dialect_is_found_by_its_name() {
+        assert_eq!(names().collect::<Vec<_>>(), ["ag2", "openai"]);
+        for name in names() {
+            assert_eq!(named(name).map(Dialect::name), Some(name));
+        }
+        assert!(named("AG2").is_none());
+    }
+}

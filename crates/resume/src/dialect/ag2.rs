@@ -1,0 +1,113 @@
+use std::collections::HashSet;
+
+use records::Message;
+use serde_json::{Map, Value};
+
+use super::{Dialect, Origin, Rendered, Violation};
+use crate::{Options, Repair, calls, normalize};
+
+/// The strict form that AG2 resumes a group chat from: see [`normalize`].
+///
+/// The form has no tool calls: a message that makes some is kept for its content, which is
+/// reported as a repair, and messages that hold results are dropped for their role.
+#[derive(Debug, Clone, Copy)]
+pub struct Ag2;
+
+impl Dialect for Ag2 {
+    fn name(&self) -> &'static str {
+        "ag2"
+    }
+
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        let callers = callers(&messages);
+        let (strict, dropped) = normalize(messages, options);
+        let mut rendered = Rendered {
+            messages: strict.into_iter().map(Value::from).collect(),
+            dropped,
+            ..Rendered::default()
+        };
+        let left_out: HashSet<_> = rendered.dropped.iter().map(|drop| drop.index).collect();
+        for caller in callers {
+            if !left_out.contains(&caller.index) {
+                rendered.repair(caller, Repair::UnsupportedCallsRemoved);
+            }
+        }
+        rendered
+    }
+
+    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+        let numbered = messages.iter().enumerate();
+        numbered.flat_map(|(index, message)| violations(index, message)).collect()
+    }
+}
+
+/// Returns where the messages that make calls stand.
+fn callers(messages: &[Message]) -> Vec<Origin> {
+    let numbered = messages.iter().enumerate();
+    numbered
+        .filter(|(_, message)| calls::made(&message.body).next().is_some())
+        .map(|(index, message)| Origin { index, sequence: message.sequence })
+        .collect()
+}
+
+fn violations(index: usize, message: &Value) -> Vec<Violation> {
+    let Some(object) = message.as_object() else {
+        return vec![Violation::new(index, "not_an_object", "the message is not a JSON object")];
+    };
+    let problems = [role(object), name(object), content(object), fields(object)];
+    let found = problems.into_iter().flatten();
+    found.map(|(rule, detail)| Violation::new(index, rule, detail)).collect()
+}
+
+type Problem = (&'static str, String);
+
+fn role(object: &Map<String, Value>) -> Option<Problem> {
+    let role = object.get("role").unwrap_or(&Value::Null);
+    let known = role == "user" || role == "assistant";
+    (!known).then(|| ("invalid_role", format!("the role is {role}, not \"user\" or \"assistant\"")))
+}
+
+fn name(object: &Map<String, Value>) -> Option<Problem> {
+    let name = object.get("name").and_then(Value::as_str).unwrap_or_default();
+    let detail = || "the name is not a text of at least one character".to_owned();
+    name.is_empty().then(|| ("invalid_name", detail()))
+}
+
+fn content(object: &Map<String, Value>) -> Option<Problem> {
+    let is_null = object.get("content").is_none_or(Value::is_null);
+    is_null.then(|| ("null_content", "the content is missing or null".to_owned()))
+}
+
+fn fields(object: &Map<String, Value>) -> Option<Problem> {
+    let mut keys = object.keys();
+    let other = keys.find(|key| !["role", "name", "content"].contains(&key.as_str()))?;
+    Some(("unknown_field", format!("the form has no field {other:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(message: Value) -> Vec<&'static str> {
+        Ag2.validate(&[message]).into_iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn the_strict_form_has_no_violation() {
+        for content in [json!(""), json!({"a": 1}), json!([1]), json!(0)] {
+            assert!(rules(json!({"role": "user", "name": "a", "content": content})).is_empty());
+        }
+    }
+
+    #[test]
+    fn each_rule_is_checked() {
+        assert_eq!(rules(json!("hello")), ["not_an_object"]);
+        assert_eq!(rules(json!({})), ["invalid_role", "invalid_name", "null_content"]);
+        let message = json!({"role": "tool", "name": "a", "content": 1});
+        assert_eq!(rules(message), ["invalid_role"]);
+        let message = json!({"role": "user", "name": "", "content": null, "sequence": 0});
+        assert_eq!(rules(message), ["invalid_name", "null_content", "unknown_field"]);
+    }
+}

@@ -1,0 +1,138 @@
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::Repair;
+
+/// A tool call.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    kind: Kind,
+    pub(super) target: Target,
+    /// Reported only when the call is kept.
+    pub(super) repairs: Vec<Repair>,
+}
+
+/// What is called, and with what.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) name: String,
+    input: String,
+}
+
+/// Calls that are not well formed; their results are still to be told from others.
+#[derive(Debug)]
+pub(super) struct Malformed {
+    pub(super) ids: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Function,
+    Custom,
+}
+
+/// Reads the value of `tool_calls`.
+pub(super) fn read_all(tool_calls: Value) -> Result<Vec<Call>, Malformed> {
+    let items = match tool_calls {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(items) => items,
+        _ => return Err(Malformed { ids: Vec::new() }),
+    };
+    let count = items.len();
+    let ids = items.iter().filter_map(|item| item.get("id")?.as_str());
+    let ids: HashSet<_> = ids.map(str::to_owned).collect();
+    let calls: Vec<_> = items.into_iter().filter_map(Call::read).collect();
+    if ids.len() == count && calls.len() == count {
+        return Ok(calls);
+    }
+    Err(Malformed { ids: ids.into_iter().collect() })
+}
+
+impl Call {
+    fn read(call: Value) -> Option<Self> {
+        let Value::Object(mut call) = call else {
+            return None;
+        };
+        let id = take_text(&mut call, "id")?;
+        let mut repairs = Vec::new();
+        let kind = match call.get("type").unwrap_or(&Value::Null) {
+            Value::Null => {
+                repairs.push(Repair::CallTypeAdded { call_id: id.clone() });
+                Kind::Function
+            }
+            Value::String(kind) if kind == "function" => Kind::Function,
+            Value::String(kind) if kind == "custom" => Kind::Custom,
+            _ => return None,
+        };
+        let target = Target::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
+        Some(Self { id, kind, target, repairs })
+    }
+}
+
+impl From<Call> for Value {
+    fn from(call: Call) -> Self {
+        Value::from_iter([
+            ("id", Value::from(call.id)),
+            ("type", call.kind.as_str().into()),
+            (call.kind.as_str(), call.target.write(call.kind)),
+        ])
+    }
+}
+
+impl Target {
+    /// Reads the value of `function_call`.
+    pub(super) fn read_function(call: Value, repairs: &mut Vec<Repair>) -> Option<Self> {
+        Self::read(call, Kind::Function, repairs)
+    }
+
+    fn read(target: Value, kind: Kind, repairs: &mut Vec<Repair>) -> Option<Self> {
+        let Value::Object(mut target) = target else {
+            return None;
+        };
+        let name = take_text(&mut target, "name")?;
+        let input = match target.remove(kind.input_field()).unwrap_or_default() {
+            Value::String(text) => text,
+            other => {
+                repairs.push(Repair::ArgumentsSerialised { name: name.clone() });
+                if other.is_null() { "{}".to_owned() } else { other.to_string() }
+            }
+        };
+        Some(Self { name, input })
+    }
+
+    /// Returns the value of `function_call`.
+    pub(super) fn write_function(self) -> Value {
+        self.write(Kind::Function)
+    }
+
+    fn write(self, kind: Kind) -> Value {
+        Value::from_iter([("name", self.name), (kind.input_field(), self.input)])
+    }
+}
+
+impl Kind {
+    /// Returns the type of the call, which is also the field that holds the target.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Custom => "custom",
+        }
+    }
+
+    fn input_field(self) -> &'static str {
+        match self {
+            Self::Function => "arguments",
+            Self::Custom => "input",
+        }
+    }
+}
+
+/// Takes a text that is not empty.
+fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<String> {
+    match object.remove(field)? {
+        Value::String(text) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}

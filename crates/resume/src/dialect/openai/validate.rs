@@ -1,0 +1,124 @@
+use serde_json::Value;
+
+use crate::dialect::Violation;
+
+mod calls;
+mod pairs;
+mod shape;
+
+/// Returns every way in which the messages break the rules, by position.
+pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let problems = shape::problems(message).into_iter();
+        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+    }
+    found.extend(pairs::violations(messages));
+    found.sort_by_key(|violation| violation.index);
+    found
+}
+
+/// The rule that is broken, and what is wrong.
+type Problem = (&'static str, String);
+
+/// Says whether a name of a speaker or a function matches `^[a-zA-Z0-9_-]{1,64}$`.
+fn is_name(value: &Value) -> bool {
+    let Some(name) = value.as_str() else {
+        return false;
+    };
+    let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(messages: &Value) -> Vec<(usize, &'static str)> {
+        let found = violations(messages.as_array().unwrap());
+        found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}})
+    }
+
+    fn caller(ids: &[&str]) -> Value {
+        let calls: Vec<_> = ids.iter().map(|id| call(id)).collect();
+        json!({"role": "assistant", "content": null, "tool_calls": calls})
+    }
+
+    fn result(id: &str) -> Value {
+        json!({"role": "tool", "tool_call_id": id, "content": "done"})
+    }
+
+    #[test]
+    fn calls_answered_at_once_in_any_order_are_in_order() {
+        let user = json!({"role": "user", "name": "Bob", "content": "hi"});
+        let messages = json!([user, caller(&["a", "b"]), result("b"), result("a"), user]);
+        assert_eq!(rules(&messages), []);
+    }
+
+    #[test]
+    fn pairs_are_checked() {
+        let user = json!({"role": "user", "content": "hi"});
+        assert_eq!(rules(&json!([result("a")])), [(0, "orphan_result")]);
+        assert_eq!(rules(&json!([caller(&["a"])])), [(0, "unanswered_call")]);
+        let interrupted = json!([caller(&["a", "b"]), result("a"), user, result("b")]);
+        assert_eq!(rules(&interrupted), [(0, "unanswered_call"), (3, "orphan_result")]);
+        let twice = json!([caller(&["a"]), result("a"), result("a")]);
+        assert_eq!(rules(&twice), [(2, "orphan_result")]);
+        let reused = json!([caller(&["a"]), result("a"), caller(&["a"]), result("a")]);
+        assert_eq!(rules(&reused), [(2, "duplicate_call_id")]);
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        let cases = [
+            (json!(1), "not_an_object"),
+            (json!({"role": "human", "content": ""}), "unknown_role"),
+            (json!({"role": "user", "content": "", "sequence": 1}), "unknown_field"),
+            (json!({"role": "user", "name": "a b", "content": ""}), "invalid_name"),
+            (json!({"role": "function", "content": ""}), "invalid_name"),
+            (json!({"role": "user", "content": null}), "invalid_content"),
+            (json!({"role": "assistant", "content": null}), "invalid_content"),
+            (json!({"role": "system", "content": {"a": 1}}), "invalid_content"),
+            (
+                json!({"role": "user", "content": [{"type": "refusal", "refusal": ""}]}),
+                "invalid_content",
+            ),
+            (json!({"role": "user", "content": []}), "invalid_content"),
+            (json!({"role": "tool", "content": ""}), "missing_call_id"),
+            (json!({"role": "assistant", "content": "", "refusal": 1}), "invalid_refusal"),
+            (json!({"role": "assistant", "content": "", "tool_calls": []}), "invalid_calls"),
+            (json!({"role": "assistant", "content": "", "tool_calls": null}), "invalid_calls"),
+        ];
+        for (message, rule) in cases {
+            assert_eq!(rules(&json!([message])), [(0, rule)], "{message}");
+        }
+    }
+
+    #[test]
+    fn calls_are_checked() {
+        let good = call("a");
+        let changes = [
+            ("/id", json!("")),
+            ("/type", json!("tool")),
+            ("/function/name", json!("a b")),
+            ("/function/arguments", json!({})),
+        ];
+        for (pointer, value) in changes {
+            let mut bad = good.clone();
+            *bad.pointer_mut(pointer).unwrap() = value;
+            let message = json!({"role": "assistant", "content": "", "tool_calls": [bad]});
+            let found = rules(&json!([message, result("a")]));
+            assert!(found.contains(&(0, "invalid_calls")), "{pointer}: {found:?}");
+        }
+        let target = json!({"name": "f", "arguments": "{}"});
+        let mut both = caller(&["a"]);
+        both["function_call"] = target;
+        assert_eq!(rules(&json!([both, result("a")])), [(0, "both_kinds_of_calls")]);
+    }
+}

@@ -1,0 +1,47 @@
+use serde_json::{Map, Value};
+
+use super::{Problem, is_name};
+
+/// Returns what is wrong with the calls that a message makes.
+pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let tool_calls = message.get("tool_calls");
+    let function_call = message.get("function_call");
+    if let Some(calls) = tool_calls {
+        found.extend(list_problem(calls));
+    }
+    if let Some(call) = function_call
+        && !is_target(call, "arguments")
+    {
+        let detail = "the function call has no valid name or no text as arguments";
+        found.push(("invalid_function_call", detail.to_owned()));
+    }
+    if tool_calls.is_some() && function_call.is_some() {
+        let detail = "a message has either tool_calls or function_call";
+        found.push(("both_kinds_of_calls", detail.to_owned()));
+    }
+    found
+}
+
+fn list_problem(calls: &Value) -> Option<Problem> {
+    let calls = calls.as_array().map(Vec::as_slice).unwrap_or_default();
+    if calls.is_empty() {
+        return Some(("invalid_calls", "tool_calls is not a list with calls in it".to_owned()));
+    }
+    let broken = calls.iter().position(|call| !is_call(call))?;
+    Some(("invalid_calls", format!("call {broken} has no valid id, type, name or input")))
+}
+
+fn is_call(call: &Value) -> bool {
+    let has_id = call["id"].as_str().is_some_and(|id| !id.is_empty());
+    let has_target = match call["type"].as_str() {
+        Some("function") => is_target(&call["function"], "arguments"),
+        Some("custom") => is_target(&call["custom"], "input"),
+        _ => false,
+    };
+    has_id && has_target
+}
+
+fn is_target(target: &Value, input: &str) -> bool {
+    is_name(&target["name"]) && target[input].is_string()
+}

@@ -1,0 +1,98 @@
+use serde_json::{Map, Value};
+
+use super::calls;
+use super::{Problem, is_name};
+
+/// What a message of a role may have.
+struct Form {
+    role: &'static str,
+    /// The fields besides `role` and `content`.
+    fields: &'static [&'static str],
+    /// The types of its content parts; without any, a content is text.
+    parts: &'static [&'static str],
+}
+
+const FORMS: [Form; 6] = [
+    Form { role: "system", fields: &["name"], parts: &["text"] },
+    Form { role: "developer", fields: &["name"], parts: &["text"] },
+    Form { role: "user", fields: &["name"], parts: &["text", "image_url", "input_audio", "file"] },
+    Form {
+        role: "assistant",
+        fields: &["name", "refusal", "tool_calls", "function_call"],
+        parts: &["text", "refusal"],
+    },
+    Form { role: "tool", fields: &["tool_call_id"], parts: &["text"] },
+    Form { role: "function", fields: &["name"], parts: &[] },
+];
+
+/// Returns what is wrong with a message by itself.
+pub(super) fn problems(message: &Value) -> Vec<Problem> {
+    let Some(message) = message.as_object() else {
+        return vec![("not_an_object", "the message is not a JSON object".to_owned())];
+    };
+    let role = message.get("role").unwrap_or(&Value::Null);
+    let Some(form) = FORMS.iter().find(|form| role == form.role) else {
+        return vec![("unknown_role", format!("the form has no role {role}"))];
+    };
+    let fields = message.keys().filter_map(|key| field(form, key));
+    let single =
+        [name(form, message), call_id(form, message), refusal(message), content(form, message)];
+    let single = single.into_iter().flatten();
+    fields.chain(single).chain(calls::problems(message)).collect()
+}
+
+fn field(form: &Form, key: &str) -> Option<Problem> {
+    let known = key == "role" || key == "content" || form.fields.contains(&key);
+    (!known).then(|| ("unknown_field", format!("the role {} has no field {key:?}", form.role)))
+}
+
+fn name(form: &Form, message: &Map<String, Value>) -> Option<Problem> {
+    let valid = match message.get("name") {
+        Some(name) => is_name(name),
+        None => form.role != "function",
+    };
+    let detail = || "the name does not match ^[a-zA-Z0-9_-]{1,64}$".to_owned();
+    (!valid).then(|| ("invalid_name", detail()))
+}
+
+fn call_id(form: &Form, message: &Map<String, Value>) -> Option<Problem> {
+    let id = message.get("tool_call_id").and_then(Value::as_str);
+    let missing = form.role == "tool" && id.is_none_or(str::is_empty);
+    missing.then(|| ("missing_call_id", "the result names no call".to_owned()))
+}
+
+fn refusal(message: &Map<String, Value>) -> Option<Problem> {
+    let valid = message.get("refusal").is_none_or(|it| it.is_string() || it.is_null());
+    (!valid).then(|| ("invalid_refusal", "the refusal is not a text".to_owned()))
+}
+
+fn content(form: &Form, message: &Map<String, Value>) -> Option<Problem> {
+    let valid = match message.get("content") {
+        Some(Value::String(_)) => true,
+        Some(Value::Array(parts)) => {
+            !parts.is_empty() && parts.iter().all(|part| is_part(form, part))
+        }
+        Some(Value::Null) => form.role == "function" || has_calls(message),
+        None => has_calls(message),
+        Some(_) => false,
+    };
+    let detail = || format!("the role {} cannot have this content", form.role);
+    (!valid).then(|| ("invalid_content", detail()))
+}
+
+/// Says whether an assistant may go without a content.
+fn has_calls(message: &Map<String, Value>) -> bool {
+    message.contains_key("tool_calls") || message.contains_key("function_call")
+}
+
+fn is_part(form: &Form, part: &Value) -> bool {
+    let known = form.parts.iter().find(|kind| part["type"] == **kind);
+    match known {
+        Some(&"text") => part["text"].is_string(),
+        Some(&"refusal") => part["refusal"].is_string(),
+        Some(&"image_url") => part["image_url"]["url"].is_string(),
+        Some(&"input_audio") => part["input_audio"].is_object(),
+        Some(&"file") => part["file"].is_object(),
+        _ => false,
+    }
+}

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod dropped;
+pub use dropped::{DropReason, Dropped};
+
+mod repaired;
+pub use repaired::{Repair, Repaired};
+
+mod normalize;
+pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
+
+mod calls;
+pub mod dialect;
+pub mod ingest;
+pub mod window;

@@ -1,0 +1,12 @@
+//! Everything the crate promises, from outside.
+
+mod ag2;
+mod fixtures;
+mod normalize;
+mod openai;
+mod properties;
+mod real;
+mod snapshots;
+mod strategies;
+mod transcript;
+mod window;

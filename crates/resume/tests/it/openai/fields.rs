@@ -1,0 +1,91 @@
+use serde_json::{Value, json};
+
+use super::{call, caller, dropped, render, repaired, result};
+
+#[test]
+fn arguments_become_text_and_the_type_is_added() {
+    let calls = json!([
+        {"id": "a", "function": {"name": "f", "arguments": {"b": 1, "a": [null]}}},
+        {"id": "b", "type": "function", "function": {"name": "f"}},
+        {"id": "c", "type": "custom", "custom": {"name": "g", "input": "plain"}},
+    ]);
+    let message = json!({"role": "assistant", "content": "", "tool_calls": calls});
+    let rendered = render(&[message, result("c"), result("b"), result("a")]);
+    let calls = &rendered.messages[0]["tool_calls"];
+    assert_eq!(rendered.messages[0]["content"], json!(null));
+    assert_eq!(calls[0]["type"], "function");
+    assert_eq!(calls[0]["function"]["arguments"], r#"{"b":1,"a":[null]}"#);
+    assert_eq!(calls[1]["function"]["arguments"], "{}");
+    assert_eq!(calls[2]["custom"], json!({"name": "g", "input": "plain"}));
+    let slugs: Vec<_> = repaired(&rendered).into_iter().map(|(_, slug)| slug).collect();
+    let expected = [
+        "empty_content_removed",
+        "call_type_added",
+        "arguments_serialised",
+        "arguments_serialised",
+    ];
+    assert_eq!(slugs, expected);
+}
+
+#[test]
+fn no_calls_leave_no_trace() {
+    for none in [json!(null), json!([])] {
+        let message = json!({
+            "role": "assistant", "content": "x", "tool_calls": none, "function_call": null,
+        });
+        let rendered = render(&[message]);
+        assert_eq!(rendered.messages, [json!({"role": "assistant", "content": "x"})]);
+        assert_eq!(rendered.repaired, []);
+    }
+}
+
+#[test]
+fn names_are_sanitised_and_lead_back() {
+    let named = |name: &str| json!({"role": "assistant", "name": name, "content": "x"});
+    let long = "n".repeat(70);
+    let speakers = ["chat manager", "Zoë", "chat_manager", "chat manager", &long];
+    let rendered = render(&speakers.map(named));
+    let name = |index: usize| rendered.messages[index]["name"].as_str().unwrap();
+    assert_eq!((name(1), name(2), name(4)), ("Zo_", "chat_manager", &long[..64]));
+    assert!(name(0).starts_with("chat_manager_"));
+    assert_eq!(name(0), name(3));
+    assert_eq!(rendered.names.len(), 3);
+    assert_eq!(rendered.names[name(0)], "chat manager");
+    assert_eq!(rendered.names[name(4)], long);
+    let repaired: Vec<_> = repaired(&rendered).into_iter().map(|(index, _)| index).collect();
+    assert_eq!(repaired, [0, 1, 3, 4]);
+}
+
+#[test]
+fn refusals_are_kept() {
+    let refusal =
+        |content: Value| json!({"role": "assistant", "content": content, "refusal": "no"});
+    let rendered = render(&[refusal(json!("x")), refusal(json!(null))]);
+    assert_eq!(rendered.messages[0], refusal(json!("x")));
+    assert_eq!(rendered.messages[1]["content"], json!([{"type": "refusal", "refusal": "no"}]));
+    assert_eq!(repaired(&rendered), [(1, "refusal_moved")]);
+}
+
+#[test]
+fn older_function_calls_are_kept_where_they_are_alone() {
+    let target = json!({"name": "f", "arguments": {"a": 1}});
+    let alone = json!({"role": "assistant", "content": null, "function_call": target});
+    let mut beside = caller(None::<&str>, &["a"]);
+    beside["function_call"] = target;
+    let answer = json!({"role": "function", "name": "f", "content": "done"});
+    let rendered = render(&[alone, answer, beside, result("a")]);
+    assert_eq!(rendered.messages[0]["function_call"]["arguments"], r#"{"a":1}"#);
+    assert_eq!(rendered.messages[1]["name"], "f");
+    assert_eq!(rendered.messages[2].get("function_call"), None);
+    assert_eq!(repaired(&rendered), [(0, "arguments_serialised"), (2, "field_removed")]);
+    let nameless = json!({"role": "function", "content": "done"});
+    assert_eq!(dropped(&render(&[nameless])), [(0, "missing_name")]);
+}
+
+#[test]
+fn fields_of_other_roles_are_left_out_and_reported() {
+    let message = json!({"role": "user", "content": "x", "tool_calls": [call("a")], "refusal": ""});
+    let rendered = render(&[message]);
+    assert_eq!(rendered.messages, [json!({"role": "user", "content": "x"})]);
+    assert_eq!(repaired(&rendered), [(0, "field_removed")]);
+}

@@ -1,0 +1,105 @@
+use resume::Repair;
+use serde_json::json;
+
+use super::{call, caller, dropped, render, repaired, result, said};
+
+#[test]
+fn one_message_with_several_results_becomes_several() {
+    let responses = json!({
+        "role": "tool", "name": "_Group_Tool_Executor", "content": "1\n2",
+        "tool_responses": [
+            {"tool_call_id": "a", "role": "tool", "content": "1"},
+            {"tool_call_id": "b", "role": "tool", "content": {"n": 2}},
+        ],
+    });
+    let rendered = render(&[caller(None::<&str>, &["a", "b"]), responses]);
+    assert_eq!(rendered.messages[1], json!({"role": "tool", "tool_call_id": "a", "content": "1"}));
+    assert_eq!(rendered.messages[2]["content"], r#"{"n":2}"#);
+    assert_eq!(dropped(&rendered), []);
+    assert_eq!(repaired(&rendered), [(1, "content_serialised")]);
+}
+
+#[test]
+fn calls_that_are_not_all_answered_are_taken_away_with_their_results() {
+    let rendered = render(&[caller("let me see", &["a", "b"]), result("a"), said()]);
+    let text = json!({"role": "assistant", "content": "let me see"});
+    assert_eq!(rendered.messages, [text, said()]);
+    assert_eq!(repaired(&rendered), [(0, "unanswered_calls_removed")]);
+    assert_eq!(dropped(&rendered), [(1, "call_removed")]);
+}
+
+#[test]
+fn a_caller_without_text_goes_with_its_calls() {
+    for content in [json!(null), json!(""), json!([])] {
+        let rendered = render(&[said(), caller(content, &["a"])]);
+        assert_eq!(rendered.messages, [said()]);
+        assert_eq!(dropped(&rendered), [(1, "unanswered_calls")]);
+    }
+}
+
+#[test]
+fn a_result_after_another_message_is_dropped_as_late() {
+    let rendered = render(&[caller("x", &["a"]), said(), result("a")]);
+    assert_eq!(rendered.messages.len(), 2);
+    assert_eq!(dropped(&rendered), [(2, "late_result")]);
+}
+
+#[test]
+fn a_message_that_is_dropped_itself_does_not_stand_between() {
+    let thought = json!({"role": "Orchestrator (thought)", "content": "hm"});
+    let rendered = render(&[caller(None::<&str>, &["a"]), thought, result("a")]);
+    assert_eq!(rendered.messages.len(), 2);
+    assert_eq!(dropped(&rendered), [(1, "unsupported_role")]);
+}
+
+#[test]
+fn results_without_a_call_and_second_results_are_dropped() {
+    let no_id = json!({"role": "tool", "content": "x"});
+    let rendered =
+        render(&[result("q"), caller(None::<&str>, &["a"]), result("a"), result("a"), no_id]);
+    assert_eq!(rendered.messages.len(), 2);
+    let expected = [(0, "orphan_result"), (3, "duplicate_result"), (4, "missing_call_id")];
+    assert_eq!(dropped(&rendered), expected);
+}
+
+#[test]
+fn an_id_that_is_used_again_is_renamed_with_its_result() {
+    let again = [caller(None::<&str>, &["a"]), result("a")];
+    let other = [caller(None::<&str>, &["a_2"]), result("a_2")];
+    let rendered = render(&[again.clone(), other, again.clone(), again].concat());
+    let ids: Vec<_> =
+        rendered.messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(ids, ["a", "a_2", "a_3", "a_4"]);
+    assert_eq!(rendered.messages[6]["tool_calls"][0]["id"], "a_4");
+    let renamed = rendered.repaired.iter().map(|it| (it.index, &it.repair));
+    assert!(renamed.clone().all(|(_, it)| matches!(it, Repair::CallIdRenamed { .. })));
+    assert_eq!(renamed.map(|(index, _)| index).collect::<Vec<_>>(), [4, 5, 6, 7]);
+}
+
+#[test]
+fn malformed_calls_are_taken_away_together() {
+    let broken = [
+        json!("f()"),
+        json!([call("a"), {"id": "b", "type": "function"}]),
+        json!([call("a"), call("a")]),
+        json!([{"id": "a", "type": "retrieval", "retrieval": {}}]),
+    ];
+    for tool_calls in broken {
+        let message = json!({"role": "assistant", "content": "x", "tool_calls": tool_calls});
+        let rendered = render(&[message, result("a")]);
+        assert_eq!(rendered.messages, [json!({"role": "assistant", "content": "x"})]);
+        assert_eq!(repaired(&rendered), [(0, "malformed_calls_removed")]);
+        assert_eq!(rendered.dropped.len(), 1);
+    }
+    let silent = json!({"role": "assistant", "content": null, "tool_calls": "f()"});
+    assert_eq!(dropped(&render(&[silent])), [(0, "malformed_calls")]);
+}
+
+#[test]
+fn responses_that_are_no_list_are_left_out() {
+    let mut answer = result("a");
+    answer["tool_responses"] = json!({"tool_call_id": "b"});
+    let rendered = render(&[caller(None::<&str>, &["a"]), answer]);
+    assert_eq!(rendered.messages[1], result("a"));
+    assert_eq!(repaired(&rendered), [(1, "field_removed")]);
+}

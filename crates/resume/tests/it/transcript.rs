@@ -1,0 +1,52 @@
+//! Messages as the log has them, made from JSON.
+
+use std::path::{Path, PathBuf};
+
+use records::{EventId, Message, MessageBody};
+use serde_json::Value;
+
+/// Returns the stored form of a message; what is not an object becomes an empty message.
+#[expect(clippy::default_trait_access, reason = "the type of a time is named by `records` alone")]
+pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
+    let text = |field: &str| message[field].as_str().map(str::to_owned);
+    let extra = MessageBody::EXTRA.into_iter();
+    let extra = extra.filter_map(|key| Some((key.to_owned(), message.get(key)?.clone())));
+    let Ok(event_id) = EventId::parse(format!("evt_{sequence}")) else {
+        panic!("a number makes a valid event id");
+    };
+    Message {
+        sequence: sequence as u64,
+        event_id,
+        body: MessageBody {
+            role: text("role").unwrap_or_default(),
+            name: text("name"),
+            content: message["content"].clone(),
+            extra: extra.collect(),
+            ..MessageBody::default()
+        },
+        created_at: Default::default(),
+        edited_at: None,
+        deleted_at: message.get("deleted_at").map(|_| Default::default()),
+    }
+}
+
+/// Returns the stored form of a conversation.
+pub(crate) fn log(messages: &[Value]) -> Vec<Message> {
+    let numbered = messages.iter().enumerate();
+    numbered.map(|(sequence, message)| stored(sequence, message)).collect()
+}
+
+/// Returns a path below the workspace root.
+pub(crate) fn below_workspace(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Returns the lines of a file with one JSON value on each, unless there is no such file.
+pub(crate) fn json_lines(path: &Path) -> Option<Vec<Value>> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let parsed: Result<_, _> = text.lines().map(serde_json::from_str).collect();
+    match parsed {
+        Ok(lines) => Some(lines),
+        Err(error) => panic!("{} holds no JSON lines: {error}", path.display()),
+    }
+}
