@@ -3,7 +3,7 @@
 //! Both backends decide by it: what a message that is known already is answered with, and which
 //! ones are left to store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use records::json::Digest;
 use records::{ChatId, EventId, Ids, Invalid, Limits, Message, MessageBody, NewMessage};
@@ -42,10 +42,7 @@ impl Batch {
     /// Checks messages against the limits and gives an id to those without.
     pub(crate) fn check(messages: Vec<NewMessage>, ids: &dyn Ids) -> Result<Self, Invalid> {
         if messages.is_empty() {
-            return Err(Invalid::value(
-                "/messages",
-                "must hold at least one message",
-            ));
+            return Err(Invalid::value("/messages", "must hold at least one message"));
         }
         if messages.len() > Limits::BATCH_MESSAGES {
             let limit = format!("must hold at most {} messages", Limits::BATCH_MESSAGES);
@@ -57,10 +54,7 @@ impl Batch {
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let bytes = entries.iter().map(|entry| entry.bytes).sum::<usize>();
         if bytes > Limits::BATCH_BYTES {
-            let detail = format!(
-                "are {bytes} bytes; the limit is {} bytes",
-                Limits::BATCH_BYTES
-            );
+            let detail = format!("are {bytes} bytes; the limit is {} bytes", Limits::BATCH_BYTES);
             return Err(Invalid::too_large("/messages", detail));
         }
         let repeats = find_repeats(&entries)?;
@@ -98,10 +92,7 @@ impl Batch {
                 (None, None) => Place::Fresh,
             });
         }
-        Ok(Plan {
-            batch: self,
-            places,
-        })
+        Ok(Plan { batch: self, places })
     }
 }
 
@@ -111,13 +102,7 @@ impl Entry {
         let is_minted = message.event_id.is_none();
         let event_id = message.event_id.unwrap_or_else(|| EventId::mint(ids));
         let digest = message.body.digest();
-        Ok(Self {
-            event_id,
-            body: message.body,
-            digest,
-            bytes,
-            is_minted,
-        })
+        Ok(Self { event_id, body: message.body, digest, bytes, is_minted })
     }
 
     fn says_what(&self, other: &MessageBody) -> bool {
@@ -161,29 +146,37 @@ enum Place {
 }
 
 impl<'a> Plan<'a> {
-    /// Recognises messages without an id of their own by role and content: the leading ones among
-    /// the newest of the chat, and equal neighbours within the batch.
+    /// Recognises messages without an id of their own by role and content: equal neighbours within
+    /// the batch, and the leading ones among the newest of the chat.
+    ///
+    /// Messages the batch names by their ids are left out of the comparison, but for one thing: what
+    /// follows one of them in the batch must follow it in the chat.
     pub(crate) fn recognise(&mut self, newest: &[Message]) {
+        self.join_neighbours();
         let entries = &self.batch.entries;
-        let leading: Vec<usize> = (0..entries.len())
-            .filter(|index| self.places[*index] == Place::Fresh)
-            .take_while(|index| entries[*index].is_minted)
-            .collect();
-        let overlaps = |length: usize| {
-            let candidates = leading[..length].iter().map(|index| &entries[*index]);
-            let tail = &newest[newest.len() - length..];
-            tail.iter().zip(candidates).all(|(message, entry)| {
-                message.deleted_at.is_none() && entry.says_what(&message.body)
+        let named: HashSet<&EventId> = self.known().map(|index| &entries[index].event_id).collect();
+        let is_unnamed = |message: &&Message| !named.contains(&message.event_id);
+        let newest: Vec<&Message> = newest.iter().filter(is_unnamed).collect();
+        let leading = self.leading();
+        let overlaps = |tail: &&[&Message]| {
+            let mut pairs = tail.iter().zip(&leading);
+            pairs.all(|(message, (index, known_before))| {
+                message.deleted_at.is_none()
+                    && entries[*index].says_what(&message.body)
+                    && *known_before < Some(message.sequence)
             })
         };
-        let overlap = (1..=leading.len().min(newest.len()))
-            .rev()
-            .find(|length| overlaps(*length));
-        let tail = &newest[newest.len() - overlap.unwrap_or(0)..];
-        for (index, message) in leading.into_iter().zip(tail) {
+        let longest = leading.len().min(newest.len());
+        let mut tails = (newest.len() - longest..newest.len()).map(|start| &newest[start..]);
+        let overlap = tails.find(overlaps).unwrap_or_default();
+        for (message, (index, _)) in overlap.iter().zip(leading) {
             let (sequence, event_id) = (message.sequence, message.event_id.clone());
             self.places[index] = Place::Like { sequence, event_id };
         }
+    }
+
+    fn join_neighbours(&mut self) {
+        let entries = &self.batch.entries;
         for index in 1..entries.len() {
             let (before, entry) = (&entries[index - 1], &entries[index]);
             let is_candidate = entry.is_minted && self.places[index] == Place::Fresh;
@@ -193,15 +186,33 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Returns the messages without ids that come before the first new one with an id, each with
+    /// the greatest sequence of those before it that are known by their ids.
+    fn leading(&self) -> Vec<(usize, Option<u64>)> {
+        let mut known_before = None;
+        let mut leading = Vec::new();
+        for (index, place) in self.places.iter().enumerate() {
+            match place {
+                Place::Fresh if self.batch.entries[index].is_minted => {
+                    leading.push((index, known_before));
+                }
+                Place::Fresh => break,
+                Place::Known(sequence) => known_before = known_before.max(Some(*sequence)),
+                Place::Like { .. } | Place::SameAs(_) => {}
+            }
+        }
+        leading
+    }
+
+    fn known(&self) -> impl Iterator<Item = usize> {
+        let is_known = |(_, place): &(_, &Place)| matches!(place, Place::Known(_));
+        self.places.iter().enumerate().filter(is_known).map(|(index, _)| index)
+    }
+
     /// Returns the messages to store, in order.
     pub(crate) fn fresh(&self) -> impl Iterator<Item = &'a Entry> {
         let is_fresh = |(_, place): &(_, &Place)| **place == Place::Fresh;
-        self.batch
-            .entries
-            .iter()
-            .zip(&self.places)
-            .filter(is_fresh)
-            .map(|(entry, _)| entry)
+        self.batch.entries.iter().zip(&self.places).filter(is_fresh).map(|(entry, _)| entry)
     }
 
     /// Returns the answer, once the new messages have the sequences from `first_sequence` on.
@@ -213,37 +224,25 @@ impl<'a> Plan<'a> {
             messages.push(match place {
                 Place::Fresh => {
                     let sequence = next.next().unwrap_or(first_sequence);
-                    Appended {
-                        event_id,
-                        sequence,
-                        outcome: Outcome::Stored,
-                    }
+                    Appended { event_id, sequence, outcome: Outcome::Stored }
                 }
                 // A minted id can only be known from an earlier attempt of this very call.
-                Place::Known(sequence) if entry.is_minted => Appended {
-                    event_id,
-                    sequence: *sequence,
-                    outcome: Outcome::Stored,
-                },
-                Place::Known(sequence) => Appended {
-                    event_id,
-                    sequence: *sequence,
-                    outcome: Outcome::Duplicate,
-                },
+                Place::Known(sequence) if entry.is_minted => {
+                    Appended { event_id, sequence: *sequence, outcome: Outcome::Stored }
+                }
+                Place::Known(sequence) => {
+                    Appended { event_id, sequence: *sequence, outcome: Outcome::Duplicate }
+                }
                 Place::Like { sequence, event_id } => Appended {
                     event_id: event_id.clone(),
                     sequence: *sequence,
                     outcome: Outcome::Duplicate,
                 },
-                Place::SameAs(first) => Appended {
-                    outcome: Outcome::Duplicate,
-                    ..messages[*first].clone()
-                },
+                Place::SameAs(first) => {
+                    Appended { outcome: Outcome::Duplicate, ..messages[*first].clone() }
+                }
             });
         }
-        Append {
-            last_sequence,
-            messages,
-        }
+        Append { last_sequence, messages }
     }
 }

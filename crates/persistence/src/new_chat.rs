@@ -13,9 +13,7 @@ pub(crate) fn started(
     let now = clock.now();
     let chat_id = new.chat_id.unwrap_or_else(|| ChatId::mint(ids));
     ChatSession {
-        cache_seed: new
-            .cache_seed
-            .unwrap_or_else(|| cache_seed(&scope.app_id, &chat_id)),
+        cache_seed: new.cache_seed.unwrap_or_else(|| cache_seed(&scope.app_id, &chat_id)),
         chat_id,
         app_id: scope.app_id.clone(),
         workflow_name: new.workflow_name,
@@ -43,13 +41,13 @@ pub(crate) struct End {
 /// Returns the end of a chat that moves to `status` now.
 pub(crate) fn ended(created_at: DateTime<Utc>, status: ChatStatus, now: DateTime<Utc>) -> End {
     let completed_at = (status == ChatStatus::Completed).then_some(now);
-    let duration_sec = if status.is_ended() {
-        (now - created_at).as_seconds_f64().max(0.0)
-    } else {
-        0.0
-    };
-    End {
-        completed_at,
-        duration_sec,
-    }
+    let duration_sec =
+        if status.is_ended() { (now - created_at).as_seconds_f64().max(0.0) } else { 0.0 };
+    End { completed_at, duration_sec }
+}
+
+/// Returns the reason a move to `status` keeps: those of a pause and of a failure.
+pub(crate) fn kept_reason(status: ChatStatus, reason: Option<&str>) -> Option<String> {
+    let is_kept = matches!(status, ChatStatus::Paused | ChatStatus::Failed);
+    reason.filter(|_| is_kept).map(str::to_owned)
 }

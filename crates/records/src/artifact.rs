@@ -50,20 +50,14 @@ impl NewArtifact {
             ("/workflow_name", &self.workflow_name),
         ];
         for (pointer, text) in texts {
-            if text
-                .as_deref()
-                .is_some_and(|text| text.chars().count() > MAX_CHARS)
-            {
+            if text.as_deref().is_some_and(|text| text.chars().count() > MAX_CHARS) {
                 let limit = format!("must be at most {MAX_CHARS} characters");
                 return Err(Invalid::value(pointer, limit));
             }
         }
         let bytes = json::measure(&self.payload).map_err(|e| e.below("/payload"))?;
         if bytes > Limits::ARTIFACT_BYTES {
-            let detail = format!(
-                "is {bytes} bytes; the limit is {} bytes",
-                Limits::ARTIFACT_BYTES
-            );
+            let detail = format!("is {bytes} bytes; the limit is {} bytes", Limits::ARTIFACT_BYTES);
             return Err(Invalid::too_large("/payload", detail));
         }
         Ok(bytes)

@@ -80,10 +80,7 @@ impl NewChatSession {
 
     /// Checks the fields that have limits.
     pub fn check(&self) -> Result<(), Invalid> {
-        let title_chars = self
-            .title
-            .as_deref()
-            .map_or(0, |title| title.chars().count());
+        let title_chars = self.title.as_deref().map_or(0, |title| title.chars().count());
         if title_chars > Limits::TITLE_CHARS {
             let limit = format!("must be at most {} characters", Limits::TITLE_CHARS);
             return Err(Invalid::value("/title", limit));
@@ -134,9 +131,7 @@ impl ChatStatus {
 
     /// Returns the status with that number.
     pub fn from_number(number: i32) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.number() == number)
+        Self::ALL.into_iter().find(|status| status.number() == number)
     }
 
     /// Returns the word it has on the wire.
@@ -183,11 +178,7 @@ mod tests {
             ("acme_corp", "chat_abc123", 1_607_456_783),
             ("acme_corp", "c1", 2_346_697_438),
             ("acme_corp", "chat_abc123def456", 2_900_028_032),
-            (
-                "6507f1b2e4b0c8a9d2f3e4a5",
-                "chat_abc123def456",
-                1_487_626_750,
-            ),
+            ("6507f1b2e4b0c8a9d2f3e4a5", "chat_abc123def456", 1_487_626_750),
             ("app", "chat", 660_817_693),
         ];
         for (app, chat, seed) in vectors {

@@ -14,10 +14,7 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that asks the machine"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
     fn now(&self) -> DateTime<Utc> {
         whole_milliseconds(Utc::now())
     }
@@ -25,6 +22,5 @@ impl Clock for SystemClock {
 
 /// Cuts off what lies below a millisecond.
 pub(crate) fn whole_milliseconds(time: DateTime<Utc>) -> DateTime<Utc> {
-    time.duration_trunc(TimeDelta::milliseconds(1))
-        .unwrap_or(time)
+    time.duration_trunc(TimeDelta::milliseconds(1)).unwrap_or(time)
 }

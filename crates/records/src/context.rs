@@ -37,9 +37,7 @@ pub fn merge_patch(target: &mut JsonObject, patch: &JsonObject) {
                 target.shift_remove(key);
             }
             Value::Object(change) => {
-                let entry = target
-                    .entry(key.as_str())
-                    .or_insert_with(|| JsonObject::new().into());
+                let entry = target.entry(key.as_str()).or_insert_with(|| JsonObject::new().into());
                 if !entry.is_object() {
                     *entry = JsonObject::new().into();
                 }
@@ -65,17 +63,9 @@ mod tests {
     fn merging_follows_the_rfc() {
         let cases = [
             (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
-            (
-                json!({"a": "b"}),
-                json!({"b": "c"}),
-                json!({"a": "b", "b": "c"}),
-            ),
+            (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
             (json!({"a": "b"}), json!({"a": null}), json!({})),
-            (
-                json!({"a": "b", "b": "c"}),
-                json!({"a": null}),
-                json!({"b": "c"}),
-            ),
+            (json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"})),
             (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
             (json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]})),
             (
@@ -83,21 +73,9 @@ mod tests {
                 json!({"a": {"b": "d", "c": null}}),
                 json!({"a": {"b": "d"}}),
             ),
-            (
-                json!({"a": [{"b": "c"}]}),
-                json!({"a": [1]}),
-                json!({"a": [1]}),
-            ),
-            (
-                json!({"e": null}),
-                json!({"a": 1}),
-                json!({"e": null, "a": 1}),
-            ),
-            (
-                json!({}),
-                json!({"a": {"bb": {"ccc": null}}}),
-                json!({"a": {"bb": {}}}),
-            ),
+            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
+            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+            (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
         ];
         for (mut target, patch, expected) in cases {
             let (Value::Object(object), Value::Object(patch)) = (&mut target, &patch) else {

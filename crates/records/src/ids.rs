@@ -23,17 +23,13 @@ const NAME_RULE: &str = "must be 1 to 128 characters without control characters"
 
 fn is_app_id(text: &str) -> bool {
     (1..=MAX_APP_ID).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
 fn is_chat_id(text: &str) -> bool {
     (1..=MAX_ID).contains(&text.len())
         && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':'))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':'))
 }
 
 pub(crate) fn is_name(text: &str) -> bool {
@@ -153,25 +149,10 @@ mod tests {
 
     #[test]
     fn app_ids_follow_their_rule() {
-        for good in [
-            "acme_corp",
-            "6507f1b2e4b0c8a9d2f3e4a5",
-            "A-1",
-            &"a".repeat(64),
-        ] {
+        for good in ["acme_corp", "6507f1b2e4b0c8a9d2f3e4a5", "A-1", &"a".repeat(64)] {
             assert!(AppId::parse(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            " ",
-            "a b",
-            "a.b",
-            "a/b",
-            "ä",
-            "a\n",
-            "$ne",
-            &"a".repeat(65),
-        ] {
+        for bad in ["", " ", "a b", "a.b", "a/b", "ä", "a\n", "$ne", &"a".repeat(65)] {
             assert!(AppId::parse(bad).is_err(), "{bad:?}");
         }
     }
@@ -181,17 +162,7 @@ mod tests {
         for good in ["chat_abc123", "c.dot", "a:b", "_x"] {
             assert!(ChatId::parse(good).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "..",
-            ".",
-            "a/b",
-            "a%2f",
-            "a\0",
-            "a\u{202e}b",
-            "-x",
-            &"c".repeat(129),
-        ] {
+        for bad in ["", "..", ".", "a/b", "a%2f", "a\0", "a\u{202e}b", "-x", &"c".repeat(129)] {
             assert!(ChatId::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -22,20 +22,12 @@ pub enum InvalidKind {
 impl Invalid {
     /// Objects to a value.
     pub fn value(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            pointer: pointer.into(),
-            detail: detail.into(),
-            kind: InvalidKind::Value,
-        }
+        Self { pointer: pointer.into(), detail: detail.into(), kind: InvalidKind::Value }
     }
 
     /// Objects to a size.
     pub fn too_large(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self {
-            pointer: pointer.into(),
-            detail: detail.into(),
-            kind: InvalidKind::TooLarge,
-        }
+        Self { pointer: pointer.into(), detail: detail.into(), kind: InvalidKind::TooLarge }
     }
 
     /// Places the objection below `prefix`, for an input that is part of a larger one.

@@ -70,18 +70,10 @@ impl MessageBody {
         if !is_name(&self.role) {
             return Err(Invalid::value("/role", NAME_RULE));
         }
-        if self
-            .name
-            .as_deref()
-            .is_some_and(|name| !name.is_empty() && !is_name(name))
-        {
+        if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_name(name)) {
             return Err(Invalid::value("/name", NAME_RULE));
         }
-        if self
-            .timestamp
-            .as_deref()
-            .is_some_and(|t| t.chars().count() > Limits::TIMESTAMP_CHARS)
-        {
+        if self.timestamp.as_deref().is_some_and(|t| t.chars().count() > Limits::TIMESTAMP_CHARS) {
             let limit = format!("must be at most {} characters", Limits::TIMESTAMP_CHARS);
             return Err(Invalid::value("/timestamp", limit));
         }
@@ -103,10 +95,7 @@ impl MessageBody {
         }
         for (name, value) in &self.extra {
             if !Self::EXTRA.contains(&name.as_str()) {
-                return Err(Invalid::value(
-                    format!("/{name}"),
-                    "is not a field of a message",
-                ));
+                return Err(Invalid::value(format!("/{name}"), "is not a field of a message"));
             }
             bytes += json::measure(value).map_err(|e| e.below(&format!("/{name}")))?;
         }
@@ -121,26 +110,16 @@ impl MessageBody {
         hasher.field("content", &self.content);
         hasher.field("timestamp", &Value::from(self.timestamp.as_deref()));
         if let Some(metadata) = &self.metadata {
-            metadata
-                .iter()
-                .for_each(|(key, value)| hasher.field(key, value));
+            hasher.object("metadata", metadata);
         }
-        let mut extra: Vec<_> = self.extra.iter().collect();
-        extra.sort_unstable_by_key(|(name, _)| *name);
-        extra
-            .into_iter()
-            .for_each(|(name, value)| hasher.field(name, value));
+        hasher.object("extra", &self.extra);
         hasher.finish()
     }
 
     /// Returns what is left of the body once its message is deleted.
     #[must_use]
     pub fn tombstone(&self) -> Self {
-        Self {
-            role: self.role.clone(),
-            name: self.name.clone(),
-            ..Self::default()
-        }
+        Self { role: self.role.clone(), name: self.name.clone(), ..Self::default() }
     }
 }
 
@@ -155,10 +134,7 @@ pub struct NewMessage {
 
 impl From<MessageBody> for NewMessage {
     fn from(body: MessageBody) -> Self {
-        Self {
-            event_id: None,
-            body,
-        }
+        Self { event_id: None, body }
     }
 }
 

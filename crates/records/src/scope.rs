@@ -16,10 +16,7 @@ pub struct Scope {
 impl Scope {
     /// Binds a call to an app on behalf of the service itself, which sees all of that app.
     pub fn service(app_id: AppId) -> Self {
-        Self {
-            app_id,
-            caller: Caller::Service,
-        }
+        Self { app_id, caller: Caller::Service }
     }
 }
 

@@ -5,7 +5,7 @@ use records::{ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, 
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
-use crate::new_chat::{ended, started};
+use crate::new_chat::{ended, kept_reason, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -77,15 +77,11 @@ impl ChatSessions for MemoryStore {
             }
             if !session.status.may_become(next) {
                 let (from, to) = (session.status, next);
-                return Err(StoreError::IllegalTransition {
-                    chat_id: chat_id.clone(),
-                    from,
-                    to,
-                });
+                return Err(StoreError::IllegalTransition { chat_id: chat_id.clone(), from, to });
             }
             let end = ended(session.created_at, next, now);
             session.status = next;
-            session.status_reason = reason.map(str::to_owned);
+            session.status_reason = kept_reason(next, reason);
             session.completed_at = end.completed_at;
             session.duration_sec = end.duration_sec;
             session.last_updated_at = now;

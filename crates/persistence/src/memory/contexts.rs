@@ -44,10 +44,7 @@ impl Contexts for MemoryStore {
 impl MemoryStore {
     fn take(&self, chat: &mut Chat, data: JsonObject) -> ContextSnapshot {
         chat.session.last_updated_at = self.clock.now();
-        chat.context = ContextSnapshot {
-            sequence: chat.session.last_sequence,
-            data,
-        };
+        chat.context = ContextSnapshot { sequence: chat.session.last_sequence, data };
         chat.context.clone()
     }
 }

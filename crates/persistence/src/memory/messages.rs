@@ -47,15 +47,21 @@ impl Messages for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             let last_sequence = chat.session.last_sequence;
             let (span, has_more) = range.resolve(last_sequence);
-            let messages = chat.messages.iter().map(|kept| &kept.message);
-            let messages = messages
-                .filter(|m| span.contains(&m.sequence))
-                .cloned()
-                .collect();
+            let kept = chat.messages.iter().map(|kept| &kept.message);
+            let mut selected: Vec<&Message> = kept.filter(|m| span.contains(&m.sequence)).collect();
+            let is_whole = match range {
+                MessageRange::Oldest { .. } => cut_to_page(&mut selected)?,
+                MessageRange::Newest { .. } => {
+                    selected.reverse();
+                    let is_whole = cut_to_page(&mut selected)?;
+                    selected.reverse();
+                    is_whole
+                }
+            };
             Ok(Transcript {
                 last_sequence,
-                messages,
-                has_more,
+                messages: selected.into_iter().cloned().collect(),
+                has_more: has_more || !is_whole,
             })
         })
     }
@@ -66,11 +72,7 @@ impl Messages for MemoryStore {
         chat_id: &'a ChatId,
     ) -> BoxStream<'a, Result<Message, StoreError>> {
         let messages = self.with_chat(scope, chat_id, |chat| {
-            Ok(chat
-                .messages
-                .iter()
-                .map(|kept| kept.message.clone())
-                .collect::<Vec<_>>())
+            Ok(chat.messages.iter().map(|kept| kept.message.clone()).collect::<Vec<_>>())
         });
         match messages {
             Ok(messages) => stream::iter(messages.into_iter().map(Ok)).boxed(),
@@ -84,9 +86,7 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            Ok(chat.kept(sequence)?.message.clone())
-        })
+        self.with_chat(scope, chat_id, |chat| Ok(chat.kept(sequence)?.message.clone()))
     }
 
     async fn update_message(
@@ -100,10 +100,7 @@ impl Messages for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             let message = &mut chat.kept(sequence)?.message;
             if message.deleted_at.is_some() {
-                return Err(StoreError::MessageNotFound {
-                    chat_id: chat_id.clone(),
-                    sequence,
-                });
+                return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
             }
             let body = edit.apply(&message.body);
             body.check()?;
@@ -134,6 +131,22 @@ impl Messages for MemoryStore {
             Ok(message)
         })
     }
+}
+
+/// The size, in bytes, at which a page ends.
+const PAGE_BYTES: usize = 16 << 20;
+
+/// Keeps as many of the first messages as go onto a page, one at least; tells whether all do.
+fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
+    let mut bytes = 0;
+    for (index, message) in messages.iter().enumerate() {
+        bytes += message.body.check()?;
+        if index > 0 && bytes > PAGE_BYTES {
+            messages.truncate(index);
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 impl MemoryStore {
@@ -182,9 +195,6 @@ impl Chat {
         usize::try_from(sequence)
             .ok()
             .and_then(|index| self.messages.get_mut(index))
-            .ok_or_else(|| StoreError::MessageNotFound {
-                chat_id: chat_id.clone(),
-                sequence,
-            })
+            .ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
     }
 }

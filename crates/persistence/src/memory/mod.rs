@@ -54,11 +54,7 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        Self {
-            chats: Mutex::default(),
-            clock,
-            ids,
-        }
+        Self { chats: Mutex::default(), clock, ids }
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {
@@ -73,20 +69,14 @@ impl MemoryStore {
         work: impl FnOnce(&mut Chat) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut chats = self.chats();
-        let chat = chats
-            .get_mut(chat_id)
-            .filter(|chat| admits(scope, &chat.session));
+        let chat = chats.get_mut(chat_id).filter(|chat| admits(scope, &chat.session));
         work(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
     }
 }
 
 fn admits(scope: &Scope, chat: &ChatSession) -> bool {
     chat.app_id == scope.app_id
-        && scope.caller.may_see(
-            chat.visibility,
-            chat.user_id.as_ref(),
-            chat.team_id.as_ref(),
-        )
+        && scope.caller.may_see(chat.visibility, chat.user_id.as_ref(), chat.team_id.as_ref())
 }
 
 #[async_trait]

@@ -22,26 +22,20 @@ impl Artifacts for MongoStore {
         let now = self.inner.clock.now();
         let artifact = artifact.kept_at(now);
         let payload = to_bson(&artifact.payload);
-        let placed = self
-            .place(scope, chat_id, BlobKind::Artifact, payload, bytes)
-            .await?;
+        let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes).await?;
         let document = artifact_document(&artifact, placed.inline.unwrap_or(Bson::Null));
         let change = doc! {
             "last_artifact": document,
             "artifact_blob": placed.blob.as_deref(),
             "last_updated_at": DateTime::from_chrono(now),
         };
-        let replaced = self
-            .replace_artifact(writable_chat(scope, chat_id), change)
-            .await?;
+        let replaced = self.replace_artifact(writable_chat(scope, chat_id), change).await?;
         let Some(replaced) = replaced else {
-            self.withdraw_blob(chat_id, BlobKind::Artifact, placed.blob.as_deref())
-                .await;
+            self.withdraw_blob(chat_id, BlobKind::Artifact, placed.blob.as_deref()).await;
             return Err(self.why_not_writable(scope, chat_id).await);
         };
         let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
-        self.discard_blobs(chat_id, BlobKind::Artifact, old, placed.blob.as_deref())
-            .await;
+        self.discard_blobs(chat_id, BlobKind::Artifact, old, placed.blob.as_deref()).await;
         Ok(artifact)
     }
 
@@ -80,8 +74,7 @@ impl Artifacts for MongoStore {
         match self.replace_artifact(filter, change).await? {
             Some(replaced) => {
                 let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
-                self.discard_blobs(chat_id, BlobKind::Artifact, old, None)
-                    .await;
+                self.discard_blobs(chat_id, BlobKind::Artifact, old, None).await;
                 Ok(())
             }
             // Nothing to clear, or no chat to clear it from.
@@ -101,10 +94,7 @@ impl MongoStore {
             let sessions = &self.inner.chat_sessions;
             let update = sessions.find_one_and_update(filter.clone(), update.clone());
             let fields = doc! { "artifact_blob": 1, "schema_version": 1 };
-            Ok(update
-                .projection(fields)
-                .return_document(ReturnDocument::Before)
-                .await?)
+            Ok(update.projection(fields).return_document(ReturnDocument::Before).await?)
         })
         .await
     }

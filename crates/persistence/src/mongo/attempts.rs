@@ -63,9 +63,7 @@ impl MongoStore {
                     }
                     Meaning::TooLarge => return Err(too_large()),
                     Meaning::Refused => {
-                        return Err(StoreError::Refused {
-                            source: error.into(),
-                        });
+                        return Err(StoreError::Refused { source: error.into() });
                     }
                 },
                 Err(elapsed) => {
@@ -96,10 +94,7 @@ fn given_up(may_have_applied: bool, source: BoxError) -> StoreError {
     if may_have_applied {
         StoreError::OutcomeUnknown { source }
     } else {
-        StoreError::Unavailable {
-            retry_after: RETRY_AFTER,
-            source,
-        }
+        StoreError::Unavailable { retry_after: RETRY_AFTER, source }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::StoreError;
 const INLINE_BYTES: usize = 4 << 10;
 
 /// Far longer than any call may take.
-const ABANDONED_AFTER: Duration = Duration::from_secs(3_600);
+const ABANDONED_AFTER: Duration = Duration::from_hours(1);
 
 /// Where a value is kept.
 pub(super) struct Placed {
@@ -41,22 +41,15 @@ impl MongoStore {
         bytes: usize,
     ) -> Result<Placed, StoreError> {
         if bytes <= INLINE_BYTES {
-            return Ok(Placed {
-                inline: Some(value),
-                blob: None,
-            });
+            return Ok(Placed { inline: Some(value), blob: None });
         }
         // Nothing is written for a chat that is not there.
         self.head(scope, chat_id).await?;
         let blob = self.inner.ids.mint("blob_");
         let id = blob_id(chat_id, kind, &blob);
         let document = blob_document(&scope.app_id, id, value, self.inner.clock.now());
-        self.write(|_| async { self.insert_blob(&document).await })
-            .await?;
-        Ok(Placed {
-            inline: None,
-            blob: Some(blob),
-        })
+        self.write(|_| async { self.insert_blob(&document).await }).await?;
+        Ok(Placed { inline: None, blob: Some(blob) })
     }
 
     async fn insert_blob(&self, document: &Document) -> Result<(), Failure> {
@@ -88,9 +81,7 @@ impl MongoStore {
         abandoned.insert("created_at", doc! { "$lt": horizon });
         abandoned.insert("_id.blob", doc! { "$ne": current });
         let removal = async {
-            blobs
-                .delete_one(doc! { "_id": blob_id(chat_id, kind, replaced) })
-                .await?;
+            blobs.delete_one(doc! { "_id": blob_id(chat_id, kind, replaced) }).await?;
             blobs.delete_many(abandoned).await
         };
         if let Err(error) = removal.await {

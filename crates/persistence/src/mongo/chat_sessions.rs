@@ -11,7 +11,7 @@ use super::documents::{
 use super::failure::{Failure, is_duplicate_key};
 use super::scope::{visible_chat, visible_chats, writable_chat};
 use crate::StoreError;
-use crate::new_chat::{ended, started};
+use crate::new_chat::{ended, kept_reason, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -25,11 +25,8 @@ impl ChatSessions for MongoStore {
         let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
         let creation_id = self.inner.ids.mint("creation_");
         let document = chat_session_document(&chat, &creation_id);
-        self.write(|_| async {
-            self.insert_chat(&chat.chat_id, &document, &creation_id)
-                .await
-        })
-        .await?;
+        self.write(|_| async { self.insert_chat(&chat.chat_id, &document, &creation_id).await })
+            .await?;
         Ok(chat)
     }
 
@@ -42,10 +39,7 @@ impl ChatSessions for MongoStore {
         let raw = self
             .read(|| async {
                 let sessions = &self.inner.chat_sessions;
-                Ok(sessions
-                    .find_one(filter.clone())
-                    .projection(without_bulk())
-                    .await?)
+                Ok(sessions.find_one(filter.clone()).projection(without_bulk()).await?)
             })
             .await?;
         raw.map(|raw| chat_session_record(&raw)).transpose()
@@ -141,7 +135,7 @@ impl MongoStore {
         filter.insert("status", chat.status.number());
         let update = doc! { "$set": {
             "status": next.number(),
-            "status_reason": reason,
+            "status_reason": kept_reason(next, reason),
             "completed_at": end.completed_at.map(DateTime::from_chrono),
             "duration_sec": end.duration_sec,
             "last_updated_at": DateTime::from_chrono(now),
@@ -165,8 +159,7 @@ impl MongoStore {
     /// Says why a write found no session to change: it is not there, or not ours to change.
     pub(super) async fn why_not_writable(&self, scope: &Scope, chat_id: &ChatId) -> StoreError {
         let head = self.head(scope, chat_id).await;
-        head.err()
-            .unwrap_or_else(|| StoreError::ChatNotFound(chat_id.clone()))
+        head.err().unwrap_or_else(|| StoreError::ChatNotFound(chat_id.clone()))
     }
 
     /// Reads some fields of a session document, durable ones only.
@@ -176,8 +169,7 @@ impl MongoStore {
         chat_id: &ChatId,
         projection: Document,
     ) -> Result<RawDocumentBuf, StoreError> {
-        self.read(|| async { self.session_once(scope, chat_id, projection.clone()).await })
-            .await
+        self.read(|| async { self.session_once(scope, chat_id, projection.clone()).await }).await
     }
 
     /// Does so within the attempt of another call.
@@ -187,20 +179,14 @@ impl MongoStore {
         chat_id: &ChatId,
         projection: Document,
     ) -> Result<RawDocumentBuf, Failure> {
-        let find = self
-            .inner
-            .chat_sessions
-            .find_one(visible_chat(scope, chat_id));
+        let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
         let raw = find.projection(projection).await?;
         raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()).into())
     }
 }
 
 fn without_bulk() -> Document {
-    WITHOUT_BULK
-        .into_iter()
-        .map(|field| (field.to_owned(), Bson::Int32(0)))
-        .collect()
+    WITHOUT_BULK.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
 fn list_query(scope: &Scope, filter: &ChatFilter, after: Option<&Cursor>) -> Document {

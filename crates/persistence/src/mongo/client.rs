@@ -55,11 +55,7 @@ pub(super) async fn options(options: &MongoOptions) -> Result<ClientOptions, Con
     driver.retry_reads = Some(true);
     driver.retry_writes = Some(true);
     driver.read_concern = Some(ReadConcern::majority());
-    driver.write_concern = Some(
-        WriteConcern::builder()
-            .w(Acknowledgment::Majority)
-            .journal(true)
-            .build(),
-    );
+    driver.write_concern =
+        Some(WriteConcern::builder().w(Acknowledgment::Majority).journal(true).build());
     Ok(driver)
 }

@@ -37,14 +37,9 @@ impl Contexts for MongoStore {
             let (mut context, version) = self.load_context(scope, chat_id).await?;
             merge_patch(&mut context.data, &patch);
             // None: somebody else has written meanwhile, so merge into what they wrote.
-            let written = self
-                .write_context(scope, chat_id, &context.data, Some(version))
-                .await?;
+            let written = self.write_context(scope, chat_id, &context.data, Some(version)).await?;
             if let Some(sequence) = written {
-                return Ok(ContextSnapshot {
-                    sequence,
-                    ..context
-                });
+                return Ok(ContextSnapshot { sequence, ..context });
             }
         }
     }
@@ -70,9 +65,7 @@ impl MongoStore {
     ) -> Result<Option<u64>, StoreError> {
         let bytes = ContextSnapshot::check(data)?;
         let value = Bson::Document(to_document(data));
-        let placed = self
-            .place(scope, chat_id, BlobKind::Context, value, bytes)
-            .await?;
+        let placed = self.place(scope, chat_id, BlobKind::Context, value, bytes).await?;
         let blob = placed.blob.clone();
         let mut filter = writable_chat(scope, chat_id);
         if let Some(version) = version {
@@ -84,21 +77,16 @@ impl MongoStore {
                 let sessions = &self.inner.chat_sessions;
                 let update = sessions.find_one_and_update(filter.clone(), vec![update.clone()]);
                 let fields = doc! { "last_sequence": 1, "context_blob": 1, "schema_version": 1 };
-                Ok(update
-                    .projection(fields)
-                    .return_document(ReturnDocument::Before)
-                    .await?)
+                Ok(update.projection(fields).return_document(ReturnDocument::Before).await?)
             })
             .await?;
         let Some(replaced) = replaced else {
-            self.withdraw_blob(chat_id, BlobKind::Context, blob.as_deref())
-                .await;
+            self.withdraw_blob(chat_id, BlobKind::Context, blob.as_deref()).await;
             return Ok(None);
         };
         let fields = open_chat_session(&replaced)?;
         let old = fields.optional_text("context_blob")?;
-        self.discard_blobs(chat_id, BlobKind::Context, old, blob.as_deref())
-            .await;
+        self.discard_blobs(chat_id, BlobKind::Context, old, blob.as_deref()).await;
         fields.count("last_sequence").map(Some)
     }
 
@@ -135,9 +123,7 @@ impl MongoStore {
 /// A pipeline can read the counter; caller values stand under `$literal`, where nothing in them is
 /// taken for an expression.
 fn context_update(placed: Placed, now: DateTime) -> Document {
-    let inline = placed
-        .inline
-        .unwrap_or_else(|| Bson::Document(Document::new()));
+    let inline = placed.inline.unwrap_or_else(|| Bson::Document(Document::new()));
     doc! { "$set": {
         "context_snapshot": { "$literal": inline },
         "context_blob": { "$literal": placed.blob },

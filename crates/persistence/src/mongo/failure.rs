@@ -48,9 +48,7 @@ pub(super) enum Meaning {
 const NOT_APPLIED: [i32; 6] = [112, 10_107, 13_435, 13_436, 262, 462];
 /// The command was cut short: 50 time limit, 6, 7, 89 and 9001 network, 64, 79 and 100 write
 /// concern, 91 and 11600 shutdown, 189 and 11602 change of state, 134 read concern.
-const UNKNOWN: [i32; 13] = [
-    6, 7, 50, 64, 79, 89, 91, 100, 134, 189, 9_001, 11_600, 11_602,
-];
+const UNKNOWN: [i32; 13] = [6, 7, 50, 64, 79, 89, 91, 100, 134, 189, 9_001, 11_600, 11_602];
 /// 10334 and 17419: the document is beyond 16 MiB.
 const TOO_LARGE: [i32; 2] = [10_334, 17_419];
 const DUPLICATE_KEY: i32 = 11_000;

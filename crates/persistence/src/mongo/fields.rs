@@ -24,20 +24,11 @@ impl<'a> Fields<'a> {
         raw: &'a RawDocument,
         supported: i64,
     ) -> Result<Self, StoreError> {
-        let fields = Self {
-            collection,
-            id,
-            raw,
-        };
+        let fields = Self { collection, id, raw };
         let found = fields.integer("schema_version")?;
         if found > supported {
             let id = id.to_owned();
-            return Err(StoreError::UnsupportedVersion {
-                collection,
-                id,
-                found,
-                supported,
-            });
+            return Err(StoreError::UnsupportedVersion { collection, id, found, supported });
         }
         Ok(fields)
     }
@@ -55,20 +46,12 @@ impl<'a> Fields<'a> {
     /// Says that a field is not what it should be.
     pub(super) fn corrupt(&self, field: &str, source: Option<BoxError>) -> StoreError {
         let (collection, id, field) = (self.collection, self.id.to_owned(), field.to_owned());
-        StoreError::Corrupt {
-            collection,
-            id,
-            field,
-            source,
-        }
+        StoreError::Corrupt { collection, id, field, source }
     }
 
     /// Returns a field, or `None` where it is missing or null.
     pub(super) fn optional(&self, field: &str) -> Result<Option<RawBsonRef<'a>>, StoreError> {
-        let value = self
-            .raw
-            .get(field)
-            .map_err(|e| self.corrupt(field, Some(e.into())))?;
+        let value = self.raw.get(field).map_err(|e| self.corrupt(field, Some(e.into())))?;
         Ok(value.filter(|value| *value != RawBsonRef::Null))
     }
 
@@ -79,10 +62,7 @@ impl<'a> Fields<'a> {
     pub(super) fn optional_text(&self, field: &str) -> Result<Option<&'a str>, StoreError> {
         match self.optional(field)? {
             None => Ok(None),
-            Some(value) => value
-                .as_str()
-                .map(Some)
-                .ok_or_else(|| self.corrupt(field, None)),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| self.corrupt(field, None)),
         }
     }
 
@@ -144,9 +124,7 @@ impl<'a> Fields<'a> {
 
     /// Returns caller JSON; null where the field is missing.
     pub(super) fn value(&self, field: &str) -> Result<Value, StoreError> {
-        let value = self
-            .optional(field)?
-            .map_or(Ok(Value::Null), json::to_value);
+        let value = self.optional(field)?.map_or(Ok(Value::Null), json::to_value);
         value.map_err(|e| self.corrupt(field, Some(e.into())))
     }
 
@@ -155,9 +133,7 @@ impl<'a> Fields<'a> {
             return Ok(None);
         };
         let object = json::to_object(document);
-        object
-            .map(Some)
-            .map_err(|e| self.corrupt(field, Some(e.into())))
+        object.map(Some).map_err(|e| self.corrupt(field, Some(e.into())))
     }
 
     pub(super) fn object(&self, field: &str) -> Result<JsonObject, StoreError> {
@@ -170,10 +146,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Option<&'a RawDocument>, StoreError> {
         match self.optional(field)? {
             None => Ok(None),
-            Some(value) => value
-                .as_document()
-                .map(Some)
-                .ok_or_else(|| self.corrupt(field, None)),
+            Some(value) => value.as_document().map(Some).ok_or_else(|| self.corrupt(field, None)),
         }
     }
 
@@ -194,9 +167,7 @@ impl<'a> Fields<'a> {
         let array = self.array(field)?;
         Ok(array.into_iter().map(move |item| {
             let item = item.map_err(|e| fields.corrupt(field, Some(e.into())))?;
-            let document = item
-                .as_document()
-                .ok_or_else(|| fields.corrupt(field, None))?;
+            let document = item.as_document().ok_or_else(|| fields.corrupt(field, None))?;
             Ok(fields.inside(document))
         }))
     }

@@ -38,20 +38,11 @@ pub(super) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
     for (collection, name, keys) in wanted(store) {
         let options = IndexOptions::builder().name(name.to_owned()).build();
         let index = IndexModel::builder().keys(keys).options(options).build();
-        let state = store
-            .read(|| async { create(collection, index.clone()).await })
-            .await?;
-        let report = IndexReport {
-            collection: collection.name().to_owned(),
-            name: name.to_owned(),
-            state,
-        };
+        let state = store.read(|| async { create(collection, index.clone()).await }).await?;
+        let report =
+            IndexReport { collection: collection.name().to_owned(), name: name.to_owned(), state };
         if state == IndexState::Conflicting {
-            tracing::warn!(
-                collection = report.collection,
-                index = name,
-                "an index is in the way"
-            );
+            tracing::warn!(collection = report.collection, index = name, "an index is in the way");
         }
         reports.push(report);
     }
@@ -78,17 +69,9 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     [
-        (
-            sessions,
-            "cs_ent_wf_created",
-            doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 },
-        ),
+        (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
         (sessions, "idx_status", doc! { "status": 1 }),
-        (
-            sessions,
-            "cs_app_created",
-            doc! { "app_id": 1, "created_at": -1, "_id": -1 },
-        ),
+        (sessions, "cs_app_created", doc! { "app_id": 1, "created_at": -1, "_id": -1 }),
         (
             sessions,
             "cs_app_workflow_created",

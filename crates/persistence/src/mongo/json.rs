@@ -12,10 +12,9 @@ pub(super) fn to_bson(value: &Value) -> Bson {
     match value {
         Value::Null => Bson::Null,
         Value::Bool(flag) => Bson::Boolean(*flag),
-        Value::Number(number) => number.as_i64().map_or_else(
-            || Bson::Double(number.as_f64().unwrap_or(f64::NAN)),
-            Bson::Int64,
-        ),
+        Value::Number(number) => number
+            .as_i64()
+            .map_or_else(|| Bson::Double(number.as_f64().unwrap_or(f64::NAN)), Bson::Int64),
         Value::String(text) => Bson::String(text.clone()),
         Value::Array(items) => Bson::Array(items.iter().map(to_bson).collect()),
         Value::Object(object) => Bson::Document(to_document(object)),
@@ -24,10 +23,7 @@ pub(super) fn to_bson(value: &Value) -> Bson {
 
 /// Converts an object that has been measured.
 pub(super) fn to_document(object: &JsonObject) -> Document {
-    object
-        .iter()
-        .map(|(key, value)| (key.clone(), to_bson(value)))
-        .collect()
+    object.iter().map(|(key, value)| (key.clone(), to_bson(value))).collect()
 }
 
 /// What is wrong with stored BSON that should be JSON.

@@ -84,9 +84,7 @@ impl MongoStore {
             clock,
             ids,
         };
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Creates the indexes that are missing, and says how each one stands.
@@ -98,11 +96,7 @@ impl MongoStore {
     pub async fn describe_server(&self) -> Result<serde_json::Value, StoreError> {
         let reply = self
             .read(|| async {
-                let version = self
-                    .inner
-                    .database
-                    .run_command(doc! { "buildInfo": 1 })
-                    .await?;
+                let version = self.inner.database.run_command(doc! { "buildInfo": 1 }).await?;
                 let hello = self.inner.database.run_command(doc! { "hello": 1 }).await?;
                 Ok((version, hello))
             })

@@ -23,10 +23,7 @@ pub(super) fn visible_chat(scope: &Scope, chat_id: &ChatId) -> Document {
 pub(super) fn visible_chats(scope: &Scope) -> Document {
     let mut filter = doc! { "app_id": scope.app_id.as_str() };
     if let Caller::User { user_id, team_id } = &scope.caller {
-        let mut open = vec![
-            doc! { "visibility": "app" },
-            doc! { "user_id": user_id.as_str() },
-        ];
+        let mut open = vec![doc! { "visibility": "app" }, doc! { "user_id": user_id.as_str() }];
         if let Some(team_id) = team_id {
             open.push(doc! { "visibility": "team", "team_id": team_id.as_str() });
         }

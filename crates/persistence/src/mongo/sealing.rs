@@ -55,7 +55,7 @@ impl Default for SealingBounds {
 impl SealingBounds {
     fn admit(&self, tail: &Tail) -> bool {
         tail.last_sequence - tail.first_sequence <= self.tail_messages
-            && tail.tail_bytes <= self.tail_bytes
+            && tail.bytes <= self.tail_bytes
     }
 }
 
@@ -79,10 +79,7 @@ pub(super) struct Sealer {
 
 impl Sealer {
     pub(super) fn new(bounds: SealingBounds) -> Self {
-        Self {
-            bounds,
-            busy: Mutex::default(),
-        }
+        Self { bounds, busy: Mutex::default() }
     }
 
     pub(super) fn bounds(&self) -> &SealingBounds {
@@ -90,17 +87,11 @@ impl Sealer {
     }
 
     fn begin(&self, chat_id: &ChatId) -> bool {
-        self.busy
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(chat_id.clone())
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(chat_id.clone())
     }
 
     fn end(&self, chat_id: &ChatId) {
-        self.busy
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(chat_id);
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(chat_id);
     }
 }
 
@@ -153,11 +144,7 @@ impl MongoStore {
         let session = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
         let mut projection = Tail::projection();
         projection.insert("messages", 1);
-        let Some(raw) = sessions
-            .find_one(session.clone())
-            .projection(projection)
-            .await?
-        else {
+        let Some(raw) = sessions.find_one(session.clone()).projection(projection).await? else {
             return Ok(true);
         };
         let fields = open_chat_session(&raw)?;
@@ -165,16 +152,11 @@ impl MongoStore {
         let mut messages = tail.messages(&fields)?;
         self.inner.sealer.bounds.leave_newest(&mut messages);
         self.inner.sealer.bounds.cut_to_segment(&mut messages);
-        let Some(sealed) = self
-            .insert_segment(app_id, chat_id, &tail, messages)
-            .await?
-        else {
+        let Some(sealed) = self.insert_segment(app_id, chat_id, &tail, messages).await? else {
             return Ok(true);
         };
         if interruption != Interruption::AfterSegment {
-            sessions
-                .update_one(condition(session, &tail), cut(&sealed))
-                .await?;
+            sessions.update_one(condition(session, &tail), cut(&sealed)).await?;
         }
         Ok(false)
     }
@@ -193,12 +175,7 @@ impl MongoStore {
         }
         let segments = &self.inner.chat_segments;
         let (first_sequence, revision) = (tail.first_sequence, tail.revision);
-        let segment = Segment {
-            first_sequence,
-            messages,
-            revision,
-            edits: 0,
-        };
+        let segment = Segment { first_sequence, messages, revision, edits: 0 };
         let raw = encode(&segment_document(app_id, chat_id, &segment))?;
         match segments.insert_one(raw.clone()).await {
             Ok(_) => return Ok(Some(segment.messages)),
@@ -231,14 +208,10 @@ impl SealingBounds {
     /// Takes out the newest messages, which stay in the tail.
     fn leave_newest(&self, messages: &mut Vec<StoredMessage>) {
         let mut bytes = 0;
-        let newest = messages
-            .iter()
-            .rev()
-            .take(self.keep_messages)
-            .take_while(|message| {
-                bytes += message.bytes;
-                bytes <= self.keep_bytes
-            });
+        let newest = messages.iter().rev().take(self.keep_messages).take_while(|message| {
+            bytes += message.bytes;
+            bytes <= self.keep_bytes
+        });
         let staying = newest.count();
         messages.truncate(messages.len() - staying);
     }
@@ -263,10 +236,7 @@ fn condition(mut session: Document, tail: &Tail) -> Document {
 }
 
 fn cut(sealed: &[StoredMessage]) -> Document {
-    let ids: Vec<&str> = sealed
-        .iter()
-        .map(|stored| stored.message.event_id.as_str())
-        .collect();
+    let ids: Vec<&str> = sealed.iter().map(|stored| stored.message.event_id.as_str()).collect();
     let bytes: u64 = sealed.iter().map(|stored| stored.bytes).sum();
     doc! {
         "$pull": { "messages": { "event_id": { "$in": ids } } },

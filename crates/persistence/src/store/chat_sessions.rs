@@ -71,18 +71,11 @@ pub struct ChatFilter {
 impl ChatFilter {
     /// Tells whether a chat session passes.
     pub fn admits(&self, chat: &ChatSession) -> bool {
-        self.workflow_name
-            .as_ref()
-            .is_none_or(|name| *name == chat.workflow_name)
-            && self
-                .user_id
-                .as_ref()
-                .is_none_or(|user| Some(user) == chat.user_id.as_ref())
+        self.workflow_name.as_ref().is_none_or(|name| *name == chat.workflow_name)
+            && self.user_id.as_ref().is_none_or(|user| Some(user) == chat.user_id.as_ref())
             && self.status.is_none_or(|status| status == chat.status)
             && self.created_from.is_none_or(|from| from <= chat.created_at)
-            && self
-                .created_before
-                .is_none_or(|before| chat.created_at < before)
+            && self.created_before.is_none_or(|before| chat.created_at < before)
     }
 }
 
@@ -110,10 +103,8 @@ impl Page {
         let has_more = chats.len() > limit;
         chats.truncate(limit);
         let last = chats.last().filter(|_| has_more);
-        let next = last.map(|chat| Cursor {
-            created_at: chat.created_at,
-            chat_id: chat.chat_id.clone(),
-        });
+        let next =
+            last.map(|chat| Cursor { created_at: chat.created_at, chat_id: chat.chat_id.clone() });
         Self { chats, next }
     }
 }

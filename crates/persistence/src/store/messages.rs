@@ -154,11 +154,7 @@ pub struct Transcript {
 impl MessageRange {
     /// Returns everything from the beginning, as far as one page goes.
     pub fn all() -> Self {
-        Self::Oldest {
-            after: None,
-            before: None,
-            limit: usize::MAX,
-        }
+        Self::Oldest { after: None, before: None, limit: usize::MAX }
     }
 
     /// Returns the sequences `start..end` the range selects in a chat whose counter is
@@ -166,11 +162,7 @@ impl MessageRange {
     pub fn resolve(self, last_sequence: u64) -> (std::ops::Range<u64>, bool) {
         let take = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
         match self {
-            Self::Oldest {
-                after,
-                before,
-                limit,
-            } => {
+            Self::Oldest { after, before, limit } => {
                 let start = after.map_or(0, |after| after.saturating_add(1));
                 let bound = before.unwrap_or(u64::MAX).min(last_sequence);
                 let end = start.saturating_add(take(limit)).min(bound).max(start);

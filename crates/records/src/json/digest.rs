@@ -42,7 +42,9 @@ impl Hasher {
             Value::String(text) => self.bytes(b's', text.as_bytes()),
             Value::Array(items) => {
                 self.start(b'a', items.len());
-                items.iter().for_each(|item| self.value(item));
+                for item in items {
+                    self.value(item);
+                }
             }
             Value::Object(object) => self.entries(object),
         }
@@ -52,9 +54,9 @@ impl Hasher {
         let mut entries: Vec<_> = object.iter().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
         self.start(b'o', entries.len());
-        entries
-            .into_iter()
-            .for_each(|(key, item)| self.field(key, item));
+        for (key, item) in entries {
+            self.field(key, item);
+        }
     }
 
     fn start(&mut self, tag: u8, length: usize) {
@@ -82,10 +84,7 @@ mod tests {
 
     #[test]
     fn the_order_of_keys_does_not_matter() {
-        assert_eq!(
-            digest(&json!({"a": 1, "b": [2]})),
-            digest(&json!({"b": [2], "a": 1}))
-        );
+        assert_eq!(digest(&json!({"a": 1, "b": [2]})), digest(&json!({"b": [2], "a": 1})));
     }
 
     #[test]

@@ -23,10 +23,9 @@ fn measure_at(value: &Value, depth: usize) -> Result<usize, Invalid> {
         Value::Null => Ok(0),
         Value::Bool(_) => Ok(1),
         Value::Number(number) if number.as_i64().is_some() || number.is_f64() => Ok(8),
-        Value::Number(number) => Err(Invalid::value(
-            "",
-            format!("integer {number} does not fit in 64 bits with a sign"),
-        )),
+        Value::Number(number) => {
+            Err(Invalid::value("", format!("integer {number} does not fit in 64 bits with a sign")))
+        }
         Value::String(text) => Ok(text.len() + 5),
         Value::Array(items) => array_at(items, depth),
         Value::Object(object) => object_at(object, depth),
@@ -49,10 +48,7 @@ fn object_at(object: &JsonObject, depth: usize) -> Result<usize, Invalid> {
     let mut bytes = CONTAINER_BYTES;
     for (key, item) in object {
         if key.contains('\0') {
-            return Err(Invalid::value(
-                pointer_to(key),
-                "a key must not contain NUL",
-            ));
+            return Err(Invalid::value(pointer_to(key), "a key must not contain NUL"));
         }
         let item_bytes =
             measure_at(item, depth + 1).map_err(|invalid| invalid.below(&pointer_to(key)))?;
@@ -65,10 +61,7 @@ fn check_depth(depth: usize) -> Result<(), Invalid> {
     if depth < Limits::NESTING {
         return Ok(());
     }
-    Err(Invalid::value(
-        "",
-        format!("nested deeper than {} levels", Limits::NESTING),
-    ))
+    Err(Invalid::value("", format!("nested deeper than {} levels", Limits::NESTING)))
 }
 
 /// Returns one step of a JSON pointer.

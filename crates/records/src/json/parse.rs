@@ -30,20 +30,12 @@ pub fn parse(text: &[u8]) -> Result<Value, ParseError> {
         }
         ParseError::Syntax(error)
     })?;
-    Scanner {
-        text,
-        at: 0,
-        frames: Vec::new(),
-    }
-    .scan()?;
+    Scanner { text, at: 0, frames: Vec::new() }.scan()?;
     Ok(value)
 }
 
 fn too_deep(pointer: String) -> Invalid {
-    Invalid::value(
-        pointer,
-        format!("nested deeper than {} levels", Limits::NESTING),
-    )
+    Invalid::value(pointer, format!("nested deeper than {} levels", Limits::NESTING))
 }
 
 /// Walks a text already known to be valid JSON.
@@ -54,14 +46,8 @@ struct Scanner<'a> {
 }
 
 enum Frame<'a> {
-    Array {
-        index: usize,
-    },
-    Object {
-        keys: HashSet<Cow<'a, str>>,
-        key: Cow<'a, str>,
-        expects_key: bool,
-    },
+    Array { index: usize },
+    Object { keys: HashSet<Cow<'a, str>>, key: Cow<'a, str>, expects_key: bool },
 }
 
 impl<'a> Scanner<'a> {
@@ -110,12 +96,7 @@ impl<'a> Scanner<'a> {
     fn string(&mut self) -> Result<(), Invalid> {
         let literal = self.string_literal();
         self.at += literal.len();
-        let Some(Frame::Object {
-            keys,
-            key,
-            expects_key,
-        }) = self.frames.last_mut()
-        else {
+        let Some(Frame::Object { keys, key, expects_key }) = self.frames.last_mut() else {
             return Ok(());
         };
         if !std::mem::take(expects_key) {
@@ -145,10 +126,7 @@ impl<'a> Scanner<'a> {
         let literal = String::from_utf8_lossy(&rest[..length]);
         self.at += length;
         match objection(&literal) {
-            Some(detail) => Err(Invalid::value(
-                self.pointer(),
-                format!("{literal} {detail}"),
-            )),
+            Some(detail) => Err(Invalid::value(self.pointer(), format!("{literal} {detail}"))),
             None => Ok(()),
         }
     }
@@ -202,11 +180,7 @@ mod tests {
 
     #[test]
     fn numbers_that_would_be_rounded_are_refused_where_they_stand() {
-        for number in [
-            "9223372036854775808",
-            "123456789012345678901234567890",
-            "1e-400",
-        ] {
+        for number in ["9223372036854775808", "123456789012345678901234567890", "1e-400"] {
             let text = format!(r#"{{"a": [0, {{"b\"": {number}}}]}}"#);
             assert_eq!(pointer_of_refusal(&text), "/a/1/b\"", "{number}");
         }
@@ -215,14 +189,8 @@ mod tests {
 
     #[test]
     fn numbers_that_survive_are_accepted() {
-        for number in [
-            "0",
-            "-9223372036854775808",
-            "0.30000000000000004",
-            "1e21",
-            "-0.0",
-            "0.000",
-        ] {
+        for number in ["0", "-9223372036854775808", "0.30000000000000004", "1e21", "-0.0", "0.000"]
+        {
             assert!(parse(number.as_bytes()).is_ok(), "{number}");
         }
         assert!(parse(b"1e400").is_err());
@@ -230,10 +198,7 @@ mod tests {
 
     #[test]
     fn repeated_keys_are_refused_even_when_spelled_differently() {
-        assert_eq!(
-            pointer_of_refusal(r#"{"x": {"a": 1, "\u0061": 2}}"#),
-            "/x/a"
-        );
+        assert_eq!(pointer_of_refusal(r#"{"x": {"a": 1, "\u0061": 2}}"#), "/x/a");
         assert!(parse(br#"[{"a": "a"}, {"a": {"a": 1}}]"#).is_ok());
     }
 
@@ -241,23 +206,14 @@ mod tests {
     fn depth_is_bounded_before_the_parser_gives_up() {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         assert!(parse(deep(60).as_bytes()).is_ok());
-        assert!(matches!(
-            parse(deep(100).as_bytes()),
-            Err(ParseError::Lossy(_))
-        ));
-        assert!(matches!(
-            parse(deep(10_000).as_bytes()),
-            Err(ParseError::Lossy(_))
-        ));
+        assert!(matches!(parse(deep(100).as_bytes()), Err(ParseError::Lossy(_))));
+        assert!(matches!(parse(deep(10_000).as_bytes()), Err(ParseError::Lossy(_))));
     }
 
     #[test]
     fn broken_text_is_a_syntax_error() {
         for text in ["", "{", "[1,]", "\"\\ud800\"", "NaN"] {
-            assert!(
-                matches!(parse(text.as_bytes()), Err(ParseError::Syntax(_))),
-                "{text}"
-            );
+            assert!(matches!(parse(text.as_bytes()), Err(ParseError::Syntax(_))), "{text}");
         }
     }
 }

@@ -18,8 +18,8 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "_id": chat.chat_id.as_str(),
         "app_id": chat.app_id.as_str(),
         "workflow_name": chat.workflow_name.as_str(),
-        "user_id": chat.user_id.as_ref().map(|id| id.as_str()),
-        "team_id": chat.team_id.as_ref().map(|id| id.as_str()),
+        "user_id": chat.user_id.as_ref().map(records::UserId::as_str),
+        "team_id": chat.team_id.as_ref().map(records::TeamId::as_str),
         "visibility": chat.visibility.as_str(),
         "cache_seed": i64::from(chat.cache_seed),
         "status": chat.status.number(),
@@ -86,9 +86,7 @@ fn visibility(fields: &Fields<'_>) -> Result<Visibility, StoreError> {
 
 fn status(fields: &Fields<'_>) -> Result<ChatStatus, StoreError> {
     let number = i32::try_from(fields.integer("status")?).ok();
-    number
-        .and_then(ChatStatus::from_number)
-        .ok_or_else(|| fields.corrupt("status", None))
+    number.and_then(ChatStatus::from_number).ok_or_else(|| fields.corrupt("status", None))
 }
 
 /// The part of a session document that says where its messages lie.
@@ -101,7 +99,7 @@ pub(in super::super) struct Tail {
     /// Grows with every change to a message that is stored already.
     pub(in super::super) revision: i64,
     /// The size of the messages that are not sealed.
-    pub(in super::super) tail_bytes: u64,
+    pub(in super::super) bytes: u64,
     /// Where the chat stands.
     pub(in super::super) status: ChatStatus,
 }
@@ -121,7 +119,7 @@ impl Tail {
             last_sequence: fields.count("last_sequence")?,
             first_sequence: fields.count("first_sequence")?,
             revision: fields.integer("revision")?,
-            tail_bytes: fields.count("tail_bytes")?,
+            bytes: fields.count("tail_bytes")?,
             status: status(fields)?,
         })
     }
@@ -153,11 +151,7 @@ pub(in super::super) fn artifact_document(artifact: &Artifact, payload: Bson) ->
 
 /// Reads an artifact, payload as it lies in the session document.
 pub(in super::super) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
-    let text = |field| {
-        fields
-            .optional_text(field)
-            .map(|text| text.map(str::to_owned))
-    };
+    let text = |field| fields.optional_text(field).map(|text| text.map(str::to_owned));
     Ok(Artifact {
         ui_tool_id: text("ui_tool_id")?,
         event_id: text("event_id")?,

@@ -48,10 +48,7 @@ fn body_document(event_id: &str, body: &MessageBody) -> Document {
 }
 
 fn finish(document: &mut Document, digest: Digest, bytes: u64, created_at: Time<Utc>) {
-    let digest = Binary {
-        subtype: BinarySubtype::Generic,
-        bytes: digest.to_vec(),
-    };
+    let digest = Binary { subtype: BinarySubtype::Generic, bytes: digest.to_vec() };
     document.insert("digest", digest);
     document.insert("bytes", super::counter(bytes));
     document.insert("created_at", DateTime::from_chrono(created_at));
@@ -76,11 +73,7 @@ impl StoredMessage {
             edited_at: fields.optional_time("edited_at")?,
             deleted_at: fields.optional_time("deleted_at")?,
         };
-        Ok(Self {
-            message,
-            digest: digest(fields)?,
-            bytes: fields.count("bytes")?,
-        })
+        Ok(Self { message, digest: digest(fields)?, bytes: fields.count("bytes")? })
     }
 
     /// Returns the document it is written back as.
@@ -113,10 +106,7 @@ fn digest(fields: &Fields<'_>) -> Result<Digest, StoreError> {
     let Some(RawBsonRef::Binary(binary)) = fields.optional("digest")? else {
         return Err(fields.corrupt("digest", None));
     };
-    binary
-        .bytes
-        .try_into()
-        .map_err(|_| fields.corrupt("digest", None))
+    binary.bytes.try_into().map_err(|_| fields.corrupt("digest", None))
 }
 
 /// Reads what tells repeated messages from new ones, where only that was asked for.
@@ -126,14 +116,7 @@ pub(in super::super) fn known_messages(
 ) -> Result<Vec<Known>, StoreError> {
     let known = |(sequence, fields): (u64, Result<Fields<'_>, StoreError>)| {
         let fields = fields?;
-        Ok(Known {
-            event_id: fields.parsed("event_id")?,
-            sequence,
-            digest: digest(&fields)?,
-        })
+        Ok(Known { event_id: fields.parsed("event_id")?, sequence, digest: digest(&fields)? })
     };
-    (first_sequence..)
-        .zip(fields.documents("messages")?)
-        .map(known)
-        .collect()
+    (first_sequence..).zip(fields.documents("messages")?).map(known).collect()
 }

@@ -29,11 +29,7 @@ pub(in super::super) fn segment_document(
     chat_id: &ChatId,
     segment: &Segment,
 ) -> Document {
-    let messages: Vec<Document> = segment
-        .messages
-        .iter()
-        .map(StoredMessage::document)
-        .collect();
+    let messages: Vec<Document> = segment.messages.iter().map(StoredMessage::document).collect();
     doc! {
         "_id": segment_id(chat_id, segment.first_sequence),
         "app_id": app_id.as_str(),
@@ -52,9 +48,7 @@ impl Segment {
         raw: &'a RawDocument,
     ) -> Result<(u64, Fields<'a>), StoreError> {
         let fields = Fields::open(CHAT_SEGMENTS, chat_id.as_str(), raw, SCHEMA_VERSION)?;
-        let first_sequence = fields
-            .inside(fields.document("_id")?)
-            .count("first_sequence")?;
+        let first_sequence = fields.inside(fields.document("_id")?).count("first_sequence")?;
         Ok((first_sequence, fields))
     }
 
@@ -66,12 +60,7 @@ impl Segment {
             .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
             .collect::<Result<_, _>>()?;
         let (revision, edits) = (fields.integer("revision")?, fields.integer("edits")?);
-        Ok(Self {
-            first_sequence,
-            messages,
-            revision,
-            edits,
-        })
+        Ok(Self { first_sequence, messages, revision, edits })
     }
 
     /// Returns the size of its messages.

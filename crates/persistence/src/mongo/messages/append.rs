@@ -88,16 +88,10 @@ impl MongoStore {
         loop {
             let sealed_below = self.inner.sealed_below.get(chat_id);
             if may_repeat && sealed_below > 0 {
-                known.extend(
-                    self.known_in_segments(scope, chat_id, batch, sealed_below)
-                        .await?,
-                );
+                known.extend(self.known_in_segments(scope, chat_id, batch, sealed_below).await?);
             }
-            let condition = if may_repeat {
-                Condition::NoneOfTheIds { sealed_below }
-            } else {
-                Condition::None
-            };
+            let condition =
+                if may_repeat { Condition::NoneOfTheIds { sealed_below } } else { Condition::None };
             // A conflict is for those who may see the chat, which the look below finds out.
             if let Ok(plan) = batch.plan(chat_id, &known)
                 && let Some(done) = self.push(scope, chat_id, &plan, condition).await?
@@ -132,9 +126,8 @@ impl MongoStore {
             let (chat_id, status) = (chat_id.clone(), tail.status);
             return Err(StoreError::ChatEnded { chat_id, status }.into());
         }
-        if tail.tail_bytes > self.inner.sealer.bounds().hard_bytes {
-            self.seal(&scope.app_id, chat_id, Interruption::Never)
-                .await?;
+        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
+            self.seal(&scope.app_id, chat_id, Interruption::Never).await?;
         }
         Ok(None)
     }
@@ -153,14 +146,8 @@ impl MongoStore {
         }
         let filter = self.push_filter(scope, chat_id, plan, condition);
         let now = self.inner.clock.now();
-        let bytes = plan
-            .fresh()
-            .map(|entry| entry.bytes + MESSAGE_OVERHEAD)
-            .sum::<usize>();
-        let documents: Vec<_> = plan
-            .fresh()
-            .map(|entry| message_document(entry, now))
-            .collect();
+        let bytes = plan.fresh().map(|entry| entry.bytes + MESSAGE_OVERHEAD).sum::<usize>();
+        let documents: Vec<_> = plan.fresh().map(|entry| message_document(entry, now)).collect();
         let update = doc! {
             "$push": { "messages": { "$each": documents } },
             "$inc": { "last_sequence": counter(count), "tail_bytes": counter(bytes as u64) },
@@ -179,9 +166,7 @@ impl MongoStore {
         let tail = Tail::read(&open_chat_session(&updated)?)?;
         self.inner.sealed_below.learn(chat_id, &tail);
         self.seal_soon(&scope.app_id, chat_id, &tail);
-        Ok(Some(
-            plan.answer(tail.last_sequence - count, tail.last_sequence),
-        ))
+        Ok(Some(plan.answer(tail.last_sequence - count, tail.last_sequence)))
     }
 
     fn push_filter(
@@ -194,10 +179,8 @@ impl MongoStore {
         let going_on = [ChatStatus::Running.number(), ChatStatus::Paused.number()];
         let mut filter = writable_chat(scope, chat_id);
         filter.insert("status", doc! { "$in": going_on.to_vec() });
-        filter.insert(
-            "tail_bytes",
-            doc! { "$lte": counter(self.inner.sealer.bounds().hard_bytes) },
-        );
+        filter
+            .insert("tail_bytes", doc! { "$lte": counter(self.inner.sealer.bounds().hard_bytes) });
         match condition {
             Condition::None => {}
             Condition::NoneOfTheIds { sealed_below } => {
@@ -242,19 +225,14 @@ impl MongoStore {
         batch: &Batch,
         sealed_below: u64,
     ) -> Result<Vec<Known>, Failure> {
-        let ids: Vec<&str> = batch.event_ids().map(|id| id.as_str()).collect();
+        let ids: Vec<&str> = batch.event_ids().map(records::EventId::as_str).collect();
         let filter = doc! {
             "app_id": scope.app_id.as_str(),
             "_id.chat_id": chat_id.as_str(),
             "messages.event_id": { "$in": ids },
         };
         let projection = doc! { "messages.event_id": 1, "messages.digest": 1, "schema_version": 1 };
-        let found = self
-            .inner
-            .chat_segments
-            .find(filter)
-            .projection(projection)
-            .await?;
+        let found = self.inner.chat_segments.find(filter).projection(projection).await?;
         let found: Vec<_> = found.try_collect().await?;
         let mut known = Vec::new();
         for raw in &found {
@@ -270,7 +248,5 @@ impl MongoStore {
 
 fn of_batch(batch: &Batch, known: Vec<Known>) -> impl Iterator<Item = Known> {
     let ids: HashSet<_> = batch.event_ids().cloned().collect();
-    known
-        .into_iter()
-        .filter(move |known| ids.contains(&known.event_id))
+    known.into_iter().filter(move |known| ids.contains(&known.event_id))
 }

@@ -1,6 +1,7 @@
 //! Changing a message where it lies: in the tail or in a segment.
 
 use bson::{DateTime, doc};
+use chrono::Utc;
 use records::{ChatId, Message, MessageEdit, Scope};
 
 use super::read::segment_of;
@@ -19,14 +20,19 @@ const SPLIT_BYTES: u64 = 1 << 20;
 
 /// A message and where it lies.
 pub(super) struct Found {
-    pub(super) message: Message,
-    stored: StoredMessage,
+    pub(super) stored: StoredMessage,
     place: Place,
 }
 
 enum Place {
     Tail(Tail),
     Segment(Segment),
+}
+
+/// A message as it is to be written back.
+struct Change {
+    stored: StoredMessage,
+    at: chrono::DateTime<Utc>,
 }
 
 impl MongoStore {
@@ -37,20 +43,14 @@ impl MongoStore {
         sequence: u64,
         edit: &MessageEdit,
     ) -> Result<Message, StoreError> {
-        self.write(|_| async {
-            loop {
-                let found = self.find_message_once(scope, chat_id, sequence).await?;
-                if found.message.deleted_at.is_some() {
-                    let chat_id = chat_id.clone();
-                    return Err(StoreError::MessageNotFound { chat_id, sequence }.into());
-                }
-                let mut changed = found.stored.clone();
-                changed.message.body = edit.apply(&changed.message.body);
-                changed.message.edited_at = Some(self.inner.clock.now());
-                if self.put_back(scope, chat_id, found, &mut changed).await? {
-                    return Ok(changed.message);
-                }
+        let not_found = || StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence };
+        self.change_message(scope, chat_id, sequence, |message, now| {
+            if message.deleted_at.is_some() {
+                return Err(not_found());
             }
+            message.body = edit.apply(&message.body);
+            message.edited_at = Some(now);
+            Ok(())
         })
         .await
     }
@@ -61,17 +61,46 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
+        self.change_message(scope, chat_id, sequence, |message, now| {
+            if message.deleted_at.is_none() {
+                message.body = message.body.tombstone();
+                message.deleted_at = Some(now);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Changes a message, over again while others change its surroundings.
+    async fn change_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        change: impl Fn(&mut Message, chrono::DateTime<Utc>) -> Result<(), StoreError> + Sync,
+    ) -> Result<Message, StoreError> {
+        let at = self.inner.clock.now();
         self.write(|_| async {
             loop {
-                let found = self.find_message_once(scope, chat_id, sequence).await?;
-                if found.message.deleted_at.is_some() {
-                    return Ok(found.message);
+                let Found { stored: old, place } =
+                    self.find_message_once(scope, chat_id, sequence).await?;
+                let mut stored = old.clone();
+                change(&mut stored.message, at)?;
+                if stored.message == old.message {
+                    return Ok(stored.message);
                 }
-                let mut changed = found.stored.clone();
-                changed.message.body = changed.message.body.tombstone();
-                changed.message.deleted_at = Some(self.inner.clock.now());
-                if self.put_back(scope, chat_id, found, &mut changed).await? {
-                    return Ok(changed.message);
+                stored.bytes = (stored.message.body.check()? + MESSAGE_OVERHEAD) as u64;
+                let change = Change { stored, at };
+                let is_written = match place {
+                    Place::Tail(tail) => {
+                        self.put_back_in_tail(scope, chat_id, &tail, &old, &change).await?
+                    }
+                    Place::Segment(segment) => {
+                        self.put_back_in_segment(scope, chat_id, segment, &change).await?
+                    }
+                };
+                if is_written {
+                    return Ok(change.stored.message);
                 }
             }
         })
@@ -84,8 +113,7 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Found, StoreError> {
-        self.read(|| async { self.find_message_once(scope, chat_id, sequence).await })
-            .await
+        self.read(|| async { self.find_message_once(scope, chat_id, sequence).await }).await
     }
 
     async fn find_message_once(
@@ -103,92 +131,59 @@ impl MongoStore {
             (Place::Tail(tail), tail.messages(&fields)?)
         } else {
             let filter = segment_of(scope, chat_id, sequence);
-            let find = self
-                .inner
-                .chat_segments
-                .find_one(filter)
-                .sort(doc! { "_id": -1 });
-            let raw = find
-                .await?
-                .ok_or_else(|| fields.corrupt("first_sequence", None))?;
+            let find = self.inner.chat_segments.find_one(filter).sort(doc! { "_id": -1 });
+            let raw = find.await?.ok_or_else(|| fields.corrupt("first_sequence", None))?;
             let segment = Segment::read(chat_id, &raw)?;
             let messages = segment.messages.clone();
             (Place::Segment(segment), messages)
         };
-        let stored = messages
-            .into_iter()
-            .find(|stored| stored.message.sequence == sequence);
-        let not_found = || StoreError::MessageNotFound {
-            chat_id: chat_id.clone(),
-            sequence,
-        };
-        let stored = stored.ok_or_else(not_found)?;
-        Ok(Found {
-            message: stored.message.clone(),
-            stored,
-            place,
-        })
+        let stored = messages.into_iter().find(|stored| stored.message.sequence == sequence);
+        let not_found = || StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence };
+        Ok(Found { stored: stored.ok_or_else(not_found)?, place })
     }
 
-    /// Writes a changed message over the one that was found; tells whether it was still there.
-    async fn put_back(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        found: Found,
-        changed: &mut StoredMessage,
-    ) -> Result<bool, Failure> {
-        changed.bytes = (changed.message.body.check()? + MESSAGE_OVERHEAD) as u64;
-        match found.place {
-            Place::Tail(tail) => {
-                self.put_back_in_tail(scope, chat_id, &tail, &found.stored, changed)
-                    .await
-            }
-            Place::Segment(segment) => {
-                self.put_back_in_segment(scope, chat_id, segment, changed)
-                    .await
-            }
-        }
-    }
-
+    /// Writes a message back into the tail; tells whether the tail was still the one it is from.
     async fn put_back_in_tail(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         tail: &Tail,
         old: &StoredMessage,
-        changed: &StoredMessage,
+        change: &Change,
     ) -> Result<bool, Failure> {
-        if tail.tail_bytes > self.inner.sealer.bounds().hard_bytes {
-            self.seal(&scope.app_id, chat_id, Interruption::Never)
-                .await?;
+        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
+            self.seal(&scope.app_id, chat_id, Interruption::Never).await?;
             return Ok(false);
         }
         let mut filter = writable_chat(scope, chat_id);
         filter.insert("first_sequence", counter(tail.first_sequence));
         filter.insert("revision", tail.revision);
-        let index = changed.message.sequence - tail.first_sequence;
+        let Change { stored, at } = change;
+        let index = stored.message.sequence - tail.first_sequence;
+        let growth = counter(stored.bytes) - counter(old.bytes);
         let update = doc! {
             "$set": {
-                format!("messages.{index}"): changed.document(),
-                "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
+                format!("messages.{index}"): stored.document(),
+                "last_updated_at": DateTime::from_chrono(*at),
             },
-            "$inc": { "revision": 1_i64, "tail_bytes": counter(changed.bytes) - counter(old.bytes) },
+            "$inc": { "revision": 1_i64, "tail_bytes": growth },
         };
         let updated = self.inner.chat_sessions.update_one(filter, update).await?;
         Ok(updated.matched_count == 1)
     }
 
+    /// Writes a message back into its segment; tells whether nobody else has changed that.
     async fn put_back_in_segment(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         mut segment: Segment,
-        changed: &StoredMessage,
+        change: &Change,
     ) -> Result<bool, Failure> {
-        let index = usize::try_from(changed.message.sequence - segment.first_sequence);
-        let index = index.unwrap_or(usize::MAX);
-        segment.messages[index] = changed.clone();
+        let sequence = change.stored.message.sequence;
+        let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
+        let Some(index) = at else { return Ok(false) };
+        segment.messages[index] = change.stored.clone();
         let fits = segment.bytes() <= SPLIT_BYTES || segment.messages.len() == 1;
         let is_written = if fits {
             let filter = doc! {
@@ -197,31 +192,23 @@ impl MongoStore {
                 "edits": segment.edits,
             };
             let update = doc! {
-                "$set": { format!("messages.{index}"): changed.document() },
+                "$set": { format!("messages.{index}"): change.stored.document() },
                 "$inc": { "edits": 1_i64 },
             };
-            self.inner
-                .chat_segments
-                .update_one(filter, update)
-                .await?
-                .matched_count
-                == 1
+            self.inner.chat_segments.update_one(filter, update).await?.matched_count == 1
         } else {
             self.split(scope, chat_id, segment, index).await?
         };
         if is_written {
-            let now = DateTime::from_chrono(self.inner.clock.now());
+            let now = DateTime::from_chrono(change.at);
             let touch = doc! { "$set": { "last_updated_at": now }, "$inc": { "revision": 1_i64 } };
-            self.inner
-                .chat_sessions
-                .update_one(writable_chat(scope, chat_id), touch)
-                .await?;
+            self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch).await?;
         }
         Ok(is_written)
     }
 
-    /// Splits a segment that an edit has made too large: what lies before the message, the message,
-    /// what lies after it. All at once, so that no reader misses a part for good.
+    /// Splits a segment that an edit has made too large into what lies before the message, the
+    /// message, and what lies after it: in one transaction, so that no part is ever missing.
     async fn split(
         &self,
         scope: &Scope,
@@ -229,35 +216,26 @@ impl MongoStore {
         segment: Segment,
         index: usize,
     ) -> Result<bool, Failure> {
-        let Segment {
-            first_sequence,
-            mut messages,
-            revision,
-            edits,
-        } = segment;
+        let Segment { first_sequence, mut messages, revision, edits } = segment;
         let after = messages.split_off(index + 1);
         let message = messages.split_off(index);
-        let mut pieces = Vec::new();
-        let mut first = first_sequence;
-        for messages in [messages, message, after] {
-            let next = first + messages.len() as u64;
-            if !messages.is_empty() {
-                let edits = edits + 1;
-                let piece = Segment {
-                    first_sequence: first,
-                    messages,
-                    revision,
-                    edits,
-                };
-                pieces.push(encode(&segment_document(&scope.app_id, chat_id, &piece))?);
-            }
-            first = next;
-        }
+        let parts = [messages, message, after].into_iter().filter(|part| !part.is_empty());
+        let pieces = parts.map(|messages| {
+            let first_sequence = messages[0].message.sequence;
+            let piece = Segment { first_sequence, messages, revision, edits: edits + 1 };
+            encode(&segment_document(&scope.app_id, chat_id, &piece))
+        });
+        let pieces = pieces.collect::<Result<Vec<_>, _>>()?;
+
         let segments = &self.inner.chat_segments;
-        let old = doc! { "_id": segment_id(chat_id, first_sequence), "edits": edits };
+        let whole = doc! {
+            "_id": segment_id(chat_id, first_sequence),
+            "app_id": scope.app_id.as_str(),
+            "edits": edits,
+        };
         let mut session = self.inner.database.client().start_session().await?;
         session.start_transaction().await?;
-        let deleted = segments.delete_one(old).session(&mut session).await?;
+        let deleted = segments.delete_one(whole).session(&mut session).await?;
         if deleted.deleted_count == 0 {
             session.abort_transaction().await?;
             return Ok(false);

@@ -16,8 +16,7 @@ impl MongoStore {
         chat_id: &ChatId,
         batch: &Batch,
     ) -> Result<Append, StoreError> {
-        self.write(|_| async { self.append_initial_once(scope, chat_id, batch).await })
-            .await
+        self.write(|_| async { self.append_initial_once(scope, chat_id, batch).await }).await
     }
 
     /// Decides by what the chat holds, and stores only while that is all it holds.
@@ -29,19 +28,13 @@ impl MongoStore {
     ) -> Result<Append, Failure> {
         loop {
             let limit = batch.event_ids().count();
-            let newest = MessageRange::Newest {
-                before: None,
-                limit,
-            };
+            let newest = MessageRange::Newest { before: None, limit };
             let newest = self.read_range(scope, chat_id, newest).await?;
             let look = self.look(scope, chat_id, batch).await?;
             let mut known = look.in_tail;
             let sealed_below = look.tail.first_sequence;
             if sealed_below > 0 {
-                known.extend(
-                    self.known_in_segments(scope, chat_id, batch, sealed_below)
-                        .await?,
-                );
+                known.extend(self.known_in_segments(scope, chat_id, batch, sealed_below).await?);
             }
             let mut plan = batch.plan(chat_id, &known)?;
             plan.recognise(&newest.messages);

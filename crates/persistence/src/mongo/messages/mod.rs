@@ -59,7 +59,7 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        Ok(self.find_message(scope, chat_id, sequence).await?.message)
+        Ok(self.find_message(scope, chat_id, sequence).await?.stored.message)
     }
 
     async fn update_message(

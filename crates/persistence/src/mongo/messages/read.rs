@@ -53,21 +53,14 @@ impl MongoStore {
         range: MessageRange,
     ) -> Result<Transcript, StoreError> {
         for _ in 0..LOOKS {
-            let page = self
-                .read(|| async { self.read_page(scope, chat_id, range).await })
-                .await?;
+            let page = self.read(|| async { self.read_page(scope, chat_id, range).await }).await?;
             if let Some(page) = page {
                 return Ok(page);
             }
         }
         let (collection, id) = (CHAT_SEGMENTS, chat_id.to_string());
         let field = "messages".to_owned();
-        Err(StoreError::Corrupt {
-            collection,
-            id,
-            field,
-            source: None,
-        })
+        Err(StoreError::Corrupt { collection, id, field, source: None })
     }
 
     /// Reads a page; `None` where the messages found are not a run without gaps.
@@ -84,30 +77,22 @@ impl MongoStore {
         let tail = Tail::read(&fields)?;
         let (span, has_more) = range.resolve(tail.last_sequence);
         let in_tail = tail.messages(&fields)?;
-        let in_tail = in_tail
-            .into_iter()
-            .filter(|stored| span.contains(&stored.message.sequence));
+        let in_tail = in_tail.into_iter().filter(|stored| span.contains(&stored.message.sequence));
         let sealed = span.start..span.end.min(tail.first_sequence);
 
-        let mut page = Gathering {
-            messages: Vec::new(),
-            bytes: 0,
-        };
+        let mut page = Gathering { messages: Vec::new(), bytes: 0 };
         let direction = match range {
             MessageRange::Oldest { .. } => Direction::OldestFirst,
             MessageRange::Newest { .. } => Direction::NewestFirst,
         };
         let is_whole = match direction {
             Direction::OldestFirst => {
-                self.gather_sealed(scope, chat_id, sealed, direction, &mut page)
-                    .await?
+                self.gather_sealed(scope, chat_id, sealed, direction, &mut page).await?
                     && in_tail.into_iter().all(|stored| page.take(stored))
             }
             Direction::NewestFirst => {
                 in_tail.rev().all(|stored| page.take(stored))
-                    && self
-                        .gather_sealed(scope, chat_id, sealed, direction, &mut page)
-                        .await?
+                    && self.gather_sealed(scope, chat_id, sealed, direction, &mut page).await?
             }
         };
         let is_run = is_run(&page.messages, &span, direction, is_whole);
@@ -138,25 +123,15 @@ impl MongoStore {
             "app_id": scope.app_id.as_str(),
             "_id": { "$gte": segment_id(chat_id, start), "$lt": segment_id(chat_id, span.end) },
         };
-        let order = if direction == Direction::OldestFirst {
-            1
-        } else {
-            -1
-        };
-        let mut segments = self
-            .inner
-            .chat_segments
-            .find(filter)
-            .sort(doc! { "_id": order })
-            .await?;
+        let order = if direction == Direction::OldestFirst { 1 } else { -1 };
+        let mut segments =
+            self.inner.chat_segments.find(filter).sort(doc! { "_id": order }).await?;
         while let Some(raw) = segments.try_next().await? {
             let mut messages = Segment::read(chat_id, &raw)?.messages;
             if direction == Direction::NewestFirst {
                 messages.reverse();
             }
-            let wanted = messages
-                .into_iter()
-                .filter(|m| span.contains(&m.message.sequence));
+            let wanted = messages.into_iter().filter(|m| span.contains(&m.message.sequence));
             for stored in wanted {
                 if !page.take(stored) {
                     return Ok(false);
@@ -177,14 +152,8 @@ impl MongoStore {
             return Ok(0);
         }
         let filter = segment_of(scope, chat_id, sequence);
-        let find = self
-            .inner
-            .chat_segments
-            .find_one(filter)
-            .sort(doc! { "_id": -1 });
-        let found = find
-            .projection(doc! { "_id": 1, "schema_version": 1 })
-            .await?;
+        let find = self.inner.chat_segments.find_one(filter).sort(doc! { "_id": -1 });
+        let found = find.projection(doc! { "_id": 1, "schema_version": 1 }).await?;
         let start = found.map(|raw| Segment::open(chat_id, &raw).map(|(start, _)| start));
         Ok(start.transpose()?.unwrap_or(0))
     }
@@ -202,18 +171,11 @@ impl MongoStore {
             let next = page.messages.last().filter(|_| page.has_more).map(|last| {
                 // What is appended while the stream is read is not part of it.
                 let before = match range {
-                    MessageRange::Oldest {
-                        before: Some(before),
-                        ..
-                    } => before,
+                    MessageRange::Oldest { before: Some(before), .. } => before,
                     _ => page.last_sequence,
                 };
                 let (after, before, limit) = (Some(last.sequence), Some(before), usize::MAX);
-                MessageRange::Oldest {
-                    after,
-                    before,
-                    limit,
-                }
+                MessageRange::Oldest { after, before, limit }
             });
             Ok(Some((stream::iter(page.messages).map(Ok), next)))
         });
@@ -232,14 +194,10 @@ pub(super) fn segment_of(scope: &Scope, chat_id: &ChatId, sequence: u64) -> Docu
 fn is_run(messages: &[Message], span: &Range<u64>, direction: Direction, is_whole: bool) -> bool {
     let count = messages.len() as u64;
     let in_order = match direction {
-        Direction::OldestFirst => messages
-            .iter()
-            .zip(span.start..)
-            .all(|(m, s)| m.sequence == s),
-        Direction::NewestFirst => messages
-            .iter()
-            .zip(span.clone().rev())
-            .all(|(m, s)| m.sequence == s),
+        Direction::OldestFirst => messages.iter().zip(span.start..).all(|(m, s)| m.sequence == s),
+        Direction::NewestFirst => {
+            messages.iter().zip(span.clone().rev()).all(|(m, s)| m.sequence == s)
+        }
     };
     in_order && (!is_whole || count == span.end - span.start)
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bson::{Document, doc};
 use persistence::{Append, ChatSessions, MessageRange, Messages, Outcome, StoreError};
-use records::{AppId, ChatId, EventId, MessageBody, NewChatSession, NewMessage, Scope, WorkflowName};
+use records::{
+    AppId, ChatId, EventId, MessageBody, NewChatSession, NewMessage, Scope, WorkflowName,
+};
 
 use super::database::Database;
 
@@ -33,11 +35,12 @@ impl<'a> FailPoint<'a> {
 
 /// A database on a server of its own, so that fail points hit nobody else.
 async fn database() -> (local_mongod::LocalMongod, Database) {
-    let server = local_mongod::LocalMongod::start(local_mongod::Options::for_tests()).await.unwrap();
+    let server =
+        local_mongod::LocalMongod::start(local_mongod::Options::for_tests()).await.unwrap();
     let uri = server.uri().to_owned();
     let database = Database::create_with(|options| {
         options.uri = uri;
-        options.app_name = "under-test".to_owned();
+        "under-test".clone_into(&mut options.app_name);
     })
     .await;
     (server, database)
@@ -99,7 +102,10 @@ async fn an_acknowledgement_lost_once_or_twice_stores_one_message() {
         let appending = database.append(&scope, &chat_id, message(event_id));
         let (twice, fired) = tokio::join!(appending, cutting);
         assert_eq!(sequences(&twice.unwrap()), [0]);
-        assert!(fired.0 >= 1 && fired.1 >= 1, "the faults did not fire in round {round}: {fired:?}");
+        assert!(
+            fired.0 >= 1 && fired.1 >= 1,
+            "the faults did not fire in round {round}: {fired:?}"
+        );
         assert_eq!(count(&database, &chat_id).await, 1);
     }
 }

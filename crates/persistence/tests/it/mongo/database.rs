@@ -80,8 +80,7 @@ impl Drop for Database {
                 anyhow::Ok(())
             })
         });
-        if !matches!(dropping.join(), Ok(Ok(()))) && !std::thread::panicking() {
-            panic!("the test's database could not be dropped");
-        }
+        let is_dropped = matches!(dropping.join(), Ok(Ok(())));
+        assert!(is_dropped || std::thread::panicking(), "the test's database was not dropped");
     }
 }

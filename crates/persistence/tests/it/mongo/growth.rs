@@ -1,9 +1,9 @@
 //! However much a chat holds, its documents stay small and its appends go on.
 
-use persistence::{ChatSessions, Messages};
 use persistence::mongo::Interruption;
-use records::{AppId, ChatId, Limits, MessageBody, MessageEdit, NewChatSession, NewMessage, Scope};
+use persistence::{ChatSessions, Messages};
 use records::WorkflowName;
+use records::{AppId, ChatId, Limits, MessageBody, MessageEdit, NewChatSession, NewMessage, Scope};
 
 use super::database::Database;
 

@@ -1,6 +1,7 @@
 //! What only the MongoDB store has: segments, blobs, indexes, versions, lost acknowledgements.
 
 mod acknowledgements;
+mod contract;
 pub(crate) mod database;
 mod growth;
 mod plans;

@@ -3,10 +3,8 @@
 use bson::{Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
-use persistence::{
-    Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
-};
 use persistence::mongo::Interruption;
+use persistence::{Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages};
 use records::{
     AppId, Caller, ChatId, ChatStatus, EventId, JsonObject, MessageBody, MessageEdit, NewArtifact,
     NewChatSession, NewMessage, Scope, TeamId, UserId, WorkflowName,
@@ -151,8 +149,8 @@ async fn use_lists(database: &Database, scope: &Scope) {
     };
     let filters = [
         ChatFilter::default(),
-        one(|filter, all| filter.workflow_name = all.workflow_name.clone()),
-        one(|filter, all| filter.user_id = all.user_id.clone()),
+        one(|filter, all| filter.workflow_name.clone_from(&all.workflow_name)),
+        one(|filter, all| filter.user_id.clone_from(&all.user_id)),
         one(|filter, all| filter.status = all.status),
         one(|filter, all| filter.created_from = all.created_from),
         everything.clone(),

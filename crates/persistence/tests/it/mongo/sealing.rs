@@ -2,8 +2,10 @@
 
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{ChatSessions, MessageRange, Messages};
-use records::{AppId, ChatId, EventId, MessageBody, MessageEdit, NewChatSession, NewMessage, Scope};
 use records::WorkflowName;
+use records::{
+    AppId, ChatId, EventId, MessageBody, MessageEdit, NewChatSession, NewMessage, Scope,
+};
 
 use super::database::Database;
 

@@ -1,0 +1,47 @@
+//! The contract of a store as a suite: one function per promise, run against every backend and
+//! every wrapper.
+//!
+//! A promise takes a store and panics where the store breaks it. It makes chats and apps of its
+//! own, so that any number of promises may share a database, at the same time as well.
+//!
+//! [`contract_tests!`](crate::contract_tests) makes a test of every promise. [`json::comes_back`]
+//! is one more promise, for values made by [`arbitrary`].
+
+#![expect(missing_docs, reason = "the name of a promise says all there is to say")]
+#![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a broken promise is a panic")]
+
+pub mod chat_sessions;
+pub mod lists;
+pub mod statuses;
+
+pub mod appends;
+pub mod edits;
+pub mod initial_messages;
+pub mod limits;
+pub mod messages;
+pub mod repeats;
+
+pub mod artifacts;
+pub mod contexts;
+
+pub mod json;
+pub mod scopes;
+
+pub mod arbitrary;
+pub mod poison;
+
+mod fixture;
+mod suite;
+
+use std::sync::Arc;
+
+use crate::Store;
+
+/// Holds a store to a promise; the guard that comes with the store lives until it has been checked.
+pub async fn check<Guard>(
+    make_store: impl Future<Output = (Arc<dyn Store>, Guard)>,
+    promise: impl AsyncFnOnce(Arc<dyn Store>),
+) {
+    let (store, _guard) = make_store.await;
+    promise(store).await;
+}

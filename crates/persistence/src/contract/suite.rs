@@ -1,0 +1,200 @@
+//! The list of all promises.
+
+/// Makes a test of every promise of the contract.
+///
+/// `$make_store` is an async function that makes a store of its own for each test, as a pair of an
+/// `Arc<dyn Store>` and a guard: whatever must live until the test ends and clean up after it. The
+/// calling crate needs `tokio`.
+#[macro_export]
+macro_rules! contract_tests {
+    ($make_store:expr) => {
+        $crate::contract_tests! {
+            $make_store;
+            chat_sessions {
+                a_new_chat_is_running_and_empty,
+                every_field_of_a_new_chat_comes_back,
+                a_missing_chat_id_is_minted_anew_each_time,
+                a_missing_cache_seed_is_derived_from_app_and_chat,
+                derived_cache_seeds_are_the_published_ones,
+                creating_a_chat_that_exists_is_refused_and_changes_nothing,
+                of_sixteen_racing_creators_exactly_one_wins,
+                a_chat_never_created_is_none,
+                a_title_or_metadata_past_its_limit_is_refused,
+            }
+            statuses {
+                a_chat_moves_only_where_it_may,
+                a_chat_that_is_already_there_does_not_move,
+                ending_counts_the_seconds_from_the_creation,
+                reopening_clears_the_end_and_a_later_end_counts_from_the_creation,
+                the_reason_of_a_pause_or_failure_is_kept_until_the_next_move,
+                completing_and_reopening_keep_no_reason,
+                racing_completions_are_answered_alike,
+                of_racing_completions_and_failures_one_kind_wins,
+                a_move_leaves_all_else_as_it_is,
+            }
+            lists {
+                chats_are_listed_newest_first,
+                chats_of_one_moment_are_listed_by_id,
+                an_app_without_chats_lists_none,
+                each_filter_and_all_together_admit_what_they_say,
+                a_filter_follows_the_status,
+                pages_are_complete_and_do_not_overlap,
+                a_page_that_holds_the_last_chat_has_no_next,
+                chats_created_while_paging_hide_none_and_repeat_none,
+                a_cursor_is_a_position_even_where_no_chat_is,
+            }
+            appends {
+                sequences_count_from_0_through_singles_and_batches,
+                a_batch_is_stored_in_its_order,
+                every_field_of_a_message_comes_back,
+                an_append_moves_the_chat_s_last_update,
+                two_messages_with_equal_text_and_no_ids_are_two,
+                missing_event_ids_are_minted_and_unique,
+                appending_to_an_unknown_chat_is_refused_and_stores_nothing,
+                an_ended_chat_takes_no_more_messages,
+                a_paused_and_a_reopened_chat_take_messages,
+                racing_writers_leave_no_gap_and_no_double,
+                readers_see_racing_batches_whole_in_order_or_not_at_all,
+                completion_and_racing_appends_agree_on_what_was_stored,
+                thirty_messages_of_900_kb_all_come_back,
+            }
+            repeats {
+                appending_twice_with_one_event_id_keeps_one_message,
+                a_repeat_may_order_its_keys_differently,
+                a_batch_that_repeats_in_part_stores_only_what_is_new,
+                a_repeat_within_one_batch_is_stored_once,
+                one_event_id_with_two_bodies_in_one_batch_is_invalid,
+                an_event_id_with_another_body_refuses_the_whole_batch,
+                bodies_that_look_alike_conflict,
+                a_value_moved_to_another_field_conflicts,
+                repeats_and_conflicts_are_known_after_500_further_messages,
+                racing_callers_with_one_event_id_store_one_message,
+                racing_batches_that_overlap_store_each_message_once,
+                of_racing_bodies_under_one_event_id_one_wins,
+                a_repeat_is_answered_even_after_the_chat_has_ended,
+                an_event_id_belongs_to_its_chat,
+            }
+            limits {
+                a_message_past_a_limit_is_refused_with_its_batch,
+                a_batch_past_a_limit_is_refused,
+                two_messages_just_within_the_limits_are_stored,
+                a_thousand_messages_in_one_append_are_stored,
+                the_deepest_nesting_allowed_comes_back,
+                a_chat_may_hold_the_largest_of_everything_at_once,
+            }
+            messages {
+                ranges_select_what_a_slice_of_the_history_would,
+                pages_of_any_size_join_into_the_whole,
+                a_chat_without_messages_reads_as_empty,
+                the_history_streams_everything_in_order,
+                a_message_is_found_by_its_sequence,
+                a_page_ends_early_past_16_mib_and_the_next_goes_on_from_there,
+            }
+            edits {
+                an_edit_changes_what_it_names_and_nothing_else,
+                old_messages_are_edited_like_new_ones,
+                a_deleted_message_leaves_a_tombstone_and_no_hole,
+                nothing_of_a_deleted_body_is_left_but_role_and_name,
+                deleting_twice_is_answered_as_the_first_time,
+                a_deleted_or_missing_message_cannot_be_edited,
+                an_original_repeated_after_an_edit_or_deletion_is_still_known,
+                an_edit_past_a_limit_is_refused_and_changes_nothing,
+                old_neighbours_may_grow_to_3_mib_each,
+                the_newest_messages_may_grow_to_3_mib_each,
+                racing_edits_of_different_messages_all_survive,
+            }
+            initial_messages {
+                initial_messages_are_appended_in_their_order,
+                handed_in_again_without_ids_they_are_recognised,
+                at_the_end_of_a_long_chat_they_are_recognised,
+                structured_content_is_recognised_by_its_structure,
+                another_role_is_another_message_and_another_name_is_not,
+                with_ids_they_are_known_by_their_ids_alone,
+                those_that_overlap_the_newest_are_stored_from_there_on,
+                those_that_are_no_longer_the_newest_are_stored_again,
+                of_equal_neighbours_one_is_kept,
+                some_with_ids_among_those_without_are_recognised_too,
+                eight_racers_store_one_copy,
+                an_equal_message_appended_afterwards_is_stored,
+                a_deleted_message_is_not_recognised,
+                an_edited_message_is_recognised_by_what_it_says_now,
+                in_an_ended_chat_they_are_recognised_and_new_ones_refused,
+            }
+            contexts {
+                a_chat_without_a_snapshot_has_an_empty_one,
+                replacing_leaves_nothing_of_the_former,
+                merging_follows_the_merge_patch_rules,
+                keys_keep_their_order,
+                a_snapshot_knows_the_sequence_it_was_taken_at,
+                a_snapshot_touches_the_chat_and_not_its_messages,
+                a_snapshot_is_taken_in_every_status,
+                sixteen_racing_merges_all_survive,
+                merges_and_appends_that_race_lose_nothing,
+                large_snapshots_follow_small_ones_and_back,
+                a_snapshot_past_a_limit_is_refused_and_changes_nothing,
+                a_merge_that_grows_the_snapshot_past_its_limit_is_refused,
+            }
+            artifacts {
+                all_six_fields_come_back,
+                missing_fields_stay_missing_and_the_time_is_that_of_storing,
+                a_given_time_is_kept_to_the_millisecond,
+                a_later_artifact_replaces_the_whole_of_the_former,
+                clearing_removes_it_and_may_be_repeated,
+                an_artifact_touches_the_chat_and_not_its_messages,
+                large_payloads_follow_small_ones_and_back,
+                an_artifact_past_a_limit_is_refused_and_changes_nothing,
+            }
+            scopes {
+                a_chat_never_created_is_not_found_by_any_call,
+                a_chat_of_another_app_is_not_found_by_any_call,
+                a_chat_is_open_to_whom_its_visibility_admits_and_to_nobody_else,
+                a_list_shows_a_user_exactly_what_they_may_open,
+            }
+            json {
+                every_poisonous_value_comes_back,
+                poison_comes_back_from_long_ago,
+            }
+        }
+    };
+    ($make_store:expr; $($record:ident { $($promise:ident,)+ })+) => {
+        $(mod $record {
+            use super::*;
+
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $promise() {
+                $crate::contract::check($make_store(), $crate::contract::$record::$promise).await;
+            })+
+        })+
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_promise_is_on_the_list() {
+        let list = include_str!("suite.rs");
+        let files = [
+            include_str!("chat_sessions.rs"),
+            include_str!("statuses.rs"),
+            include_str!("lists.rs"),
+            include_str!("appends.rs"),
+            include_str!("repeats.rs"),
+            include_str!("limits.rs"),
+            include_str!("messages.rs"),
+            include_str!("edits.rs"),
+            include_str!("initial_messages.rs"),
+            include_str!("contexts.rs"),
+            include_str!("artifacts.rs"),
+            include_str!("scopes.rs"),
+            include_str!("json.rs"),
+        ];
+        for file in files {
+            for function in file.split("pub async fn ").skip(1) {
+                let (name, rest) = function.split_once('(').unwrap();
+                let (parameters, _) = rest.split_once(')').unwrap();
+                let is_promise = parameters.matches(':').count() == 1;
+                assert!(!is_promise || list.contains(&format!(" {name},\n")), "{name}");
+            }
+        }
+    }
+}

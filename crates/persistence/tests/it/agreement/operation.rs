@@ -1,0 +1,145 @@
+use std::fmt::Debug;
+
+use futures::TryStreamExt as _;
+use persistence::{ChatFilter, MessageRange, Page, Store, StoreError};
+use records::{
+    AppId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
+    NewChatSession, NewMessage, Scope, Uuid7Ids,
+};
+
+/// A call, by whom and on which chat.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    pub(crate) app: usize,
+    pub(crate) caller: Caller,
+    pub(crate) chat: usize,
+    pub(crate) call: Call,
+}
+
+/// A store call with its arguments.
+#[derive(Debug, Clone)]
+pub(crate) enum Call {
+    /// Creates the chat itself.
+    Create(NewChatSession),
+    /// Creates another one, whose id is minted.
+    CreateAnother(NewChatSession),
+    Get,
+    List {
+        filter: ChatFilter,
+        limit: usize,
+    },
+    SetStatus(ChatStatus, Option<String>),
+    Append(Vec<NewMessage>),
+    PersistInitial(Vec<NewMessage>),
+    Messages(MessageRange),
+    History,
+    GetMessage(u64),
+    UpdateMessage(u64, MessageEdit),
+    DeleteMessage(u64),
+    ReplaceContext(JsonObject),
+    MergeContext(JsonObject),
+    LoadContext,
+    UpdateArtifact(NewArtifact),
+    GetArtifact,
+    ClearArtifact,
+}
+
+/// The apps and chats that the numbers of an [`Operation`] stand for.
+#[derive(Debug)]
+pub(crate) struct Playground {
+    apps: [AppId; 2],
+    chats: [ChatId; 3],
+}
+
+impl Playground {
+    pub(crate) fn new() -> Self {
+        Self {
+            apps: [(); 2].map(|()| AppId::parse(Uuid7Ids.mint("app_")).unwrap()),
+            chats: [(); 3].map(|()| ChatId::mint(&Uuid7Ids)),
+        }
+    }
+
+    /// Returns the operations that read all there is.
+    pub(crate) fn look_around(&self) -> Vec<Operation> {
+        let everything = Call::List { filter: ChatFilter::default(), limit: 10 };
+        let of_a_chat = [Call::Get, Call::History, Call::LoadContext, Call::GetArtifact];
+        let apps = 0..self.apps.len();
+        let places = apps.flat_map(|app| (0..self.chats.len()).map(move |chat| (app, chat)));
+        places
+            .flat_map(|(app, chat)| {
+                let calls = of_a_chat.iter().chain([&everything]).cloned();
+                calls.map(move |call| Operation { app, caller: Caller::Service, chat, call })
+            })
+            .collect()
+    }
+}
+
+impl Operation {
+    /// Makes the call, and returns the answer as it prints.
+    pub(crate) async fn carry_out(&self, playground: &Playground, store: &dyn Store) -> String {
+        let scope =
+            &Scope { app_id: playground.apps[self.app].clone(), caller: self.caller.clone() };
+        let chat = &playground.chats[self.chat];
+        match self.call.clone() {
+            Call::Create(new) => {
+                let chat_id = Some(chat.clone());
+                let new = NewChatSession { chat_id, ..new };
+                print(store.create_chat(scope, new).await)
+            }
+            Call::CreateAnother(new) => print(store.create_chat(scope, new).await),
+            Call::Get => print(store.get_chat(scope, chat).await),
+            Call::List { filter, limit } => print(list(store, scope, &filter, limit).await),
+            Call::SetStatus(next, reason) => {
+                print(store.set_status(scope, chat, next, reason.as_deref()).await)
+            }
+            Call::Append(messages) => print(store.append(scope, chat, messages).await),
+            Call::PersistInitial(messages) => {
+                print(store.persist_initial_messages(scope, chat, messages).await)
+            }
+            Call::Messages(range) => print(store.messages(scope, chat, range).await),
+            Call::History => print(store.history(scope, chat).try_collect::<Vec<_>>().await),
+            Call::GetMessage(sequence) => print(store.get_message(scope, chat, sequence).await),
+            Call::UpdateMessage(sequence, edit) => {
+                print(store.update_message(scope, chat, sequence, edit).await)
+            }
+            Call::DeleteMessage(sequence) => {
+                print(store.delete_message(scope, chat, sequence).await)
+            }
+            Call::ReplaceContext(data) => {
+                print(store.update_context_snapshot(scope, chat, data).await)
+            }
+            Call::MergeContext(patch) => {
+                print(store.merge_context_snapshot(scope, chat, patch).await)
+            }
+            Call::LoadContext => print(store.load_context_snapshot(scope, chat).await),
+            Call::UpdateArtifact(artifact) => {
+                print(store.update_last_artifact(scope, chat, artifact).await)
+            }
+            Call::GetArtifact => print(store.get_last_artifact(scope, chat).await),
+            Call::ClearArtifact => print(store.clear_last_artifact(scope, chat).await),
+        }
+    }
+}
+
+/// Lists page after page to the end.
+async fn list(
+    store: &dyn Store,
+    scope: &Scope,
+    filter: &ChatFilter,
+    limit: usize,
+) -> Result<Vec<Page>, StoreError> {
+    let mut pages: Vec<Page> = Vec::new();
+    loop {
+        let after = pages.last().and_then(|page| page.next.as_ref());
+        let page = store.list_chats(scope, filter, limit, after).await?;
+        let is_last = page.next.is_none();
+        pages.push(page);
+        if is_last {
+            return Ok(pages);
+        }
+    }
+}
+
+fn print(answer: impl Debug) -> String {
+    format!("{answer:?}")
+}

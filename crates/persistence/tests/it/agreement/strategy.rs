@@ -1,0 +1,204 @@
+//! Operations that meet each other: few chats, users, ids and texts, so that repeats, conflicts and
+//! refusals are as likely as successes.
+
+use persistence::contract::arbitrary::{json_object, json_value};
+use persistence::{ChatFilter, MessageRange};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use records::{
+    Caller, ChatStatus, EventId, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewMessage,
+    TeamId, UserId, Visibility, WorkflowName,
+};
+use serde_json::{Value, json};
+
+use super::lockstep::moment;
+use super::operation::{Call, Operation};
+
+/// Up to sixty operations, the first of which create chats.
+pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let beginning = prop::collection::vec(operation(call_to_create()), 1..4);
+    let rest = prop::collection::vec(operation(call()), 0..60);
+    (beginning, rest).prop_map(|(beginning, rest)| [beginning, rest].concat())
+}
+
+fn operation(call: impl Strategy<Value = Call>) -> impl Strategy<Value = Operation> {
+    let app = prop_oneof![9 => Just(0_usize), 1 => Just(1)];
+    let chat = prop_oneof![6 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
+    (app, caller(), chat, call).prop_map(|(app, caller, chat, call)| Operation {
+        app,
+        caller,
+        chat,
+        call,
+    })
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let status = select(ChatStatus::ALL.as_slice());
+    let reason = option::of(Just("because".to_owned()));
+    prop_oneof![
+        2 => call_to_create(),
+        8 => messages().prop_map(Call::Append),
+        4 => messages().prop_map(Call::PersistInitial),
+        4 => (status, reason).prop_map(|(status, reason)| Call::SetStatus(status, reason)),
+        3 => (sequence(), edit()).prop_map(|(sequence, edit)| Call::UpdateMessage(sequence, edit)),
+        2 => sequence().prop_map(Call::DeleteMessage),
+        2 => json_object().prop_map(Call::ReplaceContext),
+        2 => json_object().prop_map(Call::MergeContext),
+        2 => artifact().prop_map(Call::UpdateArtifact),
+        1 => Just(Call::ClearArtifact),
+        2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
+        4 => range().prop_map(Call::Messages),
+        1 => sequence().prop_map(Call::GetMessage),
+        1 => select(vec![Call::Get, Call::History, Call::LoadContext, Call::GetArtifact]),
+    ]
+}
+
+fn call_to_create() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        4 => new_chat().prop_map(Call::Create),
+        1 => new_chat().prop_map(Call::CreateAnother),
+    ]
+}
+
+fn caller() -> impl Strategy<Value = Caller> {
+    prop_oneof![
+        5 => Just(Caller::Service),
+        1 => (user(), option::of(team()))
+            .prop_map(|(user_id, team_id)| Caller::User { user_id, team_id }),
+    ]
+}
+
+fn new_chat() -> impl Strategy<Value = NewChatSession> {
+    let title = option::of(Just("A title".to_owned()));
+    let visibility = select(vec![Visibility::App, Visibility::Team, Visibility::Private]);
+    let words = (workflow(), option::of(user()), option::of(team()), title);
+    let rest = (visibility, option::of(any::<u32>()), json_object());
+    (words, rest).prop_map(|(words, (visibility, cache_seed, metadata))| {
+        let (workflow_name, user_id, team_id, title) = words;
+        NewChatSession {
+            chat_id: None,
+            workflow_name,
+            user_id,
+            team_id,
+            visibility,
+            cache_seed,
+            title,
+            metadata,
+        }
+    })
+}
+
+/// A few messages, some of them repeats; at times enough of them to be sealed.
+fn messages() -> impl Strategy<Value = Vec<NewMessage>> {
+    prop_oneof![
+        9 => prop::collection::vec(message(), 0..5),
+        1 => (20..70_usize, content()).prop_map(|(count, content)| {
+            vec![MessageBody::new("assistant", None, content).into(); count]
+        }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = NewMessage> {
+    prop_oneof![
+        // The same id mostly means the same body.
+        4 => (0..6_u32).prop_map(|n| named(n, MessageBody::new("user", Some("Ada"), n))),
+        1 => (0..6_u32, body()).prop_map(|(n, body)| named(n, body)),
+        4 => body().prop_map(NewMessage::from),
+    ]
+}
+
+fn named(number: u32, body: MessageBody) -> NewMessage {
+    NewMessage { event_id: EventId::parse(format!("e{number}")).ok(), body }
+}
+
+fn body() -> impl Strategy<Value = MessageBody> {
+    let role = select(vec!["user", "assistant", "tool", ""]);
+    let name = option::of(select(vec!["Ada", "", "\n"]));
+    let extra = select(vec![json!({}), json!({"tool_calls": [{"$oid": 1}]}), json!({"colour": 1})]);
+    let plain = (content(), select(vec!["user", "assistant"]))
+        .prop_map(|(content, role)| MessageBody::new(role, None, content));
+    let full = (role, name, content(), option::of(json_object()), extra).prop_map(
+        |(role, name, content, metadata, extra)| MessageBody {
+            metadata,
+            timestamp: Some("2026".to_owned()),
+            extra: extra.as_object().cloned().unwrap_or_default(),
+            ..MessageBody::new(role, name, content)
+        },
+    );
+    prop_oneof![3 => plain, 1 => full]
+}
+
+fn content() -> impl Strategy<Value = Value> {
+    let texts = ["a", "b", "a\0"].map(Value::from);
+    let refused = [json!({"a\0": 1}), json!([u64::MAX])];
+    prop_oneof![
+        12 => select(texts.to_vec()),
+        4 => json_value(),
+        1 => select(refused.to_vec()),
+    ]
+}
+
+fn edit() -> impl Strategy<Value = MessageEdit> {
+    let name = option::of(Just("Bob".to_owned()));
+    (option::of(content()), name, option::of(json_object()))
+        .prop_map(|(content, name, metadata)| MessageEdit { content, name, metadata })
+}
+
+fn artifact() -> impl Strategy<Value = NewArtifact> {
+    let text = || option::of(select(vec!["chart".to_owned(), "x".repeat(300)]));
+    let display = option::of(Just("inline".to_owned()));
+    let updated_at = option::of((0..60_u64).prop_map(moment));
+    (text(), display, json_value(), updated_at).prop_map(
+        |(ui_tool_id, display, payload, updated_at)| NewArtifact {
+            ui_tool_id,
+            display,
+            payload,
+            updated_at,
+            ..NewArtifact::default()
+        },
+    )
+}
+
+fn filter() -> impl Strategy<Value = ChatFilter> {
+    let status = option::of(select(ChatStatus::ALL.as_slice()));
+    let time = || option::of((0..60_u64).prop_map(moment));
+    (option::of(workflow()), option::of(user()), status, time(), time()).prop_map(
+        |(workflow_name, user_id, status, created_from, created_before)| ChatFilter {
+            workflow_name,
+            user_id,
+            status,
+            created_from,
+            created_before,
+        },
+    )
+}
+
+fn range() -> impl Strategy<Value = MessageRange> {
+    let limit = || prop_oneof![1..5_usize, 1..100_usize, Just(usize::MAX)];
+    let bound = || option::of(sequence());
+    prop_oneof![
+        (bound(), bound(), limit()).prop_map(|(after, before, limit)| MessageRange::Oldest {
+            after,
+            before,
+            limit
+        }),
+        (bound(), limit()).prop_map(|(before, limit)| MessageRange::Newest { before, limit }),
+    ]
+}
+
+fn sequence() -> impl Strategy<Value = u64> {
+    prop_oneof![6 => 0..8_u64, 4 => 0..150_u64, 1 => Just(u64::MAX)]
+}
+
+fn workflow() -> impl Strategy<Value = WorkflowName> {
+    select(["a", "a_b"].map(|name| WorkflowName::parse(name).unwrap()).to_vec())
+}
+
+fn user() -> impl Strategy<Value = UserId> {
+    select(["ada", "bob"].map(|name| UserId::parse(name).unwrap()).to_vec())
+}
+
+fn team() -> impl Strategy<Value = TeamId> {
+    select(["red", "blue"].map(|name| TeamId::parse(name).unwrap()).to_vec())
+}

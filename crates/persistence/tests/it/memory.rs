@@ -1,0 +1,13 @@
+//! The memory store keeps the contract.
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+
+use persistence::Store;
+use persistence::memory::MemoryStore;
+
+persistence::contract_tests!(memory);
+
+fn memory() -> Ready<(Arc<dyn Store>, ())> {
+    ready((Arc::new(MemoryStore::default()), ()))
+}

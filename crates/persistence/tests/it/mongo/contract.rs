@@ -1,0 +1,14 @@
+//! The MongoDB store keeps the contract, with tails that are sealed early and often.
+
+use std::sync::Arc;
+
+use persistence::Store;
+
+use super::database::Database;
+
+persistence::contract_tests!(mongo);
+
+async fn mongo() -> (Arc<dyn Store>, Database) {
+    let database = Database::create().await;
+    (database.as_dyn(), database)
+}
