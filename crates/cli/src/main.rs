@@ -1,2 +1,37 @@
-//! Placeholder.
-fn main() {}
+#![doc = include_str!("../README.md")]
+
+mod arguments;
+mod backend;
+mod commands;
+mod logging;
+mod settings;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::Arguments;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            // The chain in one paragraph: what failed, then why. Nobody is left to tell if this
+            // cannot be written.
+            let _ = writeln!(std::io::stderr(), "reprise: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let settings = arguments.settings()?;
+    logging::start(&settings.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(commands::run(arguments.command, settings));
+    // Background work, such as sealing, is safe to stop anywhere.
+    runtime.shutdown_background();
+    code
+}

@@ -1,0 +1,83 @@
+//! The one place that picks the store: the MongoDB that was named, or a private mongod.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use directories::ProjectDirs;
+use local_mongod::{LocalMongod, Options};
+use persistence::mongo::{MongoOptions, MongoStore};
+use secrecy::ExposeSecret;
+
+use crate::settings::Settings;
+
+/// A store, and the private mongod behind it if this process started one.
+pub(crate) struct Backend {
+    pub(crate) store: MongoStore,
+    pub(crate) mongod: Option<LocalMongod>,
+    /// Where the data lives, in words.
+    pub(crate) place: String,
+}
+
+impl Backend {
+    /// Opens the store for a server: it owns the private mongod.
+    pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Self> {
+        if let Some(uri) = &settings.mongo.uri {
+            return Self::at(settings, uri.expose_secret(), "the MongoDB of mongo.uri").await;
+        }
+        let data_dir = data_dir(settings)?;
+        let place = data_dir.display().to_string();
+        let _ = writeln!(std::io::stderr(), "starting a private mongod, data in {place}");
+        let options = Options {
+            data_dir: Some(data_dir),
+            cache_size_gb: settings.mongod.cache_size_gb,
+            ..Options::from_env()
+        };
+        let mongod = LocalMongod::start(options).await?;
+        let uri = mongod.uri().to_owned();
+        Ok(Self { mongod: Some(mongod), ..Self::at(settings, &uri, &place).await? })
+    }
+
+    /// Opens the store beside a server that may be running: its private mongod is shared.
+    pub(crate) async fn join(settings: &Settings) -> anyhow::Result<Self> {
+        if settings.mongo.uri.is_none() {
+            let data_dir = data_dir(settings)?;
+            if let Some(uri) = local_mongod::attach(&data_dir).await? {
+                return Self::at(settings, &uri, &data_dir.display().to_string()).await;
+            }
+        }
+        Self::open(settings).await
+    }
+
+    async fn at(settings: &Settings, uri: &str, place: &str) -> anyhow::Result<Self> {
+        let options = mongo_options(settings, uri);
+        let store = MongoStore::connect(&options).await?;
+        Ok(Self { store, mongod: None, place: place.to_owned() })
+    }
+
+    /// Stops the private mongod, if there is one.
+    pub(crate) async fn close(self) {
+        if let Some(mongod) = self.mongod {
+            mongod.stop().await;
+        }
+    }
+}
+
+/// Returns how the store is to be reached at a server.
+pub(crate) fn mongo_options(settings: &Settings, uri: &str) -> MongoOptions {
+    MongoOptions {
+        deadline: Duration::from_millis(settings.mongo.deadline_ms),
+        max_pool_size: settings.mongo.max_pool_size,
+        ..MongoOptions::new(uri, &settings.mongo.database)
+    }
+}
+
+fn data_dir(settings: &Settings) -> anyhow::Result<PathBuf> {
+    if let Some(data_dir) = &settings.mongod.data_dir {
+        return Ok(data_dir.clone());
+    }
+    let project = ProjectDirs::from("", "", "reprise")
+        .context("there is no home directory to keep data in: set mongod.data_dir or mongo.uri")?;
+    Ok(project.data_dir().join("mongod"))
+}

@@ -1,0 +1,23 @@
+//! One file for each command.
+
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod history;
+pub(crate) mod serve;
+
+use std::process::ExitCode;
+
+use crate::arguments::Command;
+use crate::settings::Settings;
+
+/// Runs a command.
+pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(_) => serve::run(&settings).await.map(|()| ExitCode::SUCCESS),
+        Command::Demo(arguments) => demo::run(&arguments, &settings).await,
+        Command::Check(_) => check::run(&settings).await,
+        Command::History(arguments) => {
+            history::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+    }
+}

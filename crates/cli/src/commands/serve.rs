@@ -1,0 +1,90 @@
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use local_mongod::LocalMongod;
+use persistence::Store;
+use persistence::mongo::MongoStore;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::Backend;
+use crate::settings::Settings;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  reprise serve\n  reprise serve --listen 127.0.0.1:9000\n  \
+                        reprise serve --mongo-uri 'mongodb://db.example.org/?replicaSet=rs0'")]
+pub(crate) struct Arguments {
+    /// Where the HTTP API listens.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+}
+
+/// Serves until SIGINT or SIGTERM, then finishes what was accepted.
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
+    let config = settings.service();
+    config.check(settings.server.listen)?;
+    let shutdown = CancellationToken::new();
+    let signals = tokio::spawn(cancel_on_signal(shutdown.clone()));
+    // Bound before the database is started: a port that is taken is known at once.
+    let listener = TcpListener::bind(settings.server.listen).await.with_context(|| {
+        format!("cannot listen on {}; choose another with --listen", settings.server.listen)
+    })?;
+    let backend = tokio::select! {
+        backend = Backend::open(settings) => backend?,
+        () = shutdown.cancelled() => return Ok(()),
+    };
+    announce(&listener, &backend)?;
+    tokio::spawn(prepare(backend.store.clone()));
+    let limits = config.limits.clone();
+    let app = service::router(Arc::new(backend.store.clone()), config)?;
+    let served = tokio::select! {
+        served = service::serve(listener, app, &limits, shutdown.clone()) => {
+            served.context("the HTTP server failed")
+        }
+        ended = ended(backend.mongod.as_ref()) => Err(ended),
+    };
+    signals.abort();
+    backend.close().await;
+    served
+}
+
+fn announce(listener: &TcpListener, backend: &Backend) -> anyhow::Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "listening on http://{}", listener.local_addr()?)?;
+    writeln!(out, "data in {}", backend.place)?;
+    Ok(out.flush()?)
+}
+
+/// Creates the indexes as soon as the store can be reached, however long that takes.
+async fn prepare(store: MongoStore) {
+    while let Err(error) = store.ping().await {
+        let cause = anyhow::Error::from(error);
+        tracing::warn!(cause = format!("{cause:#}"), "not ready: the store does not answer");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    tracing::info!("ready");
+}
+
+/// Ends when the private mongod ends by itself; never, where there is none.
+async fn ended(mongod: Option<&LocalMongod>) -> anyhow::Error {
+    match mongod {
+        Some(mongod) => anyhow::Error::from(mongod.ended().await),
+        None => std::future::pending().await,
+    }
+}
+
+async fn cancel_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("shutting down");
+    shutdown.cancel();
+    Ok(())
+}

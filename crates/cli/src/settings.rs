@@ -1,0 +1,142 @@
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use config::{Config, Environment, File, FileFormat};
+use secrecy::SecretString;
+use serde::Deserialize;
+
+const DEFAULTS: &str = include_str!("../../../deploy/config.default.toml");
+
+/// Everything that can be set; `deploy/config.default.toml` says what each setting means.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) server: Server,
+    pub(crate) mongo: Mongo,
+    pub(crate) mongod: Mongod,
+    pub(crate) auth: service::AuthConfig,
+    pub(crate) limits: service::Limits,
+    pub(crate) log: Log,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Server {
+    pub(crate) listen: SocketAddr,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mongo {
+    /// A secret, because it may carry a password.
+    pub(crate) uri: Option<SecretString>,
+    pub(crate) database: String,
+    pub(crate) deadline_ms: u64,
+    pub(crate) max_pool_size: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Mongod {
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) cache_size_gb: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Log {
+    pub(crate) format: LogFormat,
+    pub(crate) filter: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsError {
+    #[error("the configuration file {} does not exist", .0.display())]
+    NoFile(PathBuf),
+    #[error("the configuration cannot be used; deploy/config.default.toml lists every setting")]
+    Unusable(#[from] config::ConfigError),
+}
+
+impl Settings {
+    /// Reads the defaults, then the file, then the environment.
+    pub(crate) fn load(file: Option<&Path>) -> Result<Self, SettingsError> {
+        let environment =
+            Environment::with_prefix("REPRISE").prefix_separator("__").separator("__");
+        Self::layered(file, environment)
+    }
+
+    fn layered(file: Option<&Path>, environment: Environment) -> Result<Self, SettingsError> {
+        let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+        if let Some(path) = file {
+            if !path.is_file() {
+                return Err(SettingsError::NoFile(path.to_owned()));
+            }
+            builder = builder.add_source(File::from(path).format(FileFormat::Toml));
+        }
+        Ok(builder.add_source(environment).build()?.try_deserialize()?)
+    }
+
+    /// Returns the part that the service reads.
+    pub(crate) fn service(&self) -> service::Config {
+        service::Config { auth: self.auth.clone(), limits: self.limits.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        let variables = variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let source: HashMap<String, String> = variables.collect();
+        let environment = Environment::with_prefix("REPRISE").prefix_separator("__");
+        environment.separator("__").source(Some(source))
+    }
+
+    #[test]
+    fn the_defaults_are_complete_and_agree_with_the_service() {
+        let settings = Settings::layered(None, environment(&[])).unwrap();
+        assert!(settings.mongo.uri.is_none());
+        let defaults = service::Config::default();
+        assert_eq!(format!("{:?}", settings.limits), format!("{:?}", defaults.limits));
+        assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
+    }
+
+    #[test]
+    fn a_file_overrides_the_defaults_and_the_environment_overrides_both() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("reprise.toml");
+        let text = "[server]\nlisten = \"127.0.0.1:1\"\n[mongo]\ndatabase = \"other\"\n";
+        std::fs::write(&path, text).unwrap();
+        let variables = [
+            ("REPRISE__SERVER__LISTEN", "127.0.0.1:2"),
+            ("REPRISE__MONGO__DEADLINE_MS", "5"),
+            ("REPRISE__AUTH__MODE", "jwt"),
+            ("REPRISE__AUTH__ALGORITHM", "HS256"),
+            ("REPRISE__AUTH__SECRET", "00000000000000000000000000000000"),
+        ];
+        let settings = Settings::layered(Some(&path), environment(&variables)).unwrap();
+        assert_eq!(settings.server.listen.port(), 2);
+        assert_eq!(settings.mongo.database, "other");
+        assert_eq!(settings.mongo.deadline_ms, 5);
+        assert_eq!(settings.auth.mode, service::AuthMode::Jwt);
+        assert!(settings.auth.secret.is_some());
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_by_name() {
+        let variables = [("REPRISE__SERVER__LISTENN", "127.0.0.1:2")];
+        let error = Settings::layered(None, environment(&variables)).unwrap_err();
+        assert!(format!("{:#}", anyhow::Error::from(error)).contains("listenn"));
+    }
+}

@@ -1,0 +1,24 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::Store;
+
+use crate::extract::{InChat, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{DeleteArtifactProblems, Problem};
+
+/// Removes the last artifact; doing so twice is no error.
+#[utoipa::path(
+    delete, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
+    operation_id = "delete_artifact", params(ChatPath),
+    responses((status = 204, description = "There is none now"), DeleteArtifactProblems),
+)]
+pub(crate) async fn delete_artifact(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<StatusCode, Problem> {
+    store.clear_last_artifact(&scope, &chat_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,27 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::ArtifactResponse;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Returns the last artifact, or null where there is none.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
+    operation_id = "get_artifact", params(ChatPath),
+    responses(
+        (status = 200, description = "The last artifact", body = ArtifactResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn get_artifact(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<Json<ArtifactResponse>, Problem> {
+    let artifact = store.get_last_artifact(&scope, &chat_id).await?;
+    Ok(Json(ArtifactResponse::of(chat_id, artifact)))
+}

@@ -1,0 +1,9 @@
+//! The last artifact of a chat: what its user's artifact panel shows.
+
+mod fields;
+
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod put;
+
+pub(crate) use fields::{ArtifactFields, ArtifactResponse};

@@ -1,0 +1,72 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::NewArtifact;
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::ArtifactResponse;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{Problem, PutArtifactProblems};
+use crate::wire::Time;
+
+/// An artifact to keep; texts of at most 256 characters.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewArtifact, example = json!({
+    "ui_tool_id": "code_editor",
+    "event_id": "evt_xyz789",
+    "display": "artifact",
+    "workflow_name": "Generator",
+    "payload": {"language": "python", "code": "print('Hello')"}
+}))]
+pub(crate) struct PutArtifactRequest {
+    /// The tool that shows it.
+    ui_tool_id: Option<String>,
+    /// The event that produced it.
+    event_id: Option<String>,
+    /// Where it is shown.
+    display: Option<String>,
+    /// The workflow that produced it.
+    workflow_name: Option<String>,
+    /// What the tool shows, at most 8 MiB.
+    #[serde(default)]
+    payload: Value,
+    /// When it was produced; the time of storing when it is missing.
+    updated_at: Option<Time>,
+}
+
+impl From<PutArtifactRequest> for NewArtifact {
+    fn from(request: PutArtifactRequest) -> Self {
+        Self {
+            ui_tool_id: request.ui_tool_id,
+            event_id: request.event_id,
+            display: request.display,
+            workflow_name: request.workflow_name,
+            payload: request.payload,
+            updated_at: request.updated_at.map(|time| time.0),
+        }
+    }
+}
+
+/// Replaces the last artifact.
+#[utoipa::path(
+    put, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
+    operation_id = "put_artifact", params(ChatPath), request_body = PutArtifactRequest,
+    responses(
+        (status = 200, description = "The artifact as stored", body = ArtifactResponse),
+        PutArtifactProblems,
+    ),
+)]
+pub(crate) async fn put_artifact(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+    Json(request): Json<PutArtifactRequest>,
+) -> Result<Json<ArtifactResponse>, Problem> {
+    let artifact = store.update_last_artifact(&scope, &chat_id, request.into()).await?;
+    Ok(Json(ArtifactResponse::of(chat_id, Some(artifact))))
+}

@@ -1,0 +1,115 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use persistence::Store;
+use records::{
+    Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility, WorkflowName,
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::ChatSessionResponse;
+use crate::extract::{InApp, Json, Query};
+use crate::openapi::AppPath;
+use crate::problem::{CreateProblems, Problem, ProblemKind};
+
+/// What a chat session is created from.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "chat_id": "chat_abc123def456",
+    "workflow_name": "Generator",
+    "user_id": "user_alice_456",
+    "title": "A todo app"
+}))]
+pub(crate) struct CreateChatRequest {
+    /// Minted when it is missing.
+    #[schema(value_type = Option<String>)]
+    chat_id: Option<ChatId>,
+    #[schema(value_type = String)]
+    workflow_name: WorkflowName,
+    /// Users can only name themselves, and need not.
+    #[schema(value_type = Option<String>)]
+    user_id: Option<UserId>,
+    /// Users can only name their own team, and need not.
+    #[schema(value_type = Option<String>)]
+    team_id: Option<TeamId>,
+    /// `app` (everyone with access to the app), `team` or `private`.
+    #[schema(value_type = Option<String>, example = "app")]
+    visibility: Option<Visibility>,
+    /// Derived from app and chat when it is missing.
+    cache_seed: Option<u32>,
+    /// At most 512 characters.
+    title: Option<String>,
+    /// At most 16 KiB.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<JsonObject>,
+}
+
+/// Creates a chat session.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "create_chat",
+    params(AppPath), request_body = CreateChatRequest,
+    responses(
+        (status = 201, description = "The chat session, running and without messages",
+            body = ChatSessionResponse, headers(("Location", description = "Its address"))),
+        CreateProblems,
+    ),
+)]
+pub(crate) async fn create_chat(
+    State(store): State<Arc<dyn Store>>,
+    InApp(scope): InApp,
+    Query(()): Query<()>,
+    Json(request): Json<CreateChatRequest>,
+) -> Result<impl IntoResponse, Problem> {
+    let new = request.on_behalf_of(&scope.caller)?;
+    let chat = store.create_chat(&scope, new).await?;
+    let location = format!("/api/chats/{}/{}", chat.app_id, chat.chat_id);
+    let response = Json(ChatSessionResponse::from(chat));
+    Ok((StatusCode::CREATED, [(LOCATION, location)], response))
+}
+
+impl CreateChatRequest {
+    /// Fills in the owner, who is the caller unless the caller is a service.
+    fn on_behalf_of(self, caller: &Caller) -> Result<NewChatSession, Problem> {
+        let (user_id, team_id) = match caller {
+            Caller::Service => (self.user_id, self.team_id),
+            Caller::User { user_id, team_id } => (
+                own("/user_id", self.user_id, Some(user_id))?,
+                own("/team_id", self.team_id, team_id.as_ref())?,
+            ),
+        };
+        let visibility = self.visibility.unwrap_or_default();
+        if visibility == Visibility::Team && team_id.is_none() {
+            let detail = "cannot be team without a team_id";
+            return Err(Problem::invalid_body("/visibility", detail));
+        }
+        Ok(NewChatSession {
+            chat_id: self.chat_id,
+            user_id,
+            team_id,
+            visibility,
+            cache_seed: self.cache_seed,
+            title: self.title,
+            metadata: self.metadata.unwrap_or_default(),
+            ..NewChatSession::of(self.workflow_name)
+        })
+    }
+}
+
+/// Returns the caller's own id, which is the only one a user may give.
+fn own<T: PartialEq + Clone>(
+    pointer: &str,
+    given: Option<T>,
+    own: Option<&T>,
+) -> Result<Option<T>, Problem> {
+    if given.is_none() || given.as_ref() == own {
+        return Ok(own.cloned());
+    }
+    let detail = "a user can only create chats of their own";
+    let problem = Problem::new(ProblemKind::FORBIDDEN_OWNER, detail);
+    Err(problem.at_pointer(pointer, "must be the caller's own, or missing"))
+}

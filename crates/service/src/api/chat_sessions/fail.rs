@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::ChatStatus;
+
+use super::ChatSessionResponse;
+use super::transition::{ReasonRequest, transition};
+use crate::extract::{InChat, Json, OptionalJson, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{Problem, StatusProblems};
+
+/// Marks a chat as ended badly.
+///
+/// Failing it again answers as the first time and moves nothing.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/fail", tag = "chat sessions",
+    operation_id = "fail_chat", params(ChatPath), request_body = Option<ReasonRequest>,
+    responses(
+        (status = 200, description = "The chat session, failed", body = ChatSessionResponse),
+        StatusProblems,
+    ),
+)]
+pub(crate) async fn fail_chat(
+    State(store): State<Arc<dyn Store>>,
+    chat: InChat,
+    Query(()): Query<()>,
+    OptionalJson(request): OptionalJson<ReasonRequest>,
+) -> Result<Json<ChatSessionResponse>, Problem> {
+    transition(store, chat, ChatStatus::Failed, request.reason).await
+}

@@ -1,0 +1,28 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{Store, StoreError};
+
+use super::ChatSessionResponse;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Returns a chat session, without its messages.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}", tag = "chat sessions", operation_id = "get_chat",
+    params(ChatPath),
+    responses(
+        (status = 200, description = "The chat session", body = ChatSessionResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn get_chat(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<Json<ChatSessionResponse>, Problem> {
+    let chat = store.get_chat(&scope, &chat_id).await?;
+    let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
+    Ok(Json(chat.into()))
+}

@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{ChatFilter, Cursor, Page, Store};
+use records::{ChatStatus, UserId, WorkflowName};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{ChatSessionResponse, cursor};
+use crate::config::Limits;
+use crate::extract::{FromParams, InApp, Json, Params, Query};
+use crate::openapi::AppPath;
+use crate::problem::{AppProblems, Problem};
+use crate::wire::Time;
+
+/// Which chat sessions to list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListChatsQuery {
+    /// Only this workflow.
+    #[param(value_type = Option<String>)]
+    workflow_name: Option<WorkflowName>,
+    /// Only chats started for this user.
+    #[param(value_type = Option<String>)]
+    user_id: Option<UserId>,
+    /// Only chats in this status: `running`, `paused`, `completed` or `failed`.
+    #[param(value_type = Option<String>, example = "running")]
+    status: Option<ChatStatus>,
+    /// Only chats created at or after this moment.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_from: Option<Time>,
+    /// Only chats created before this moment.
+    #[param(value_type = Option<String>, format = DateTime)]
+    created_before: Option<Time>,
+    /// At most this many, 20 unless said, up to 100.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The `next_cursor` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<Cursor>,
+}
+
+impl FromParams for ListChatsQuery {
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        let limit = params.take_in("limit", 1..=limits.list_max)?;
+        Ok(Self {
+            workflow_name: params.take("workflow_name")?,
+            user_id: params.take("user_id")?,
+            status: params.take_with("status", status_named)?,
+            created_from: params.take("created_from")?,
+            created_before: params.take("created_before")?,
+            limit: limit.unwrap_or(limits.list_default),
+            cursor: params.take_with("cursor", cursor::decode)?,
+        })
+    }
+}
+
+fn status_named(word: &str) -> Result<ChatStatus, &'static str> {
+    let named = ChatStatus::ALL.into_iter().find(|s| s.as_str() == word);
+    named.ok_or("must be one of running, paused, completed, failed")
+}
+
+/// A page of chat sessions.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListChatsResponse {
+    chats: Vec<ChatSessionResponse>,
+    /// Where the next page begins; null when this is the last one.
+    next_cursor: Option<String>,
+}
+
+impl From<Page> for ListChatsResponse {
+    fn from(page: Page) -> Self {
+        Self {
+            chats: page.chats.into_iter().map(Into::into).collect(),
+            next_cursor: page.next.as_ref().map(cursor::encode),
+        }
+    }
+}
+
+/// Lists the chat sessions of an app, newest first.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "list_chats",
+    params(AppPath, ListChatsQuery),
+    responses(
+        (status = 200, description = "A page of chat sessions", body = ListChatsResponse),
+        AppProblems,
+    ),
+)]
+pub(crate) async fn list_chats(
+    State(store): State<Arc<dyn Store>>,
+    InApp(scope): InApp,
+    Query(query): Query<ListChatsQuery>,
+) -> Result<Json<ListChatsResponse>, Problem> {
+    let filter = ChatFilter {
+        workflow_name: query.workflow_name,
+        user_id: query.user_id,
+        status: query.status,
+        created_from: query.created_from.map(|time| time.0),
+        created_before: query.created_before.map(|time| time.0),
+    };
+    let page = store.list_chats(&scope, &filter, query.limit, query.cursor.as_ref()).await?;
+    Ok(Json(page.into()))
+}

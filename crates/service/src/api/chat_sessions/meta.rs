@@ -1,0 +1,93 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{Store, StoreError};
+use records::{Artifact, ChatSession, JsonObject};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::api::artifacts::ArtifactFields;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+use crate::wire::Time;
+
+/// What a second person needs to join a running chat.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChatMeta)]
+pub(crate) struct MetaResponse {
+    #[schema(example = "chat_abc123")]
+    chat_id: String,
+    app_id: String,
+    #[schema(example = "Generator")]
+    workflow_name: String,
+    user_id: Option<String>,
+    team_id: Option<String>,
+    /// `app`, `team` or `private`.
+    #[schema(example = "app")]
+    visibility: &'static str,
+    #[schema(example = 2_847_561_923_u32)]
+    cache_seed: u32,
+    /// 1 running, 2 paused, 3 completed, 4 failed.
+    #[schema(example = 1)]
+    status: i32,
+    /// The same as a word.
+    #[schema(example = "running")]
+    status_name: &'static str,
+    status_reason: Option<String>,
+    title: Option<String>,
+    #[schema(value_type = Object)]
+    metadata: JsonObject,
+    created_at: Time,
+    last_updated_at: Time,
+    completed_at: Option<Time>,
+    duration_sec: f64,
+    /// The sequence the next message gets.
+    last_sequence: u64,
+    last_artifact: Option<ArtifactFields>,
+}
+
+impl MetaResponse {
+    fn of(chat: ChatSession, artifact: Option<Artifact>) -> Self {
+        Self {
+            chat_id: chat.chat_id.into(),
+            app_id: chat.app_id.into(),
+            workflow_name: chat.workflow_name.into(),
+            user_id: chat.user_id.map(Into::into),
+            team_id: chat.team_id.map(Into::into),
+            visibility: chat.visibility.as_str(),
+            cache_seed: chat.cache_seed,
+            status: chat.status.number(),
+            status_name: chat.status.as_str(),
+            status_reason: chat.status_reason,
+            title: chat.title,
+            metadata: chat.metadata,
+            created_at: chat.created_at.into(),
+            last_updated_at: chat.last_updated_at.into(),
+            completed_at: chat.completed_at.map(Into::into),
+            duration_sec: chat.duration_sec,
+            last_sequence: chat.last_sequence,
+            last_artifact: artifact.map(Into::into),
+        }
+    }
+}
+
+/// Returns what is needed to join a chat: its seed, where it stands, and its last artifact.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/meta", tag = "chat sessions",
+    operation_id = "get_chat_meta", params(ChatPath),
+    responses(
+        (status = 200, description = "The metadata of the chat", body = MetaResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn get_chat_meta(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<Json<MetaResponse>, Problem> {
+    let chat = store.get_chat(&scope, &chat_id).await?;
+    let artifact = store.get_last_artifact(&scope, &chat_id).await?;
+    let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
+    Ok(Json(MetaResponse::of(chat, artifact)))
+}

@@ -1,0 +1,16 @@
+//! Chat sessions: create, find, look at, and move from one status to another.
+
+mod cursor;
+mod response;
+mod transition;
+
+pub(crate) mod complete;
+pub(crate) mod create;
+pub(crate) mod fail;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod meta;
+pub(crate) mod pause;
+pub(crate) mod reopen;
+
+pub(crate) use response::ChatSessionResponse;

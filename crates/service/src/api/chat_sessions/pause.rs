@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::ChatStatus;
+
+use super::ChatSessionResponse;
+use super::transition::{ReasonRequest, transition};
+use crate::extract::{InChat, Json, OptionalJson, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{Problem, StatusProblems};
+
+/// Pauses a chat that goes on.
+///
+/// Pausing it again answers as the first time and moves nothing.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/pause", tag = "chat sessions",
+    operation_id = "pause_chat", params(ChatPath), request_body = Option<ReasonRequest>,
+    responses(
+        (status = 200, description = "The chat session, paused", body = ChatSessionResponse),
+        StatusProblems,
+    ),
+)]
+pub(crate) async fn pause_chat(
+    State(store): State<Arc<dyn Store>>,
+    chat: InChat,
+    Query(()): Query<()>,
+    OptionalJson(request): OptionalJson<ReasonRequest>,
+) -> Result<Json<ChatSessionResponse>, Problem> {
+    transition(store, chat, ChatStatus::Paused, request.reason).await
+}

@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::ChatStatus;
+
+use super::ChatSessionResponse;
+use super::transition::{EmptyRequest, transition};
+use crate::extract::{InChat, Json, OptionalJson, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{Problem, StatusProblems};
+
+/// Lets a chat that has ended or is paused go on.
+///
+/// It is running again; the time and duration of its end are cleared.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/reopen", tag = "chat sessions",
+    operation_id = "reopen_chat", params(ChatPath), request_body = Option<EmptyRequest>,
+    responses(
+        (status = 200, description = "The chat session, running", body = ChatSessionResponse),
+        StatusProblems,
+    ),
+)]
+pub(crate) async fn reopen_chat(
+    State(store): State<Arc<dyn Store>>,
+    chat: InChat,
+    Query(()): Query<()>,
+    OptionalJson(_empty): OptionalJson<EmptyRequest>,
+) -> Result<Json<ChatSessionResponse>, Problem> {
+    transition(store, chat, ChatStatus::Running, None).await
+}

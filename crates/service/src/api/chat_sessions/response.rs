@@ -1,0 +1,68 @@
+use records::{ChatSession, JsonObject};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire::Time;
+
+/// A chat session: everything about it but its messages, artifact and context snapshot.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChatSession)]
+pub(crate) struct ChatSessionResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    #[schema(example = "acme_corp")]
+    app_id: String,
+    #[schema(example = "Generator")]
+    workflow_name: String,
+    /// The user it was started for.
+    #[schema(example = "user_alice_456")]
+    user_id: Option<String>,
+    /// The team it is shared with.
+    team_id: Option<String>,
+    /// Who may see it: `app`, `team` or `private`.
+    #[schema(example = "app")]
+    visibility: &'static str,
+    /// Makes model caches of this chat repeatable.
+    #[schema(example = 2_900_028_032_u32)]
+    cache_seed: u32,
+    /// `running`, `paused`, `completed` or `failed`.
+    #[schema(example = "running")]
+    status: &'static str,
+    /// Why it was paused or failed.
+    status_reason: Option<String>,
+    title: Option<String>,
+    #[schema(value_type = Object)]
+    metadata: JsonObject,
+    created_at: Time,
+    last_updated_at: Time,
+    completed_at: Option<Time>,
+    /// Seconds from creation to the end; 0 while the chat goes on.
+    #[schema(example = 0.0)]
+    duration_sec: f64,
+    /// How many messages were ever appended, and so the sequence the next one gets.
+    #[schema(example = 15)]
+    last_sequence: u64,
+}
+
+impl From<ChatSession> for ChatSessionResponse {
+    fn from(chat: ChatSession) -> Self {
+        Self {
+            chat_id: chat.chat_id.into(),
+            app_id: chat.app_id.into(),
+            workflow_name: chat.workflow_name.into(),
+            user_id: chat.user_id.map(Into::into),
+            team_id: chat.team_id.map(Into::into),
+            visibility: chat.visibility.as_str(),
+            cache_seed: chat.cache_seed,
+            status: chat.status.as_str(),
+            status_reason: chat.status_reason,
+            title: chat.title,
+            metadata: chat.metadata,
+            created_at: chat.created_at.into(),
+            last_updated_at: chat.last_updated_at.into(),
+            completed_at: chat.completed_at.map(Into::into),
+            duration_sec: chat.duration_sec,
+            last_sequence: chat.last_sequence,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::ContextResponse;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Returns the context snapshot.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
+    operation_id = "get_context", params(ChatPath),
+    responses(
+        (status = 200, description = "The context snapshot", body = ContextResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn get_context(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<Json<ContextResponse>, Problem> {
+    let snapshot = store.load_context_snapshot(&scope, &chat_id).await?;
+    Ok(Json(ContextResponse::of(chat_id, snapshot)))
+}

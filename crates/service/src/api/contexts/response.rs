@@ -1,0 +1,26 @@
+use records::{ChatId, ContextSnapshot, JsonObject};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The context snapshot of a chat.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ContextResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The chat's counter when the snapshot was taken: it reflects the messages before it.
+    #[schema(example = 15)]
+    sequence: u64,
+    /// The variables; empty where none were ever stored.
+    #[schema(value_type = Object, example = json!({"interview_complete": true}))]
+    context_snapshot: JsonObject,
+}
+
+impl ContextResponse {
+    pub(super) fn of(chat_id: ChatId, snapshot: ContextSnapshot) -> Self {
+        Self {
+            chat_id: chat_id.into(),
+            sequence: snapshot.sequence,
+            context_snapshot: snapshot.data,
+        }
+    }
+}

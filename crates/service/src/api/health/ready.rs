@@ -1,0 +1,51 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::Store;
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use crate::extract::Json;
+
+/// How long the store may take to answer before it counts as away.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether the service can work; never why not, which the log says.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ReadyResponse {
+    /// `ready` or `unavailable`.
+    #[schema(example = "ready")]
+    status: &'static str,
+    checks: Checks,
+}
+
+/// What the service needs to work.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Checks {
+    /// `ok` or `unavailable`.
+    #[schema(example = "ok")]
+    store: &'static str,
+}
+
+/// Answers whether the service can work: whether its store answers.
+#[utoipa::path(
+    get, path = "/api/health/ready", tag = "health", operation_id = "ready", security(()),
+    responses(
+        (status = 200, description = "It can", body = ReadyResponse),
+        (status = 503, description = "The store is away", body = ReadyResponse),
+    ),
+)]
+pub(crate) async fn ready(
+    State(store): State<Arc<dyn Store>>,
+) -> (StatusCode, Json<ReadyResponse>) {
+    let reached = timeout(PATIENCE, store.ping()).await;
+    let (code, status, store) = match reached {
+        Ok(Ok(())) => (StatusCode::OK, "ready", "ok"),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "unavailable"),
+    };
+    let checks = Checks { store };
+    (code, Json(ReadyResponse { status, checks }))
+}

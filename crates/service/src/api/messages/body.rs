@@ -1,0 +1,101 @@
+use records::{EventId, JsonObject, MessageBody, NewMessage};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+use crate::wire::present;
+
+/// A message to append. A field that is null counts as missing, except for the content.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewMessage, example = json!({
+    "event_id": "evt_msg_001",
+    "role": "assistant",
+    "name": "interviewer",
+    "content": "What features should it include?",
+    "timestamp": "2025-10-02T10:00:05.000Z"
+}))]
+pub(crate) struct MessageRequest {
+    /// Makes the message safe to send again; minted when it is missing.
+    #[schema(value_type = Option<String>)]
+    event_id: Option<EventId>,
+    /// `user`, `assistant`, `system`, `tool` or any other. Initial messages are the user's unless
+    /// they say otherwise; all others must say.
+    role: Option<String>,
+    /// The speaker.
+    name: Option<String>,
+    /// The speaker, by another name; only one of the two is needed.
+    agent_name: Option<String>,
+    /// Text, structure or null. May be missing only beside `tool_calls`, `function_call`,
+    /// `tool_responses` or `refusal`.
+    #[serde(default, deserialize_with = "present")]
+    content: Option<Value>,
+    /// The caller's own time, kept as the text it is, at most 64 characters.
+    timestamp: Option<String>,
+    /// Whatever the caller keeps beside the message.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<JsonObject>,
+    event_type: Option<Value>,
+    function_call: Option<Value>,
+    is_user_proxy: Option<Value>,
+    reasoning_content: Option<Value>,
+    refusal: Option<Value>,
+    structured_output: Option<Value>,
+    structured_schema: Option<Value>,
+    tool_call_id: Option<Value>,
+    tool_calls: Option<Value>,
+    tool_responses: Option<Value>,
+}
+
+impl MessageRequest {
+    /// Gives the message its final form; `pointer` is where it stands in the body.
+    pub(super) fn into_message(
+        self,
+        default_role: Option<&str>,
+        pointer: &str,
+    ) -> Result<NewMessage, Problem> {
+        let refuse =
+            |field: &str, detail: &str| Problem::invalid_body(format!("{pointer}/{field}"), detail);
+        let may_lack_content = self.speaks_without_content();
+        let name = match (self.name, self.agent_name) {
+            (Some(name), Some(agent_name)) if name != agent_name => {
+                return Err(refuse("agent_name", "names another speaker than name"));
+            }
+            (name, agent_name) => name.or(agent_name),
+        };
+        let role = self.role.or(default_role.map(str::to_owned));
+        let content = match self.content {
+            None if !may_lack_content => return Err(refuse("content", "is missing")),
+            content => content.unwrap_or_default(),
+        };
+        let extra = [
+            ("event_type", self.event_type),
+            ("function_call", self.function_call),
+            ("is_user_proxy", self.is_user_proxy),
+            ("reasoning_content", self.reasoning_content),
+            ("refusal", self.refusal),
+            ("structured_output", self.structured_output),
+            ("structured_schema", self.structured_schema),
+            ("tool_call_id", self.tool_call_id),
+            ("tool_calls", self.tool_calls),
+            ("tool_responses", self.tool_responses),
+        ];
+        let extra = extra.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let body = MessageBody {
+            role: role.ok_or_else(|| refuse("role", "is missing"))?,
+            name,
+            content,
+            timestamp: self.timestamp,
+            metadata: self.metadata,
+            extra: extra.collect(),
+        };
+        let event_id = self.event_id;
+        Ok(NewMessage { event_id, body })
+    }
+
+    fn speaks_without_content(&self) -> bool {
+        let instead = [&self.function_call, &self.refusal, &self.tool_calls, &self.tool_responses];
+        instead.into_iter().any(Option::is_some)
+    }
+}

@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::MessageResponse;
+use crate::extract::{InChat, Json, Query, Sequence};
+use crate::openapi::MessagePath;
+use crate::problem::{DeleteMessageProblems, Problem};
+
+/// Deletes a message: its content is gone, its sequence stays taken.
+///
+/// Deleting it again answers as the first time.
+#[utoipa::path(
+    delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
+    operation_id = "delete_message", params(MessagePath),
+    responses(
+        (status = 200, description = "The tombstone it left", body = MessageResponse),
+        DeleteMessageProblems,
+    ),
+)]
+pub(crate) async fn delete_message(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Sequence(sequence): Sequence,
+    Query(()): Query<()>,
+) -> Result<Json<MessageResponse>, Problem> {
+    let message = store.delete_message(&scope, &chat_id, sequence).await?;
+    Ok(Json(message.into()))
+}

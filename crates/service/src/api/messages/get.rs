@@ -1,0 +1,28 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::MessageResponse;
+use crate::extract::{InChat, Json, Query, Sequence};
+use crate::openapi::MessagePath;
+use crate::problem::{MessageProblems, Problem};
+
+/// Returns one message; a deleted one as the tombstone it left.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
+    operation_id = "get_message", params(MessagePath),
+    responses(
+        (status = 200, description = "The message", body = MessageResponse),
+        MessageProblems,
+    ),
+)]
+pub(crate) async fn get_message(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Sequence(sequence): Sequence,
+    Query(()): Query<()>,
+) -> Result<Json<MessageResponse>, Problem> {
+    let message = store.get_message(&scope, &chat_id, sequence).await?;
+    Ok(Json(message.into()))
+}

@@ -1,0 +1,36 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::request::OneOrSeveral;
+use super::{AppendResponse, MessagesBody};
+use crate::extract::{InChat, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{AppendProblems, Problem};
+
+/// Appends the messages a workflow starts from, unless they are there already.
+///
+/// A message without an `event_id` is recognised by role and content: leading messages that equal
+/// the newest ones of the chat are not stored again. The role is `user` unless it is given.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/initial-messages", tag = "messages",
+    operation_id = "persist_initial_messages", params(ChatPath), request_body = OneOrSeveral,
+    responses(
+        (status = 201, description = "Something was stored", body = AppendResponse),
+        (status = 200, description = "The chat had all of it already", body = AppendResponse),
+        AppendProblems,
+    ),
+)]
+pub(crate) async fn persist_initial_messages(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+    body: MessagesBody,
+) -> Result<AppendResponse, Problem> {
+    let form = body.form();
+    let messages = body.into_messages(Some("user"))?;
+    let append = store.persist_initial_messages(&scope, &chat_id, messages).await;
+    let append = append.map_err(|error| form.problem(error))?;
+    Ok(AppendResponse::of(chat_id, append))
+}

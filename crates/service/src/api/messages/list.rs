@@ -1,0 +1,107 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{MessageRange, Store, Transcript};
+use records::ChatId;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::MessageResponse;
+use crate::config::Limits;
+use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Which messages to read.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListMessagesQuery {
+    /// Only messages after this sequence; -1 stands for the beginning.
+    #[param(value_type = Option<i64>, minimum = -1)]
+    after: Option<u64>,
+    /// Only messages before this sequence.
+    #[param(value_type = Option<i64>, minimum = 0)]
+    before: Option<u64>,
+    /// At most this many, the oldest of them; 100 unless said, up to 1,000.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The newest so many instead; not together with `after` or `limit`.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    newest: Option<usize>,
+}
+
+impl FromParams for ListMessagesQuery {
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        let after = params.take_in("after", -1..=i64::MAX)?;
+        let before = params.take_in("before", 0..=i64::MAX)?;
+        let limit = params.take_in("limit", 1..=limits.messages_max)?;
+        let newest = params.take_in("newest", 1..=limits.messages_max)?;
+        if newest.is_some() && (after.is_some() || limit.is_some()) {
+            let detail = "cannot be combined with after or limit";
+            return Err(Problem::invalid_parameter("newest", detail));
+        }
+        Ok(Self {
+            after: after.and_then(|after| after.try_into().ok()),
+            before: before.and_then(|before| before.try_into().ok()),
+            limit: limit.unwrap_or(limits.messages_default),
+            newest,
+        })
+    }
+}
+
+impl From<ListMessagesQuery> for MessageRange {
+    fn from(query: ListMessagesQuery) -> Self {
+        let before = query.before;
+        match query.newest {
+            Some(limit) => Self::Newest { before, limit },
+            None => Self::Oldest { after: query.after, before, limit: query.limit },
+        }
+    }
+}
+
+/// A run of consecutive messages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListMessagesResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The chat's counter: the sequence the next message gets.
+    #[schema(example = 15)]
+    last_sequence: u64,
+    /// Oldest first.
+    messages: Vec<MessageResponse>,
+    /// Whether there are more in that direction: later ones, with `newest` earlier ones.
+    has_more: bool,
+}
+
+impl ListMessagesResponse {
+    fn of(chat_id: ChatId, transcript: Transcript) -> Self {
+        let messages = transcript.messages.into_iter();
+        Self {
+            chat_id: chat_id.into(),
+            last_sequence: transcript.last_sequence,
+            messages: messages.map(Into::into).collect(),
+            has_more: transcript.has_more,
+        }
+    }
+}
+
+/// Reads messages, oldest first.
+///
+/// To read on, ask for those after the last sequence received. A page ends early, with `has_more`,
+/// when it grows very large.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
+    operation_id = "list_messages", params(ChatPath, ListMessagesQuery),
+    responses(
+        (status = 200, description = "The messages", body = ListMessagesResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn list_messages(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(query): Query<ListMessagesQuery>,
+) -> Result<Json<ListMessagesResponse>, Problem> {
+    let transcript = store.messages(&scope, &chat_id, query.into()).await?;
+    Ok(Json(ListMessagesResponse::of(chat_id, transcript)))
+}

@@ -1,0 +1,16 @@
+//! The messages of a chat: append, read, change in place, and hand out for a resume.
+
+mod body;
+mod request;
+mod response;
+
+pub(crate) mod append;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod history;
+pub(crate) mod initial;
+pub(crate) mod list;
+pub(crate) mod update;
+
+pub(crate) use request::MessagesBody;
+pub(crate) use response::{AppendResponse, MessageResponse};

@@ -1,0 +1,113 @@
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use persistence::{Append, Outcome};
+use records::{ChatId, JsonObject, Message};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::extract::Json;
+use crate::wire::Time;
+
+/// A message in its chat, with those fields of `tool_calls`, `tool_call_id`, … that it has.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Message)]
+pub(crate) struct MessageResponse {
+    /// Its position in the chat, from 0, without gaps.
+    #[schema(example = 1)]
+    sequence: u64,
+    #[schema(example = "evt_msg_001")]
+    event_id: String,
+    #[schema(example = "assistant")]
+    role: String,
+    /// The speaker.
+    #[schema(example = "interviewer")]
+    name: Option<String>,
+    /// Text, structure or null.
+    #[schema(example = "What features should it include?")]
+    content: Value,
+    /// The caller's own time; the time of storing where none was given.
+    #[schema(example = "2025-10-02T10:00:05.000Z")]
+    timestamp: String,
+    created_at: Time,
+    #[serde(flatten)]
+    #[schema(value_type = BTreeMap<String, Value>)]
+    extra: JsonObject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<JsonObject>,
+    /// When it was last changed, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited_at: Option<Time>,
+    /// When it was deleted, if it was: only its role and name are left then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<Time>,
+}
+
+impl From<Message> for MessageResponse {
+    fn from(message: Message) -> Self {
+        let created_at = Time(message.created_at);
+        let body = message.body;
+        Self {
+            sequence: message.sequence,
+            event_id: message.event_id.into(),
+            role: body.role,
+            name: body.name,
+            content: body.content,
+            timestamp: body.timestamp.unwrap_or_else(|| created_at.to_string()),
+            created_at,
+            extra: body.extra,
+            metadata: body.metadata,
+            edited_at: message.edited_at.map(Into::into),
+            deleted_at: message.deleted_at.map(Into::into),
+        }
+    }
+}
+
+/// What came of an append.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AppendResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The chat's counter after it: the sequence the next message gets.
+    #[schema(example = 2)]
+    last_sequence: u64,
+    /// One for each message sent, in their order.
+    messages: Vec<AppendedResponse>,
+}
+
+/// What came of one message.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Appended)]
+pub(crate) struct AppendedResponse {
+    #[schema(example = "evt_msg_001")]
+    event_id: String,
+    #[schema(example = 1)]
+    sequence: u64,
+    /// Whether the chat had it already.
+    duplicate: bool,
+}
+
+impl AppendResponse {
+    pub(super) fn of(chat_id: ChatId, append: Append) -> Self {
+        let messages = append.messages.into_iter().map(|message| AppendedResponse {
+            event_id: message.event_id.into(),
+            sequence: message.sequence,
+            duplicate: message.outcome == Outcome::Duplicate,
+        });
+        Self {
+            chat_id: chat_id.into(),
+            last_sequence: append.last_sequence,
+            messages: messages.collect(),
+        }
+    }
+}
+
+/// 201 when something was stored, 200 when all of it had been before.
+impl IntoResponse for AppendResponse {
+    fn into_response(self) -> Response {
+        let is_new = self.messages.iter().any(|message| !message.duplicate);
+        let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+        (status, Json(self)).into_response()
+    }
+}

@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::{JsonObject, MessageEdit};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::MessageResponse;
+use crate::extract::{InChat, Json, Query, Sequence};
+use crate::openapi::MessagePath;
+use crate::problem::{Problem, UpdateMessageProblems};
+use crate::wire::present;
+
+/// A change to a message; at least one field. What is missing stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = MessageEdit, example = json!({"content": "What should the app do?"}))]
+pub(crate) struct UpdateMessageRequest {
+    /// The new content; null is a content too.
+    #[serde(default, deserialize_with = "present")]
+    content: Option<Value>,
+    /// The new speaker.
+    name: Option<String>,
+    /// The new metadata, whole.
+    #[schema(value_type = Option<Object>)]
+    metadata: Option<JsonObject>,
+}
+
+impl TryFrom<UpdateMessageRequest> for MessageEdit {
+    type Error = Problem;
+
+    fn try_from(request: UpdateMessageRequest) -> Result<Self, Problem> {
+        let edit =
+            Self { content: request.content, name: request.name, metadata: request.metadata };
+        if edit == Self::default() {
+            let detail = "must have at least one of content, name, metadata";
+            return Err(Problem::invalid_body("", detail));
+        }
+        Ok(edit)
+    }
+}
+
+/// Changes a message in place; its sequence and its id stay.
+#[utoipa::path(
+    patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
+    operation_id = "update_message", params(MessagePath), request_body = UpdateMessageRequest,
+    responses(
+        (status = 200, description = "The message as it is now", body = MessageResponse),
+        UpdateMessageProblems,
+    ),
+)]
+pub(crate) async fn update_message(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Sequence(sequence): Sequence,
+    Query(()): Query<()>,
+    Json(request): Json<UpdateMessageRequest>,
+) -> Result<Json<MessageResponse>, Problem> {
+    let edit = request.try_into()?;
+    let message = store.update_message(&scope, &chat_id, sequence, edit).await?;
+    Ok(Json(message.into()))
+}

@@ -1,0 +1,98 @@
+use jsonwebtoken::errors::{Error, ErrorKind};
+use jsonwebtoken::{Validation, decode, decode_header};
+
+use super::claims::Claims;
+use super::keys::Keys;
+use super::{Identity, Refusal};
+use crate::config::{Algorithm, AuthConfig, ConfigError};
+
+/// Longest token that is looked at, in bytes.
+const MAX_TOKEN_BYTES: usize = 8 << 10;
+const MAX_LEEWAY_SEC: u64 = 60;
+
+pub(super) const NOT_VALID: Refusal = "the bearer token is not valid";
+
+/// Verifies tokens against configured keys, with one pinned algorithm.
+pub(crate) struct Verifier {
+    keys: Keys,
+    validation: Validation,
+}
+
+impl std::fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Keys are secrets.
+        f.debug_struct("Verifier").finish_non_exhaustive()
+    }
+}
+
+impl Verifier {
+    pub(super) fn new(config: &AuthConfig) -> Result<Self, ConfigError> {
+        let algorithm = config
+            .algorithm
+            .ok_or(ConfigError::Missing { name: "algorithm", hint: "HS256, RS256 or ES256" })?;
+        if config.leeway_sec > MAX_LEEWAY_SEC {
+            return Err(ConfigError::Leeway { leeway_sec: config.leeway_sec });
+        }
+        Ok(Self { keys: Keys::load(config, algorithm)?, validation: validation(config, algorithm) })
+    }
+
+    /// Returns who the token speaks for, or says why it is refused.
+    pub(super) fn verify(&self, token: &str) -> Result<Identity, Refusal> {
+        if token.len() > MAX_TOKEN_BYTES {
+            return Err("the bearer token is longer than 8 KiB");
+        }
+        let header = decode_header(token).map_err(|_| NOT_VALID)?;
+        let key = self.keys.find(header.kid.as_deref()).ok_or(NOT_VALID)?;
+        match decode::<Claims>(token, key, &self.validation) {
+            Ok(token) => Ok(token.claims.into()),
+            Err(error) => Err(refusal(&error)),
+        }
+    }
+}
+
+/// The library checks only `exp` by itself; everything else is switched on here.
+fn validation(config: &AuthConfig, algorithm: Algorithm) -> Validation {
+    let mut validation = Validation::new(algorithm.into());
+    validation.leeway = config.leeway_sec;
+    validation.validate_nbf = true;
+    validation.validate_aud = false;
+    let mut required = vec!["exp", "sub"];
+    if let Some(issuer) = given(config.issuer.as_ref()) {
+        validation.set_issuer(&[issuer]);
+        required.push("iss");
+    }
+    if let Some(audience) = given(config.audience.as_ref()) {
+        validation.set_audience(&[audience]);
+        validation.validate_aud = true;
+        required.push("aud");
+    }
+    validation.set_required_spec_claims(&required);
+    validation
+}
+
+/// An empty setting counts as none: an environment variable cannot be anything less.
+fn given(setting: Option<&String>) -> Option<&String> {
+    setting.filter(|text| !text.is_empty())
+}
+
+/// Says why a token is refused, without a word of what it holds.
+fn refusal(error: &Error) -> Refusal {
+    match error.kind() {
+        ErrorKind::ExpiredSignature => "the bearer token has expired",
+        ErrorKind::ImmatureSignature => "the bearer token is not valid yet",
+        ErrorKind::InvalidIssuer => "the bearer token is from another issuer",
+        ErrorKind::InvalidAudience => "the bearer token is for another audience",
+        ErrorKind::MissingRequiredClaim(_) => "the bearer token lacks a required claim",
+        _ => NOT_VALID,
+    }
+}
+
+impl From<Algorithm> for jsonwebtoken::Algorithm {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::HS256 => Self::HS256,
+            Algorithm::RS256 => Self::RS256,
+            Algorithm::ES256 => Self::ES256,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Who is calling, and which apps they may touch.
+//!
+//! Everything a call is allowed to do comes from its token, never from other headers or the body.
+
+mod claims;
+mod jwt;
+mod keys;
+
+use axum::http::HeaderMap;
+use records::{AppId, Caller};
+
+use crate::config::{AuthConfig, AuthMode, ConfigError};
+use crate::problem::{Problem, ProblemKind};
+
+/// Tells callers apart.
+#[derive(Debug)]
+pub(crate) enum Authenticator {
+    /// Whoever gets here is trusted.
+    Open,
+    /// Callers show a JSON Web Token.
+    Jwt(Box<jwt::Verifier>),
+}
+
+/// A caller who has been recognised.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) caller: Caller,
+    apps: Apps,
+}
+
+/// The apps a caller may touch.
+#[derive(Debug, Clone)]
+enum Apps {
+    All,
+    These(Vec<AppId>),
+}
+
+impl Authenticator {
+    /// Reads the keys that the settings name.
+    pub(crate) fn new(config: &AuthConfig) -> Result<Self, ConfigError> {
+        match config.mode {
+            AuthMode::None => Ok(Self::Open),
+            AuthMode::Jwt => Ok(Self::Jwt(Box::new(jwt::Verifier::new(config)?))),
+        }
+    }
+
+    /// Recognises the caller by the headers of the request.
+    pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
+        match self {
+            Self::Open => Ok(Identity { caller: Caller::Service, apps: Apps::All }),
+            Self::Jwt(verifier) => bearer_token(headers)
+                .and_then(|token| verifier.verify(token))
+                .map_err(|refusal| Problem::new(ProblemKind::UNAUTHENTICATED, refusal)),
+        }
+    }
+}
+
+impl Identity {
+    /// Tells whether the caller may touch the app.
+    pub(crate) fn may_touch(&self, app_id: &AppId) -> bool {
+        match &self.apps {
+            Apps::All => true,
+            Apps::These(apps) => apps.contains(app_id),
+        }
+    }
+}
+
+/// Why a caller was not recognised; safe to tell, since it never repeats the token.
+type Refusal = &'static str;
+
+fn bearer_token(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let mut given = headers.get_all(axum::http::header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else {
+        return Err("exactly one Authorization header with a bearer token is needed");
+    };
+    let text = value.to_str().map_err(|_| jwt::NOT_VALID)?;
+    match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token.trim_start()),
+        _ => Err("the Authorization header must carry a bearer token"),
+    }
+}

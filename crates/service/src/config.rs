@@ -1,0 +1,230 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+
+/// How the service is reached, and by whom.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Who may call.
+    pub auth: AuthConfig,
+    /// How much a call may ask for.
+    pub limits: Limits,
+}
+
+/// Who may call.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuthConfig {
+    /// Whether callers show a token.
+    pub mode: AuthMode,
+    /// The one algorithm that tokens may be signed with.
+    pub algorithm: Option<Algorithm>,
+    /// The shared secret of HS256, at least 32 bytes.
+    pub secret: Option<SecretString>,
+    /// The public key of RS256 or ES256, as PEM, or a JWKS file with one or several.
+    pub key_file: Option<PathBuf>,
+    /// The `iss` every token must carry; not looked at when it is missing.
+    pub issuer: Option<String>,
+    /// The `aud` every token must name; not looked at when it is missing.
+    pub audience: Option<String>,
+    /// How far the clocks may differ when `exp` and `nbf` are checked, 0 to 60.
+    pub leeway_sec: u64,
+}
+
+impl Default for AuthConfig {
+    fn default() -> Self {
+        Self {
+            mode: AuthMode::None,
+            algorithm: None,
+            secret: None,
+            key_file: None,
+            issuer: None,
+            audience: None,
+            leeway_sec: 60,
+        }
+    }
+}
+
+/// Whether callers show a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthMode {
+    /// Whoever reaches the service may do everything; only on a loopback address.
+    None,
+    /// Every call to `/api/chats` carries a JSON Web Token.
+    Jwt,
+}
+
+/// A signature algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Algorithm {
+    /// HMAC with SHA-256, a shared secret.
+    HS256,
+    /// RSA with SHA-256.
+    RS256,
+    /// ECDSA on P-256 with SHA-256.
+    ES256,
+}
+
+/// How much a call may ask for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Largest request body, in bytes.
+    pub body_bytes: usize,
+    /// How long a call may take, its body included.
+    pub request_timeout_ms: u64,
+    /// How long a client may take to send the head of a request.
+    pub header_timeout_ms: u64,
+    /// How long a shutdown waits for the calls already accepted.
+    pub shutdown_grace_ms: u64,
+    /// Chat sessions in a page when the caller does not say.
+    pub list_default: usize,
+    /// Most chat sessions in a page.
+    pub list_max: usize,
+    /// Messages in a page when the caller does not say.
+    pub messages_default: usize,
+    /// Most messages in a page.
+    pub messages_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 16 << 20,
+            request_timeout_ms: 10_000,
+            header_timeout_ms: 10_000,
+            shutdown_grace_ms: 15_000,
+            list_default: 20,
+            list_max: 100,
+            messages_default: 100,
+            messages_max: 1_000,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn request_timeout(&self) -> Duration {
+        Duration::from_millis(self.request_timeout_ms)
+    }
+
+    pub(crate) fn header_timeout(&self) -> Duration {
+        Duration::from_millis(self.header_timeout_ms)
+    }
+
+    pub(crate) fn shutdown_grace(&self) -> Duration {
+        Duration::from_millis(self.shutdown_grace_ms)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let positive = [
+            ("body_bytes", self.body_bytes as u64),
+            ("request_timeout_ms", self.request_timeout_ms),
+            ("header_timeout_ms", self.header_timeout_ms),
+            ("list_default", self.list_default as u64),
+            ("messages_default", self.messages_default as u64),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return Err(ConfigError::Zero { name });
+        }
+        if self.list_default > self.list_max {
+            return Err(ConfigError::DefaultAboveMax { name: "list" });
+        }
+        if self.messages_default > self.messages_max {
+            return Err(ConfigError::DefaultAboveMax { name: "messages" });
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// Checks that the service may listen on `listen` with these settings.
+    ///
+    /// Without authentication that is a loopback address only. Files are read by
+    /// [`router`](crate::router), which refuses the rest of what cannot work.
+    pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
+        self.limits.check()?;
+        let is_local = listen.ip().to_canonical().is_loopback();
+        if self.auth.mode == AuthMode::None && !is_local {
+            return Err(ConfigError::OpenToTheNetwork { listen });
+        }
+        Ok(())
+    }
+}
+
+/// Why the service does not start with the settings given; each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Everybody on the network could read and write everything.
+    #[error(
+        "auth.mode = \"none\" is only allowed on a loopback address, and {listen} is none: \
+         listen on 127.0.0.1, or set auth.mode = \"jwt\" with auth.algorithm and a key"
+    )]
+    OpenToTheNetwork {
+        /// The address asked for.
+        listen: SocketAddr,
+    },
+    /// A setting is missing.
+    #[error("auth.{name} is missing: {hint}")]
+    Missing {
+        /// Its name.
+        name: &'static str,
+        /// What to set it to.
+        hint: &'static str,
+    },
+    /// A setting of `auth` is there that the algorithm does not use.
+    #[error("auth.{name} is not used with {algorithm:?}: remove it")]
+    Unused {
+        /// Its name.
+        name: &'static str,
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// The secret can be guessed.
+    #[error("auth.secret is {bytes} bytes: HS256 needs at least 32 random ones")]
+    WeakSecret {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The clocks may differ too much.
+    #[error("auth.leeway_sec is {leeway_sec}: it must be 0 to 60")]
+    Leeway {
+        /// The value.
+        leeway_sec: u64,
+    },
+    /// The key file cannot be read.
+    #[error("failed to read auth.key_file {}", path.display())]
+    KeyFile {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The key file holds no key that fits.
+    #[error("auth.key_file {} holds no usable {algorithm:?} key: {detail}", path.display())]
+    Key {
+        /// The path.
+        path: PathBuf,
+        /// The algorithm the key is for.
+        algorithm: Algorithm,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// A limit that must be positive is 0.
+    #[error("limits.{name} must be at least 1")]
+    Zero {
+        /// Its name.
+        name: &'static str,
+    },
+    /// A page would by default be larger than it may be.
+    #[error("limits.{name}_default must be at most limits.{name}_max")]
+    DefaultAboveMax {
+        /// The kind of page.
+        name: &'static str,
+    },
+}

@@ -1,0 +1,99 @@
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use records::JsonObject;
+use records::json::ParseError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::body::read_body;
+use crate::problem::{Problem, ProblemKind};
+use crate::state::AppState;
+
+const JSON: &str = "application/json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// A JSON body, on the way in and on the way out.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// A JSON body that may be left out, type and all, to mean the default.
+#[derive(Debug)]
+pub(crate) struct OptionalJson<T>(pub(crate) T);
+
+/// A JSON merge patch (RFC 7386), under its own media type or as plain JSON.
+#[derive(Debug)]
+pub(crate) struct MergePatch(pub(crate) JsonObject);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        typed(read_json(request, state).await?).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<AppState> for OptionalJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        match read_body(request, state, &[JSON]).await? {
+            Some(text) => typed(parse(&text)?).map(Self),
+            None => Ok(Self(T::default())),
+        }
+    }
+}
+
+impl FromRequest<AppState> for MergePatch {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        let text = read_body(request, state, &[JSON, MERGE_PATCH]).await?;
+        typed(parse(&text.unwrap_or_default())?).map(Self)
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_vec(&self.0) {
+            Ok(text) => ([(CONTENT_TYPE, JSON)], text).into_response(),
+            Err(error) => Problem::new(ProblemKind::INTERNAL, "the answer cannot be written")
+                .caused_by(error)
+                .into_response(),
+        }
+    }
+}
+
+/// Reads a JSON body of any shape.
+pub(crate) async fn read_json(request: Request, state: &AppState) -> Result<Value, Problem> {
+    let text = read_body(request, state, &[JSON]).await?;
+    parse(&text.unwrap_or_default())
+}
+
+/// Gives a JSON value its type, or points at what does not fit.
+pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let pointer = pointer(error.path());
+        Problem::invalid_body(pointer, error.into_inner().to_string())
+    })
+}
+
+fn parse(text: &[u8]) -> Result<Value, Problem> {
+    records::json::parse(text).map_err(|error| match error {
+        ParseError::Syntax(error) => Problem::new(ProblemKind::MALFORMED_JSON, error.to_string()),
+        ParseError::Lossy(invalid) => invalid.into(),
+    })
+}
+
+/// Writes a path into a document as a JSON pointer.
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    path.iter()
+        .map(|segment| match segment {
+            Segment::Seq { index } => format!("/{index}"),
+            Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+            Segment::Enum { .. } | Segment::Unknown => String::new(),
+        })
+        .collect()
+}

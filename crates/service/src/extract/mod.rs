@@ -1,0 +1,14 @@
+//! How a request becomes typed values: extractors parse and refuse, so that handlers need not.
+
+mod body;
+mod json;
+mod params;
+mod path;
+mod query;
+mod scope;
+
+pub(crate) use json::{Json, MergePatch, OptionalJson, read_json, typed};
+pub(crate) use params::Params;
+pub(crate) use path::Sequence;
+pub(crate) use query::{FromParams, Query};
+pub(crate) use scope::{InApp, InChat};

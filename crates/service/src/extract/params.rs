@@ -1,0 +1,82 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::problem::Problem;
+
+/// The parameters of a query string, each given once, to be taken by name.
+#[derive(Debug)]
+pub(crate) struct Params(BTreeMap<String, String>);
+
+impl Params {
+    /// Refuses names given twice and values that are not text.
+    pub(super) fn new(pairs: Vec<(String, String)>) -> Result<Self, Problem> {
+        let mut params = BTreeMap::new();
+        for (name, value) in pairs {
+            // The decoder puts this character where the bytes are not UTF-8.
+            if value.contains(char::REPLACEMENT_CHARACTER) {
+                return Err(Problem::invalid_parameter(&name, "is not valid UTF-8"));
+            }
+            match params.entry(name) {
+                Entry::Occupied(twice) => {
+                    return Err(Problem::invalid_parameter(twice.key(), "is given twice"));
+                }
+                Entry::Vacant(vacant) => vacant.insert(value),
+            };
+        }
+        Ok(Self(params))
+    }
+
+    /// Takes a parameter that any `FromStr` knows how to read.
+    pub(crate) fn take<T>(&mut self, name: &str) -> Result<Option<T>, Problem>
+    where
+        T: FromStr<Err: Display>,
+    {
+        self.take_with(name, str::parse)
+    }
+
+    /// Takes a number within a range.
+    pub(crate) fn take_in<T>(
+        &mut self,
+        name: &str,
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, Problem>
+    where
+        T: FromStr + PartialOrd + Display,
+    {
+        self.take_with(name, |text| {
+            let number = text.parse().ok().filter(|number| range.contains(number));
+            number.ok_or_else(|| {
+                let (low, high) = (range.start(), range.end());
+                format!("must be an integer from {low} to {high}")
+            })
+        })
+    }
+
+    /// Takes a parameter that `read` knows how to read.
+    pub(crate) fn take_with<T, E: Display>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Problem> {
+        let Some(text) = self.0.remove(name) else {
+            return Ok(None);
+        };
+        match read(&text) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => Err(Problem::invalid_parameter(name, error.to_string())),
+        }
+    }
+
+    /// Refuses whatever has not been taken.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        match self.0.first_key_value() {
+            None => Ok(()),
+            Some((name, _)) => {
+                Err(Problem::invalid_parameter(name, "is not a parameter of this route"))
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+use std::fmt::Display;
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+
+use crate::problem::Problem;
+
+/// Returns a parameter of the path, percent-decoded once.
+pub(super) async fn path_param(parts: &mut Parts, name: &str) -> Result<String, Problem> {
+    let params = RawPathParams::from_request_parts(parts, &())
+        .await
+        .map_err(|_| Problem::invalid_parameter("path", "is not valid UTF-8"))?;
+    let value = params.iter().find(|(key, _)| *key == name);
+    Ok(value.map(|(_, value)| value.to_owned()).unwrap_or_default())
+}
+
+/// Parses a parameter of the path.
+pub(super) async fn parse_path_param<T>(parts: &mut Parts, name: &str) -> Result<T, Problem>
+where
+    T: FromStr<Err: Display>,
+{
+    let text = path_param(parts, name).await?;
+    text.parse().map_err(|error: T::Err| Problem::invalid_parameter(name, error.to_string()))
+}
+
+/// The position of a message, from the path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sequence(pub(crate) u64);
+
+impl<S: Sync> FromRequestParts<S> for Sequence {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        // What the store can count is what fits in 63 bits.
+        const RULE: &str = "must be an integer from 0 to 9223372036854775807";
+        let text = path_param(parts, "sequence").await?;
+        let number = text.parse::<u64>().ok().filter(|n| i64::try_from(*n).is_ok());
+        number.map(Self).ok_or_else(|| Problem::invalid_parameter("sequence", RULE))
+    }
+}

@@ -1,0 +1,40 @@
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use super::Params;
+use crate::config::Limits;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// The query string of a request, read into `T`.
+///
+/// What `T` does not take is refused by name, so that a misspelt parameter cannot be overlooked.
+#[derive(Debug)]
+pub(crate) struct Query<T>(pub(crate) T);
+
+/// Something that can be read from a query string.
+pub(crate) trait FromParams: Sized {
+    /// Takes its parameters, within the limits configured.
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem>;
+}
+
+/// Routes without parameters refuse every one of them.
+impl FromParams for () {
+    fn from_params(_params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+        Ok(())
+    }
+}
+
+impl<T: FromParams> FromRequestParts<AppState> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let pairs =
+            axum_extra::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
+                .map_err(|_| Problem::invalid_parameter("", "the query string cannot be read"))?;
+        let mut params = Params::new(pairs.0)?;
+        let query = T::from_params(&mut params, &state.limits)?;
+        params.finish()?;
+        Ok(Self(query))
+    }
+}

@@ -1,0 +1,63 @@
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use persistence::StoreError;
+use records::{AppId, ChatId, Scope};
+
+use super::path::{parse_path_param, path_param};
+use crate::auth::Identity;
+use crate::problem::{Problem, ProblemKind};
+use crate::state::AppState;
+
+/// A call to an app as a whole.
+///
+/// An app the caller's token does not name is refused with 403: the answer is the same whether the
+/// app exists or not, and tells an honest caller that the token is the problem.
+#[derive(Debug)]
+pub(crate) struct InApp(pub(crate) Scope);
+
+impl FromRequestParts<AppState> for InApp {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let identity = state.authenticator.identify(&parts.headers)?;
+        let app_id = app_id(parts).await?;
+        if !identity.may_touch(&app_id) {
+            let detail = "the token does not name this app";
+            return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
+        }
+        Ok(Self(scope(app_id, identity)))
+    }
+}
+
+/// A call to one chat.
+///
+/// A chat of an app the caller's token does not name is answered like an id never used, 404: who
+/// may not see a chat cannot find out that it exists.
+#[derive(Debug)]
+pub(crate) struct InChat {
+    pub(crate) scope: Scope,
+    pub(crate) chat_id: ChatId,
+}
+
+impl FromRequestParts<AppState> for InChat {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let identity = state.authenticator.identify(&parts.headers)?;
+        let app_id = app_id(parts).await?;
+        let chat_id: ChatId = parse_path_param(parts, "chat_id").await?;
+        if !identity.may_touch(&app_id) {
+            return Err(StoreError::ChatNotFound(chat_id).into());
+        }
+        Ok(Self { scope: scope(app_id, identity), chat_id })
+    }
+}
+
+async fn app_id(parts: &mut Parts) -> Result<AppId, Problem> {
+    let text = path_param(parts, "app_id").await?;
+    AppId::parse(text).map_err(|error| Problem::new(ProblemKind::INVALID_APP_ID, error.to_string()))
+}
+
+fn scope(app_id: AppId, identity: Identity) -> Scope {
+    Scope { app_id, caller: identity.caller }
+}

@@ -1,0 +1,9 @@
+//! What happens around every request, whatever the route.
+
+mod deadline;
+mod observe;
+mod panic;
+
+pub(crate) use deadline::deadline;
+pub(crate) use observe::{RequestId, observe};
+pub(crate) use panic::panicked;

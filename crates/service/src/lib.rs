@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod config;
+pub use config::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, Limits};
+
+mod router;
+pub use router::router;
+
+mod serve;
+pub use serve::serve;
+
+mod api;
+mod openapi;
+
+mod auth;
+mod extract;
+mod problem;
+mod state;
+mod wire;
+
+mod layers;

@@ -1,0 +1,94 @@
+//! The description of the API that `GET /openapi.json` serves.
+
+use axum::body::Bytes;
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::{MethodRouter, get};
+use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{IntoParams, Modify, OpenApi};
+
+use crate::problem::ProblemResponse;
+
+/// Everything about the API that no single route says.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Reprise",
+        description = "Keeps the conversations of multi-agent workflows and brings them back.\n\n\
+            Every error is a problem document (RFC 9457); its `type` is a stable slug.",
+    ),
+    components(schemas(ProblemResponse)),
+    modifiers(&BearerToken),
+    security(("bearer_token" = [])),
+    tags(
+        (name = "chat sessions", description = "The runs of workflows"),
+        (name = "messages", description = "What was said, in order"),
+        (name = "context snapshot", description = "The state an orchestrator resumes from"),
+        (name = "artifact", description = "What the user's artifact panel shows"),
+        (name = "health", description = "Whether the service runs, and whether it can work"),
+    ),
+)]
+pub(crate) struct Api;
+
+struct BearerToken;
+
+impl Modify for BearerToken {
+    fn modify(&self, document: &mut Document) {
+        let scheme = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("JWT")
+            .description(Some("Needed unless the service runs with `auth.mode = \"none\"`"))
+            .build();
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("bearer_token", SecurityScheme::Http(scheme));
+    }
+}
+
+/// The path of an app.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `InApp` reads")]
+pub(crate) struct AppPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+}
+
+/// The path of a chat.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `InChat` reads")]
+pub(crate) struct ChatPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+}
+
+/// The path of a message.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `InChat` and `Sequence` read")]
+pub(crate) struct MessagePath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The position of the message in the chat.
+    #[param(example = 1)]
+    sequence: u64,
+}
+
+/// Serves the document, written once.
+pub(crate) fn served<S>(document: &Document) -> MethodRouter<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let text = serde_json::to_vec(document).map(Bytes::from);
+    let text = text.unwrap_or_default();
+    get(async move || ([(CONTENT_TYPE, "application/json")], text))
+}

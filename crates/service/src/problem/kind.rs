@@ -1,0 +1,45 @@
+use axum::http::StatusCode;
+
+/// A kind of problem: a stable slug, a title for people, and the HTTP status it comes with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProblemKind {
+    pub(crate) slug: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) status: StatusCode,
+}
+
+const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> ProblemKind {
+    ProblemKind { slug, title, status }
+}
+
+#[rustfmt::skip]
+impl ProblemKind {
+    pub(crate) const MALFORMED_JSON: Self = kind(StatusCode::BAD_REQUEST, "malformed-json", "The body is not JSON");
+    pub(crate) const INVALID_APP_ID: Self = kind(StatusCode::BAD_REQUEST, "invalid-app-id", "Not an app id");
+    pub(crate) const UNAUTHENTICATED: Self = kind(StatusCode::UNAUTHORIZED, "unauthenticated", "A valid token is needed");
+    pub(crate) const FORBIDDEN_APP: Self = kind(StatusCode::FORBIDDEN, "forbidden-app", "The token is not for this app");
+    pub(crate) const FORBIDDEN_OWNER: Self = kind(StatusCode::FORBIDDEN, "forbidden-owner", "Not the caller's own");
+    pub(crate) const NO_SUCH_ROUTE: Self = kind(StatusCode::NOT_FOUND, "no-such-route", "No such route");
+    pub(crate) const CHAT_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "chat-not-found", "No such chat");
+    pub(crate) const MESSAGE_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "message-not-found", "No such message");
+    pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");
+    pub(crate) const CHAT_EXISTS: Self = kind(StatusCode::CONFLICT, "chat-exists", "The chat exists already");
+    pub(crate) const CHAT_ENDED: Self = kind(StatusCode::CONFLICT, "chat-ended", "The chat takes no more messages");
+    pub(crate) const EVENT_CONFLICT: Self = kind(StatusCode::CONFLICT, "event-conflict", "The event id belongs to another message");
+    pub(crate) const ILLEGAL_TRANSITION: Self = kind(StatusCode::CONFLICT, "illegal-transition", "The chat cannot take that status");
+    pub(crate) const BODY_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
+    pub(crate) const MESSAGE_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "message-too-large", "The message is too large");
+    pub(crate) const BATCH_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", "The batch is too large");
+    pub(crate) const CONTEXT_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "context-too-large", "The context snapshot is too large");
+    pub(crate) const ARTIFACT_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "artifact-too-large", "The artifact is too large");
+    pub(crate) const METADATA_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "metadata-too-large", "The metadata is too large");
+    pub(crate) const UNSUPPORTED_MEDIA_TYPE: Self = kind(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has the wrong type");
+    pub(crate) const INVALID_REQUEST: Self = kind(StatusCode::UNPROCESSABLE_ENTITY, "invalid-request", "The request is not acceptable");
+    pub(crate) const INTERNAL: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something went wrong here");
+    pub(crate) const UNSUPPORTED_SCHEMA_VERSION: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "unsupported-schema-version", "The data is newer than this service");
+    pub(crate) const CORRUPT_DOCUMENT: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "corrupt-document", "The stored data is damaged");
+    pub(crate) const STORE_REFUSED: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "store-refused", "The store refused the command");
+    pub(crate) const STORE_UNAVAILABLE: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "The store cannot be reached");
+    pub(crate) const DEADLINE_EXCEEDED: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "deadline-exceeded", "The answer took too long");
+    pub(crate) const OUTCOME_UNKNOWN: Self = kind(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "The write may or may not have happened");
+}

@@ -1,0 +1,142 @@
+//! The one form in which a caller is told that something went wrong: RFC 9457, problem details.
+//!
+//! Whatever fails becomes a [`Problem`]. As a response it carries no body yet: the
+//! [`respond`] layer gives it the request id, writes the body, and logs what the caller must not
+//! see.
+
+mod kind;
+mod openapi;
+mod respond;
+mod store;
+
+pub(crate) use kind::ProblemKind;
+pub(crate) use openapi::{
+    AppProblems, AppendProblems, ChatProblems, ContextProblems, CreateProblems,
+    DeleteArtifactProblems, DeleteMessageProblems, MessageProblems, PutArtifactProblems,
+    StatusProblems, UpdateMessageProblems,
+};
+pub(crate) use respond::{ProblemResponse, respond};
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use persistence::BoxError;
+use records::EventId;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Something went wrong, in the words the caller is told.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
+    kind: ProblemKind,
+    detail: String,
+    errors: Vec<FieldError>,
+    conflict: Option<Conflict>,
+    retry_after: Option<Duration>,
+    /// What is logged and not told.
+    source: Option<BoxError>,
+}
+
+/// A part of the request that was refused.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub(crate) struct FieldError {
+    /// JSON pointer (RFC 6901) into the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "/messages/0/role")]
+    pointer: Option<String>,
+    /// Name of the path or query parameter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
+    /// What is wrong with it, and the limit where there is one.
+    detail: String,
+}
+
+/// The message an `event_id` belongs to already.
+#[derive(Debug, Clone)]
+struct Conflict {
+    event_id: EventId,
+    sequence: u64,
+}
+
+impl Problem {
+    pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
+        Self(Box::new(Details {
+            kind,
+            detail: shortened(detail.into()),
+            errors: Vec::new(),
+            conflict: None,
+            retry_after: None,
+            source: None,
+        }))
+    }
+
+    /// Refuses a part of the body.
+    pub(crate) fn invalid_body(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(ProblemKind::INVALID_REQUEST, "the request body is not acceptable")
+            .at_pointer(pointer, detail)
+    }
+
+    /// Refuses a parameter of the path or the query.
+    pub(crate) fn invalid_parameter(name: &str, detail: impl Into<String>) -> Self {
+        let mut problem = Self::new(ProblemKind::INVALID_REQUEST, "a parameter is not acceptable");
+        problem.0.errors.push(FieldError {
+            pointer: None,
+            parameter: Some(shortened(name.to_owned())),
+            detail: shortened(detail.into()),
+        });
+        problem
+    }
+
+    pub(crate) fn at_pointer(
+        mut self,
+        pointer: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        self.0.errors.push(FieldError {
+            pointer: Some(pointer.into()),
+            parameter: None,
+            detail: shortened(detail.into()),
+        });
+        self
+    }
+
+    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+        self.0.retry_after = Some(wait);
+        self
+    }
+
+    pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Turns pointers to `prefix/…` into pointers to `/…`, for a body that lacks that level.
+    pub(crate) fn without_prefix(mut self, prefix: &str) -> Self {
+        for error in &mut self.0.errors {
+            if let Some(rest) = error.pointer.as_deref().and_then(|p| p.strip_prefix(prefix)) {
+                error.pointer = Some(rest.to_owned());
+            }
+        }
+        self
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.0.kind.status.into_response();
+        response.extensions_mut().insert(respond::Pending::from(self));
+        response
+    }
+}
+
+/// Cuts a text that repeats what the caller sent, which can be long.
+fn shortened(text: String) -> String {
+    const MAX_CHARS: usize = 500;
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,179 @@
+//! Which problems a route may answer with, for the description of the API.
+//!
+//! Each group names every problem of the routes that use it.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use utoipa::IntoResponses;
+use utoipa::openapi::example::ExampleBuilder;
+use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
+
+use super::ProblemKind as P;
+
+type Responses = BTreeMap<String, RefOr<Response>>;
+
+/// What every route below an app may answer.
+const ANY: [P; 8] = [
+    P::INVALID_APP_ID,
+    P::UNAUTHENTICATED,
+    P::INVALID_REQUEST,
+    P::INTERNAL,
+    P::UNSUPPORTED_SCHEMA_VERSION,
+    P::CORRUPT_DOCUMENT,
+    P::STORE_REFUSED,
+    P::STORE_UNAVAILABLE,
+];
+
+/// What a read may answer besides.
+const READ: [P; 1] = [P::DEADLINE_EXCEEDED];
+
+/// What a write may answer besides.
+const WRITE: [P; 1] = [P::OUTCOME_UNKNOWN];
+
+/// What a route with a body may answer besides.
+const BODY: [P; 3] = [P::MALFORMED_JSON, P::BODY_TOO_LARGE, P::UNSUPPORTED_MEDIA_TYPE];
+
+/// A read of an app.
+pub(crate) struct AppProblems;
+
+impl IntoResponses for AppProblems {
+    fn responses() -> Responses {
+        describe(&[&READ, &[P::FORBIDDEN_APP]])
+    }
+}
+
+/// The creation of a chat.
+pub(crate) struct CreateProblems;
+
+impl IntoResponses for CreateProblems {
+    fn responses() -> Responses {
+        describe(&[
+            &WRITE,
+            &BODY,
+            &[P::FORBIDDEN_APP, P::FORBIDDEN_OWNER, P::CHAT_EXISTS, P::METADATA_TOO_LARGE],
+        ])
+    }
+}
+
+/// A read of a chat.
+pub(crate) struct ChatProblems;
+
+impl IntoResponses for ChatProblems {
+    fn responses() -> Responses {
+        describe(&[&READ, &[P::CHAT_NOT_FOUND]])
+    }
+}
+
+/// A move of a chat to another status.
+pub(crate) struct StatusProblems;
+
+impl IntoResponses for StatusProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::ILLEGAL_TRANSITION]])
+    }
+}
+
+/// An append of messages.
+pub(crate) struct AppendProblems;
+
+impl IntoResponses for AppendProblems {
+    fn responses() -> Responses {
+        describe(&[
+            &WRITE,
+            &BODY,
+            &[
+                P::CHAT_NOT_FOUND,
+                P::CHAT_ENDED,
+                P::EVENT_CONFLICT,
+                P::MESSAGE_TOO_LARGE,
+                P::BATCH_TOO_LARGE,
+            ],
+        ])
+    }
+}
+
+/// A read of one message.
+pub(crate) struct MessageProblems;
+
+impl IntoResponses for MessageProblems {
+    fn responses() -> Responses {
+        describe(&[&READ, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]])
+    }
+}
+
+/// A change to a message.
+pub(crate) struct UpdateMessageProblems;
+
+impl IntoResponses for UpdateMessageProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND, P::MESSAGE_TOO_LARGE]])
+    }
+}
+
+/// The deletion of a message.
+pub(crate) struct DeleteMessageProblems;
+
+impl IntoResponses for DeleteMessageProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]])
+    }
+}
+
+/// A write of a context snapshot.
+pub(crate) struct ContextProblems;
+
+impl IntoResponses for ContextProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]])
+    }
+}
+
+/// A write of an artifact.
+pub(crate) struct PutArtifactProblems;
+
+impl IntoResponses for PutArtifactProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::ARTIFACT_TOO_LARGE]])
+    }
+}
+
+/// The removal of an artifact.
+pub(crate) struct DeleteArtifactProblems;
+
+impl IntoResponses for DeleteArtifactProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &[P::CHAT_NOT_FOUND]])
+    }
+}
+
+/// Describes kinds of problem, those of one status together.
+fn describe(sets: &[&[P]]) -> Responses {
+    let mut by_status: BTreeMap<u16, Vec<P>> = BTreeMap::new();
+    for kind in sets.iter().copied().flatten().chain(&ANY) {
+        let status = kind.status.as_u16();
+        by_status.entry(status).or_default().push(*kind);
+    }
+    let responses = by_status.into_iter();
+    responses.map(|(status, kinds)| (status.to_string(), response(&kinds).into())).collect()
+}
+
+fn response(kinds: &[P]) -> Response {
+    let slugs: Vec<_> = kinds.iter().map(|kind| format!("`{}`", kind.slug)).collect();
+    let mut content = Content::new(Some(Ref::from_schema_name("Problem")));
+    for kind in kinds {
+        let example = ExampleBuilder::new().value(Some(json!({
+            "type": kind.slug,
+            "title": kind.title,
+            "status": kind.status.as_u16(),
+            "detail": "…",
+            "request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
+        })));
+        let example = example.build().into();
+        content.examples.insert(kind.slug.to_owned(), example);
+    }
+    ResponseBuilder::new()
+        .description(slugs.join(", "))
+        .content("application/problem+json", content)
+        .build()
+}

@@ -1,0 +1,85 @@
+use std::time::Duration;
+
+use persistence::StoreError;
+use records::{Invalid, InvalidKind};
+
+use super::{Conflict, Problem, ProblemKind};
+
+/// When to ask what became of a write whose outcome is unknown.
+pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let detail = error.to_string();
+        match error {
+            StoreError::ChatNotFound(_) => Self::new(ProblemKind::CHAT_NOT_FOUND, detail),
+            StoreError::MessageNotFound { .. } => Self::new(ProblemKind::MESSAGE_NOT_FOUND, detail),
+            StoreError::ChatExists(_) => Self::new(ProblemKind::CHAT_EXISTS, detail),
+            StoreError::ChatEnded { .. } => Self::new(ProblemKind::CHAT_ENDED, detail),
+            StoreError::IllegalTransition { .. } => {
+                Self::new(ProblemKind::ILLEGAL_TRANSITION, detail)
+            }
+            StoreError::EventConflict { event_id, sequence, index, .. } => {
+                let pointer = format!("/messages/{index}/event_id");
+                let mut problem = Self::new(ProblemKind::EVENT_CONFLICT, detail)
+                    .at_pointer(pointer, format!("is that of message {sequence}"));
+                problem.0.conflict = Some(Conflict { event_id, sequence });
+                problem
+            }
+            StoreError::Invalid(invalid) => invalid.into(),
+            other => broken(other),
+        }
+    }
+}
+
+/// Tells of a failure that is not the caller's: the cause goes to the log, never into the answer.
+fn broken(error: StoreError) -> Problem {
+    let (kind, detail) = match &error {
+        StoreError::Unavailable { .. } => {
+            (ProblemKind::STORE_UNAVAILABLE, "nothing was changed; try again later")
+        }
+        StoreError::OutcomeUnknown { .. } => {
+            (ProblemKind::OUTCOME_UNKNOWN, "repeat the request with the same ids")
+        }
+        StoreError::UnsupportedVersion { .. } => (
+            ProblemKind::UNSUPPORTED_SCHEMA_VERSION,
+            "the data was written by a newer version of this service",
+        ),
+        StoreError::Corrupt { .. } => {
+            (ProblemKind::CORRUPT_DOCUMENT, "a stored document cannot be read")
+        }
+        StoreError::Refused { .. } => {
+            (ProblemKind::STORE_REFUSED, "the store does not accept the command")
+        }
+        _ => (ProblemKind::INTERNAL, "the request could not be handled"),
+    };
+    let problem = Problem::new(kind, detail);
+    let problem = match &error {
+        StoreError::Unavailable { retry_after, .. } => problem.retry_after(*retry_after),
+        StoreError::OutcomeUnknown { .. } => problem.retry_after(UNKNOWN_RETRY),
+        _ => problem,
+    };
+    problem.caused_by(error)
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        let Invalid { pointer, detail, kind } = invalid;
+        match kind {
+            InvalidKind::Value => Self::invalid_body(pointer, detail),
+            InvalidKind::TooLarge => Self::new(too_large(&pointer), "a size limit is exceeded")
+                .at_pointer(pointer, detail),
+        }
+    }
+}
+
+/// Tells by its place what is too large.
+fn too_large(pointer: &str) -> ProblemKind {
+    match pointer {
+        "" => ProblemKind::CONTEXT_TOO_LARGE,
+        "/messages" => ProblemKind::BATCH_TOO_LARGE,
+        "/metadata" => ProblemKind::METADATA_TOO_LARGE,
+        "/payload" => ProblemKind::ARTIFACT_TOO_LARGE,
+        _ => ProblemKind::MESSAGE_TOO_LARGE,
+    }
+}

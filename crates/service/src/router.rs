@@ -1,0 +1,89 @@
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::{from_fn, from_fn_with_state};
+use persistence::Store;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::api::{artifacts, chat_sessions, contexts, health, messages};
+use crate::auth::Authenticator;
+use crate::config::{Config, ConfigError};
+use crate::layers::{deadline, observe, panicked};
+use crate::openapi::{Api, served};
+use crate::problem::{Problem, ProblemKind, respond};
+use crate::state::AppState;
+
+/// Builds the whole API over a store.
+///
+/// Reads the key file that the settings name, and touches nothing else: the store may be away.
+pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
+    config.limits.check()?;
+    let state = AppState {
+        store,
+        authenticator: Arc::new(Authenticator::new(&config.auth)?),
+        limits: Arc::new(config.limits),
+    };
+    let (router, document) = routes().split_for_parts();
+    let router = router.route("/openapi.json", served(&document));
+    Ok(with_layers(router, state))
+}
+
+/// Every route. Its path stands above each handler; those of one path are on one line here.
+#[rustfmt::skip]
+fn routes() -> OpenApiRouter<AppState> {
+    use chat_sessions::{complete, create, fail, get, list, meta, pause, reopen};
+    OpenApiRouter::with_openapi(Api::openapi())
+        .routes(routes!(health::live::live))
+        .routes(routes!(health::ready::ready))
+        // /api/chats/{app_id}
+        .routes(routes!(list::list_chats, create::create_chat))
+        // /api/chats/{app_id}/{chat_id}, and below it …
+        .routes(routes!(get::get_chat))
+        .routes(routes!(meta::get_chat_meta))
+        .routes(routes!(complete::complete_chat))
+        .routes(routes!(pause::pause_chat))
+        .routes(routes!(fail::fail_chat))
+        .routes(routes!(reopen::reopen_chat))
+        // … messages, messages/{sequence}, initial-messages, history
+        .routes(routes!(messages::list::list_messages, messages::append::append_messages))
+        .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
+        .routes(routes!(messages::initial::persist_initial_messages))
+        .routes(routes!(messages::history::get_history))
+        // … context, artifact
+        .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
+        .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))
+}
+
+/// Wraps the routes in what happens around every request; the last layer is the outermost.
+fn with_layers(router: Router<AppState>, state: AppState) -> Router {
+    let body_limit = DefaultBodyLimit::max(state.limits.body_bytes);
+    router
+        .fallback(async || Problem::new(ProblemKind::NO_SUCH_ROUTE, "there is nothing here"))
+        .method_not_allowed_fallback(async || {
+            let detail = "the Allow header names the methods it has";
+            Problem::new(ProblemKind::METHOD_NOT_ALLOWED, detail)
+        })
+        .layer(body_limit)
+        .layer(from_fn_with_state(state.clone(), deadline))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(respond))
+        .layer(always(header::CACHE_CONTROL, "no-store"))
+        .layer(always(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ))
+        .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(from_fn(observe))
+        .with_state(state)
+}
+
+/// Sets a header of every answer.
+fn always(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+}

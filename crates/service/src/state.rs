@@ -1,0 +1,21 @@
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use persistence::Store;
+
+use crate::auth::Authenticator;
+use crate::config::Limits;
+
+/// What every handler and extractor may need.
+#[derive(Debug, Clone)]
+pub(crate) struct AppState {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) limits: Arc<Limits>,
+}
+
+impl FromRef<AppState> for Arc<dyn Store> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.store)
+    }
+}

@@ -1,0 +1,56 @@
+use std::str::FromStr;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use utoipa::ToSchema;
+
+/// A moment as it stands on the wire: RFC 3339, UTC, milliseconds, `Z`.
+///
+/// Any offset is understood when it comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(value_type = String, format = DateTime, example = "2025-10-02T10:00:00.000Z")]
+pub(crate) struct Time(pub(crate) DateTime<Utc>);
+
+impl From<DateTime<Utc>> for Time {
+    fn from(time: DateTime<Utc>) -> Self {
+        Self(time)
+    }
+}
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl FromStr for Time {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        DateTime::parse_from_rfc3339(text)
+            .map(|time| Self(time.to_utc()))
+            .map_err(|_| "must be a time like 2025-10-02T10:00:00Z (in a query, write + as %2B)")
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// Tells a field that is null from one that is missing: `Some(Null)` and `None`.
+pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}

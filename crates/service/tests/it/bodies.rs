@@ -1,0 +1,282 @@
+//! What is refused of a body, and where.
+
+use std::task::Poll;
+
+use axum::body::Body;
+use futures::stream;
+use insta::assert_json_snapshot;
+use persistence::StoreError;
+use serde_json::{Value, json};
+use service::{Config, Limits};
+
+use crate::harness::{Client, memory};
+
+const CHATS: &str = "/api/chats/acme_corp";
+
+fn refused() -> (u16, String) {
+    (422, "invalid-request".to_owned())
+}
+
+#[tokio::test]
+async fn an_operator_where_an_id_belongs_is_refused_by_type() {
+    let client = Client::open();
+    for field in ["chat_id", "workflow_name", "user_id", "team_id", "title", "cache_seed"] {
+        let mut body = json!({"workflow_name": "Generator"});
+        body[field] = json!({"$ne": null});
+        let answer = client.post(CHATS, body).await;
+        assert_eq!(answer.problem(), refused(), "{field}");
+        assert_eq!(answer.culprit(), format!("/{field}"));
+    }
+    let page = client.get(CHATS).await.body();
+    assert_eq!(page["chats"], json!([]));
+}
+
+#[tokio::test]
+async fn an_update_operator_as_a_message_appends_nothing() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let operator = json!({"$each": [{"role": "user", "content": "a"}], "$slice": 0});
+    let answer = client.post(&path, operator).await;
+    assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/$each"));
+    assert_eq!(client.get(&path).await.body()["last_sequence"], 0);
+}
+
+#[tokio::test]
+async fn expressions_and_operators_in_content_are_just_content() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    for content in [
+        json!("$last_sequence"),
+        json!("$$ROOT"),
+        json!({"$function": {"body": "function(){}", "args": [], "lang": "js"}}),
+        json!({"$each": [1, 2]}),
+        json!({"$where": "1"}),
+    ] {
+        let message = json!({"role": "user", "content": content});
+        let sequence = client.post(&path, message).await.body()["messages"][0]["sequence"].clone();
+        let stored = client.get(&format!("{path}/{sequence}")).await.body();
+        assert_eq!(stored["content"], content);
+    }
+}
+
+#[tokio::test]
+async fn ids_outside_their_alphabet_are_refused_wherever_they_stand() {
+    let client = Client::open();
+    for app in ["a%00b", "..%2f..", "a%0d%0ab", "%E2%80%AE", "a.b", "$ne", &"a".repeat(10_000)] {
+        let answer = client.get(&format!("/api/chats/{app}")).await;
+        assert_eq!(answer.problem(), (400, "invalid-app-id".to_owned()), "{app}");
+    }
+    for chat in ["a%00b", "..%2fx", "a%0d%0ab", "a%E2%80%AEb", "$where", "%2e%2e"] {
+        let answer = client.get(&format!("{CHATS}/{chat}")).await;
+        assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "chat_id"));
+    }
+    for chat in ["", "a\0b", "../x", "a\r\nb", "a\u{202e}b", "-x", &"c".repeat(10_000)] {
+        let body = json!({"chat_id": chat, "workflow_name": "Generator"});
+        let answer = client.post(CHATS, body).await;
+        assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/chat_id"));
+    }
+    let not_utf8 = client.get(&format!("{CHATS}/%ff")).await;
+    assert_eq!((not_utf8.problem(), not_utf8.culprit().as_str()), (refused(), "path"));
+    let answer = client.get("/api/chats/a.b").await;
+    assert_json_snapshot!("invalid_app_id", answer.snapshot());
+}
+
+#[tokio::test]
+async fn fields_that_are_not_the_callers_to_set_are_refused_by_name() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    for field in ["app_id", "status", "created_at", "last_sequence", "_id", "tenant_id"] {
+        let mut body = json!({"workflow_name": "Generator"});
+        body[field] = json!(1);
+        let answer = client.post(CHATS, body).await;
+        assert_eq!((answer.problem(), answer.culprit()), (refused(), format!("/{field}")));
+        let mut message = json!({"role": "user", "content": "x"});
+        message[field] = json!(1);
+        let answer = client.post(&format!("{path}/messages"), message).await;
+        assert_eq!((answer.problem(), answer.culprit()), (refused(), format!("/{field}")));
+    }
+    let batch = json!({"messages": [{"role": "user", "content": "x", "sequence": 7}]});
+    let answer = client.post(&format!("{path}/messages"), batch).await;
+    assert_json_snapshot!("unknown_field", answer.snapshot());
+    let edit = client.patch(&format!("{path}/messages/0"), json!({"role": "system"})).await;
+    assert_eq!((edit.problem(), edit.culprit().as_str()), (refused(), "/role"));
+    let complete = client.post(&format!("{path}/complete"), json!({"status": 4})).await;
+    assert_eq!((complete.problem(), complete.culprit().as_str()), (refused(), "/status"));
+}
+
+#[tokio::test]
+async fn text_that_is_not_json_is_malformed() {
+    let client = Client::open();
+    for text in ["", "{", "{'a': 1}", "{\"a\": NaN}", "{\"a\": \"\\ud800\"}", "{} {}", "[1e400]"] {
+        let answer = client.json("POST", CHATS, text).await;
+        assert_eq!(answer.problem(), (400, "malformed-json".to_owned()), "{text}");
+    }
+    let not_utf8 = client.json("POST", CHATS, vec![b'"', 0xff, b'"']).await;
+    assert_eq!(not_utf8.status, 400);
+    assert_json_snapshot!("malformed", client.json("POST", CHATS, "{").await.snapshot());
+}
+
+#[tokio::test]
+async fn numbers_that_would_be_rounded_are_refused_where_they_stand() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    for number in
+        ["18446744073709551615", "9223372036854775808", "1e-400", "0.123456789012345678901"]
+    {
+        let text = format!(r#"{{"role": "user", "content": {{"a": [{number}]}}}}"#);
+        let answer = client.json("POST", &format!("{path}/messages"), text).await;
+        assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/content/a/0"));
+        let text = format!(r#"{{"a/b": {number}}}"#);
+        let answer = client.json("PUT", &format!("{path}/context"), text).await;
+        assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/a~1b"));
+    }
+}
+
+#[tokio::test]
+async fn repeated_keys_are_refused() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let text = r#"{"role": "user", "content": {"a": 1, "\u0061": 2}}"#;
+    let answer = client.json("POST", &format!("{path}/messages"), text).await;
+    assert_json_snapshot!("repeated_key", answer.snapshot());
+}
+
+#[tokio::test]
+async fn nesting_is_bounded_and_a_bomb_does_no_harm() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let message = |levels| format!(r#"{{"role": "user", "content": {}}}"#, nested(levels));
+    let messages = format!("{path}/messages");
+    assert_eq!(client.json("POST", &messages, message(64)).await.status, 201);
+    for levels in [65, 127, 200, 100_000] {
+        let answer = client.json("POST", &messages, message(levels)).await;
+        assert_eq!(answer.problem(), refused(), "{levels}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_with_nul_is_refused_and_pointed_at() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let answer = client.put(&format!("{path}/context"), json!({"a": {"b\0": 1}})).await;
+    assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/a/b\0"));
+}
+
+#[tokio::test]
+async fn an_announced_body_beyond_the_limit_is_refused_unread() {
+    let client = Client::open();
+    let unread = stream::poll_fn(|_| -> Poll<Option<Result<String, StoreError>>> {
+        panic!("the body was read")
+    });
+    let request = client
+        .request("POST", CHATS)
+        .header("content-type", "application/json")
+        .header("content-length", (16 << 20) + 1)
+        .body(Body::from_stream(unread))
+        .unwrap();
+    let answer = client.send(request).await;
+    assert_json_snapshot!("body_too_large", answer.snapshot());
+}
+
+#[tokio::test]
+async fn an_unannounced_body_is_refused_once_it_passes_the_limit() {
+    let limits = Limits { body_bytes: 1_000, ..Limits::default() };
+    let client = Client::over(memory(), Config { limits, ..Config::default() });
+    let endless = stream::repeat_with(|| Ok::<_, StoreError>(" ".repeat(100)));
+    let request = client
+        .request("POST", CHATS)
+        .header("content-type", "application/json")
+        .body(Body::from_stream(endless))
+        .unwrap();
+    let answer = client.send(request).await;
+    assert_eq!(answer.problem(), (413, "body-too-large".to_owned()));
+}
+
+#[tokio::test]
+async fn a_message_and_a_batch_have_limits_of_their_own() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let large = json!({"role": "user", "content": "x".repeat(4 << 20)});
+    let one = client.post(&path, large.clone()).await;
+    assert_eq!(one.problem(), (413, "message-too-large".to_owned()));
+    assert_eq!(one.culprit(), "/content");
+    let batch = client.post(&path, json!({"messages": [large]})).await;
+    assert_eq!(batch.culprit(), "/messages/0/content");
+    let small = json!({"role": "user", "content": "x"});
+    let many = client.post(&path, json!({"messages": vec![small; 1_001]})).await;
+    assert_eq!(many.problem(), (413, "batch-too-large".to_owned()));
+    let none = client.post(&path, json!({"messages": []})).await;
+    assert_eq!((none.problem(), none.culprit().as_str()), (refused(), "/messages"));
+    let null = client.post(&path, json!({"messages": null})).await;
+    assert_eq!((null.problem(), null.culprit().as_str()), (refused(), "/messages"));
+    let metadata = json!({"workflow_name": "w", "metadata": {"x": "y".repeat(20_000)}});
+    let metadata = client.post(CHATS, metadata).await;
+    assert_eq!(metadata.problem(), (413, "metadata-too-large".to_owned()));
+}
+
+#[tokio::test]
+async fn a_body_must_say_that_it_is_json() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let body = r#"{"workflow_name": "Generator"}"#;
+    for (media_type, status) in [
+        ("application/json", 201),
+        ("Application/JSON; charset=utf-8", 201),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("application/json-seq", 415),
+        ("", 415),
+    ] {
+        let request = client.request("POST", CHATS).header("content-type", media_type);
+        let answer = client.send(request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.status, status, "{media_type}");
+    }
+    let untyped = client.request("POST", CHATS).body(Body::from(body)).unwrap();
+    let untyped = client.send(untyped).await;
+    assert_json_snapshot!("media_type", untyped.snapshot());
+    let form = client
+        .request("POST", &format!("{path}/complete"))
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(Body::empty());
+    assert_eq!(client.send(form.unwrap()).await.status, 415);
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_not_accepted() {
+    let client = Client::open();
+    let body = r#"{"workflow_name": "Generator"}"#;
+    for (encoding, status) in
+        [("gzip", 415), ("br", 415), ("gzip, identity", 415), ("identity", 201)]
+    {
+        let request = client
+            .request("POST", CHATS)
+            .header("content-type", "application/json")
+            .header("content-encoding", encoding)
+            .body(Body::from(body));
+        assert_eq!(client.send(request.unwrap()).await.status, status, "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn event_ids_are_bounded() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    for event_id in [json!("x".repeat(1 << 20)), json!(""), json!("a\nb"), json!({"$gt": ""})] {
+        let message = json!({"event_id": event_id, "role": "user", "content": "x"});
+        let answer = client.post(&path, message).await;
+        assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/event_id"));
+        assert!(answer.text.len() < 2_000, "the refusal does not repeat the input");
+    }
+}
+
+#[tokio::test]
+async fn a_reason_is_bounded() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let body = json!({"reason": "x".repeat(1_001)});
+    let answer = client.post(&format!("{path}/pause"), body).await;
+    assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/reason"));
+    let null = client.post(&format!("{path}/pause"), json!({"reason": null})).await;
+    assert_eq!(null.body()["status_reason"], Value::Null);
+}

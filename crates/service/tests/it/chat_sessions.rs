@@ -1,0 +1,150 @@
+use insta::assert_json_snapshot;
+use serde_json::json;
+
+use crate::harness::Client;
+
+#[tokio::test]
+async fn creating_a_chat_answers_with_the_chat_and_its_address() {
+    let client = Client::open();
+    let body = json!({
+        "chat_id": "chat_abc123def456",
+        "workflow_name": "Generator",
+        "user_id": "user_alice_456",
+        "team_id": "team_blue",
+        "visibility": "team",
+        "title": "A todo app",
+        "metadata": {"a.b": 1, "$set": {"": null}},
+    });
+    let answer = client.post("/api/chats/acme_corp", body).await;
+    assert_eq!(answer.header("location"), "/api/chats/acme_corp/chat_abc123def456");
+    assert_json_snapshot!("create", answer.snapshot());
+    let read = client.get(answer.header("location")).await;
+    assert_eq!(read.body(), answer.body());
+}
+
+#[tokio::test]
+async fn a_chat_id_and_a_seed_are_minted_and_derived_when_missing() {
+    let client = Client::open();
+    let body = json!({"workflow_name": "Generator", "chat_id": null, "cache_seed": null});
+    let answer = client.post("/api/chats/acme_corp", body).await.body();
+    assert_eq!(answer["chat_id"], "chat_0");
+    assert!(answer["cache_seed"].is_u64());
+    let body = json!({"workflow_name": "Generator", "cache_seed": 2_847_561_923_u32});
+    let answer = client.post("/api/chats/acme_corp", body).await.body();
+    assert_eq!(answer["cache_seed"], 2_847_561_923_u32);
+}
+
+#[tokio::test]
+async fn a_second_chat_of_one_id_is_a_conflict_in_any_app() {
+    let client = Client::open();
+    client.create_chat("c1").await;
+    let body = json!({"chat_id": "c1", "workflow_name": "Other"});
+    let answer = client.post("/api/chats/acme_corp", body.clone()).await;
+    assert_json_snapshot!("create_again", answer.snapshot());
+    let elsewhere = client.post("/api/chats/other_app", body).await;
+    assert_eq!(elsewhere.problem(), (409, "chat-exists".to_owned()));
+}
+
+#[tokio::test]
+async fn chats_are_listed_newest_first_page_by_page() {
+    let client = Client::open();
+    for id in ["c1", "c2", "c3", "c4", "c5"] {
+        client.create_chat(id).await;
+    }
+    let mut path = "/api/chats/acme_corp?limit=2".to_owned();
+    let mut ids = Vec::new();
+    loop {
+        let page = client.get(&path).await.body();
+        let chats = page["chats"].as_array().unwrap().clone();
+        ids.extend(chats.iter().map(|chat| chat["chat_id"].as_str().unwrap().to_owned()));
+        let Some(cursor) = page["next_cursor"].as_str() else {
+            break;
+        };
+        path = format!("/api/chats/acme_corp?limit=2&cursor={cursor}");
+    }
+    assert_eq!(ids, ["c5", "c4", "c3", "c2", "c1"]);
+    let page = client.get("/api/chats/acme_corp?limit=1").await;
+    assert_json_snapshot!("list", page.snapshot());
+}
+
+#[tokio::test]
+async fn chats_are_listed_by_workflow_user_status_and_time() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let body = json!({"chat_id": "c2", "workflow_name": "Other one", "user_id": "zoë"});
+    let second = client.post("/api/chats/acme_corp", body).await.body();
+    client.poke(&format!("{path}/pause")).await;
+    let created = second["created_at"].as_str().unwrap();
+    let queries = [
+        ("workflow_name=Generator".to_owned(), "c1"),
+        ("workflow_name=Other%20one".to_owned(), "c2"),
+        ("user_id=zo%C3%AB".to_owned(), "c2"),
+        ("status=paused".to_owned(), "c1"),
+        ("status=running".to_owned(), "c2"),
+        (format!("created_from={created}"), "c2"),
+        (format!("created_before={created}"), "c1"),
+    ];
+    for (query, expected) in queries {
+        let page = client.get(&format!("/api/chats/acme_corp?{query}")).await.body();
+        let ids: Vec<_> =
+            page["chats"].as_array().unwrap().iter().map(|chat| chat["chat_id"].clone()).collect();
+        assert_eq!(ids, [expected], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn meta_shows_what_a_second_person_needs_to_join() {
+    let client = Client::open();
+    let path = client.create_chat("chat_abc123").await;
+    let artifact = json!({"ui_tool_id": "code_editor", "payload": {"code": "x"}});
+    client.put(&format!("{path}/artifact"), artifact).await;
+    let answer = client.get(&format!("{path}/meta")).await;
+    assert_json_snapshot!("meta", answer.snapshot());
+}
+
+#[tokio::test]
+async fn a_chat_is_paused_completed_failed_and_reopened() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let reason = json!({"reason": "waits for the user"});
+    let paused = client.post(&format!("{path}/pause"), reason).await;
+    assert_json_snapshot!("pause", paused.snapshot());
+    let completed = client.post(&format!("{path}/complete"), json!({})).await;
+    assert_json_snapshot!("complete", completed.snapshot());
+    let reopened = client.poke(&format!("{path}/reopen")).await;
+    assert_json_snapshot!("reopen", reopened.snapshot());
+    let reason = json!({"reason": "out of tokens"});
+    let failed = client.post(&format!("{path}/fail"), reason).await;
+    assert_json_snapshot!("fail", failed.snapshot());
+    let illegal = client.poke(&format!("{path}/pause")).await;
+    assert_json_snapshot!("illegal_transition", illegal.snapshot());
+}
+
+#[tokio::test]
+async fn completing_twice_answers_as_the_first_time() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let first = client.poke(&format!("{path}/complete")).await;
+    let second = client.poke(&format!("{path}/complete")).await;
+    assert_eq!(first.text, second.text);
+}
+
+#[tokio::test]
+async fn a_missing_chat_is_not_found_on_every_route() {
+    let client = Client::open();
+    let path = "/api/chats/acme_corp/nowhere";
+    for below in ["", "/meta", "/messages", "/messages/0", "/history", "/context", "/artifact"] {
+        let answer = client.get(&format!("{path}{below}")).await;
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()), "{below}");
+    }
+    for below in ["/complete", "/pause", "/fail", "/reopen"] {
+        let answer = client.poke(&format!("{path}{below}")).await;
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()), "{below}");
+    }
+    for below in ["/artifact", "/messages/0"] {
+        let answer = client.delete(&format!("{path}{below}")).await;
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()), "{below}");
+    }
+    let answer = client.get(path).await;
+    assert_json_snapshot!("not_found", answer.snapshot());
+}

@@ -1,0 +1,208 @@
+//! A store that fails, always in the same way.
+
+use std::future::pending;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::{self, BoxStream, StreamExt as _};
+use persistence::{
+    Append, Artifacts, BoxError, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange,
+    Messages, Page, Store, StoreError, Transcript,
+};
+use records::{
+    Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
+    NewArtifact, NewChatSession, NewMessage, Scope,
+};
+
+/// How it fails.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    Unavailable,
+    OutcomeUnknown,
+    Refused,
+    Corrupt,
+    UnsupportedVersion,
+    Hang,
+    Panic,
+}
+
+#[derive(Debug)]
+pub(crate) struct Faulty(pub(crate) Fault);
+
+/// What a driver might say: never for the caller's eyes.
+pub(crate) const DRIVER_SAYS: &str = "no server at mongodb://db.internal:27017";
+
+impl Faulty {
+    async fn fail<T>(&self) -> Result<T, StoreError> {
+        let source = || BoxError::from(DRIVER_SAYS);
+        Err(match self.0 {
+            Fault::Unavailable => StoreError::Unavailable {
+                retry_after: Duration::from_millis(1_500),
+                source: source(),
+            },
+            Fault::OutcomeUnknown => StoreError::OutcomeUnknown { source: source() },
+            Fault::Refused => StoreError::Refused { source: source() },
+            Fault::Corrupt => StoreError::Corrupt {
+                collection: "chat_sessions",
+                id: "c1".to_owned(),
+                field: "status".to_owned(),
+                source: Some(source()),
+            },
+            Fault::UnsupportedVersion => StoreError::UnsupportedVersion {
+                collection: "chat_sessions",
+                id: "c1".to_owned(),
+                found: 9,
+                supported: 1,
+            },
+            Fault::Hang => pending().await,
+            Fault::Panic => panic!("the store panicked"),
+        })
+    }
+}
+
+#[async_trait]
+impl Store for Faulty {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl ChatSessions for Faulty {
+    async fn create_chat(&self, _: &Scope, _: NewChatSession) -> Result<ChatSession, StoreError> {
+        self.fail().await
+    }
+
+    async fn get_chat(&self, _: &Scope, _: &ChatId) -> Result<Option<ChatSession>, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_chats(
+        &self,
+        _: &Scope,
+        _: &ChatFilter,
+        _: usize,
+        _: Option<&Cursor>,
+    ) -> Result<Page, StoreError> {
+        self.fail().await
+    }
+
+    async fn set_status(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: ChatStatus,
+        _: Option<&str>,
+    ) -> Result<ChatSession, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Messages for Faulty {
+    async fn append(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        self.fail().await
+    }
+
+    async fn persist_initial_messages(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        self.fail().await
+    }
+
+    async fn messages(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: MessageRange,
+    ) -> Result<Transcript, StoreError> {
+        self.fail().await
+    }
+
+    fn history<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: &'a ChatId,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        stream::once(self.fail()).boxed()
+    }
+
+    async fn get_message(&self, _: &Scope, _: &ChatId, _: u64) -> Result<Message, StoreError> {
+        self.fail().await
+    }
+
+    async fn update_message(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: u64,
+        _: MessageEdit,
+    ) -> Result<Message, StoreError> {
+        self.fail().await
+    }
+
+    async fn delete_message(&self, _: &Scope, _: &ChatId, _: u64) -> Result<Message, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Contexts for Faulty {
+    async fn update_context_snapshot(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: JsonObject,
+    ) -> Result<ContextSnapshot, StoreError> {
+        self.fail().await
+    }
+
+    async fn merge_context_snapshot(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: JsonObject,
+    ) -> Result<ContextSnapshot, StoreError> {
+        self.fail().await
+    }
+
+    async fn load_context_snapshot(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+    ) -> Result<ContextSnapshot, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Artifacts for Faulty {
+    async fn update_last_artifact(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: NewArtifact,
+    ) -> Result<Artifact, StoreError> {
+        self.fail().await
+    }
+
+    async fn get_last_artifact(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+    ) -> Result<Option<Artifact>, StoreError> {
+        self.fail().await
+    }
+
+    async fn clear_last_artifact(&self, _: &Scope, _: &ChatId) -> Result<(), StoreError> {
+        self.fail().await
+    }
+}

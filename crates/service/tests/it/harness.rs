@@ -1,0 +1,166 @@
+//! A client of the API whose answers are the same in every run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request};
+use chrono::{DateTime, Utc};
+use persistence::Store;
+use persistence::memory::MemoryStore;
+use records::{Clock, Ids};
+use serde_json::{Value, json};
+use service::{Config, router};
+use tower::ServiceExt as _;
+
+/// A clock that moves on by a second whenever it is asked.
+#[derive(Debug, Default)]
+struct SteppingClock(AtomicI64);
+
+impl Clock for SteppingClock {
+    fn now(&self) -> DateTime<Utc> {
+        let start = 1_759_399_200_000;
+        let seconds = self.0.fetch_add(1, Ordering::Relaxed);
+        DateTime::from_timestamp_millis(start + 1_000 * seconds).unwrap()
+    }
+}
+
+/// Ids that count.
+#[derive(Debug, Default)]
+struct CountingIds(AtomicU64);
+
+impl Ids for CountingIds {
+    fn mint(&self, prefix: &str) -> String {
+        format!("{prefix}{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Returns an empty store with such a clock and such ids.
+pub(crate) fn memory() -> Arc<MemoryStore> {
+    let (clock, ids) = (SteppingClock::default(), CountingIds::default());
+    Arc::new(MemoryStore::new(Arc::new(clock), Arc::new(ids)))
+}
+
+/// Calls the API, as one caller.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    app: Router,
+    token: Option<String>,
+}
+
+/// What the API answered.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Client {
+    /// Calls a service of its own, without authentication.
+    pub(crate) fn open() -> Self {
+        Self::over(memory(), Config::default())
+    }
+
+    /// Calls a service over the store given.
+    pub(crate) fn over(store: Arc<dyn Store>, config: Config) -> Self {
+        let app = router(store, config).unwrap();
+        Self { app, token: None }
+    }
+
+    /// Calls the same service with a token.
+    pub(crate) fn with_token(&self, token: impl Into<String>) -> Self {
+        Self { app: self.app.clone(), token: Some(token.into()) }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request("GET", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send(self.request("DELETE", path).body(Body::empty()).unwrap()).await
+    }
+
+    /// Posts nothing at all.
+    pub(crate) async fn poke(&self, path: &str) -> Answer {
+        self.send(self.request("POST", path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.json("POST", path, body.to_string()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.json("PUT", path, body.to_string()).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.json("PATCH", path, body.to_string()).await
+    }
+
+    /// Sends a text as JSON, whether it is or not.
+    pub(crate) async fn json(&self, method: &str, path: &str, body: impl Into<Body>) -> Answer {
+        let request = self.request(method, path).header("content-type", "application/json");
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// Begins a request as this caller.
+    pub(crate) fn request(&self, method: &str, path: &str) -> axum::http::request::Builder {
+        let request =
+            Request::builder().method(method).uri(path).header("x-request-id", "req_test");
+        match &self.token {
+            Some(token) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            text: String::from_utf8(bytes.to_vec()).unwrap(),
+        }
+    }
+
+    /// Creates a chat of workflow `Generator` in `acme_corp`, and returns its path.
+    pub(crate) async fn create_chat(&self, chat_id: &str) -> String {
+        let body = json!({"chat_id": chat_id, "workflow_name": "Generator"});
+        let answer = self.post("/api/chats/acme_corp", body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        format!("/api/chats/acme_corp/{chat_id}")
+    }
+}
+
+impl Answer {
+    pub(crate) fn body(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Returns the slug of the problem this is.
+    pub(crate) fn problem(&self) -> (u16, String) {
+        assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.text);
+        let slug = self.body()["type"].as_str().unwrap().to_owned();
+        (self.status, slug)
+    }
+
+    /// Returns the first part of the request that was refused: its pointer or parameter.
+    pub(crate) fn culprit(&self) -> String {
+        let error = &self.body()["errors"][0];
+        let place = error.get("pointer").or(error.get("parameter"));
+        place.and_then(Value::as_str).unwrap_or("none").to_owned()
+    }
+
+    /// Returns what a snapshot keeps of the answer.
+    pub(crate) fn snapshot(&self) -> Value {
+        let body = if self.text.is_empty() { Value::Null } else { self.body() };
+        json!({"status": self.status, "body": body})
+    }
+}

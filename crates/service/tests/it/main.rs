@@ -1,0 +1,21 @@
+//! The API, from the outside: every route over the store in memory, without a socket wherever one
+//! is not the point.
+
+mod artifacts;
+mod auth;
+mod bodies;
+mod chat_sessions;
+mod config;
+mod contexts;
+mod failures;
+mod faulty;
+mod harness;
+mod history;
+mod logs;
+mod messages;
+mod openapi;
+mod ownership;
+mod poison;
+mod queries;
+mod requests;
+mod serve;

@@ -1,0 +1,220 @@
+use insta::assert_json_snapshot;
+use serde_json::{Value, json};
+
+use crate::harness::Client;
+
+async fn chat_of(client: &Client, count: usize) -> String {
+    let path = client.create_chat("c1").await;
+    let message = |n| json!({"role": "user", "name": "user", "content": format!("number {n}")});
+    let messages: Vec<_> = (0..count).map(message).collect();
+    let answer = client.post(&format!("{path}/messages"), json!({"messages": messages})).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    path
+}
+
+fn sequences(answer: &Value) -> Vec<u64> {
+    let messages = answer["messages"].as_array().unwrap().iter();
+    messages.map(|m| m["sequence"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn one_message_is_appended_and_read_back() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let message = json!({
+        "event_id": "evt_msg_001",
+        "role": "assistant",
+        "name": "interviewer",
+        "content": "What features should it include?",
+        "timestamp": "2025-10-02T10:00:05.000Z",
+        "metadata": {"source": "test"},
+        "tool_calls": [{"id": "t1", "type": "function"}],
+    });
+    let messages = format!("{path}/messages");
+    let answer = client.post(&messages, message.clone()).await;
+    assert_json_snapshot!("append", answer.snapshot());
+    assert_json_snapshot!("append_again", client.post(&messages, message).await.snapshot());
+    assert_json_snapshot!("list", client.get(&messages).await.snapshot());
+    assert_json_snapshot!("get", client.get(&format!("{messages}/0")).await.snapshot());
+}
+
+#[tokio::test]
+async fn a_batch_answers_for_each_message_in_order() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let batch = json!({"messages": [
+        {"event_id": "e1", "role": "user", "content": "one"},
+        {"role": "assistant", "agent_name": "planner", "content": {"two": [2]}},
+        {"event_id": "e1", "role": "user", "content": "one"},
+    ]});
+    let answer = client.post(&format!("{path}/messages"), batch).await;
+    assert_json_snapshot!("append_batch", answer.snapshot());
+}
+
+#[tokio::test]
+async fn an_event_id_repeated_with_another_body_is_a_conflict() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let message = |content| json!({"event_id": "e1", "role": "user", "content": content});
+    client.post(&path, message("one")).await;
+    let single = client.post(&path, message("two")).await;
+    assert_json_snapshot!("conflict", single.snapshot());
+    let batch = json!({"messages": [{"role": "user", "content": "new"}, message("two")]});
+    let batch = client.post(&path, batch).await;
+    assert_eq!(batch.culprit(), "/messages/1/event_id");
+    let stored = client.get(&path).await.body();
+    assert_eq!(sequences(&stored), [0]);
+}
+
+#[tokio::test]
+async fn an_ended_chat_takes_no_more_messages_but_still_answers_repeats() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let messages = format!("{path}/messages");
+    let message = json!({"event_id": "e1", "role": "user", "content": "one"});
+    client.post(&messages, message.clone()).await;
+    client.poke(&format!("{path}/complete")).await;
+    assert_eq!(client.post(&messages, message).await.status, 200);
+    let new = client.post(&messages, json!({"role": "user", "content": "late"})).await;
+    assert_json_snapshot!("ended", new.snapshot());
+}
+
+#[tokio::test]
+async fn messages_are_read_by_range_and_from_the_end() {
+    let client = Client::open();
+    let path = chat_of(&client, 7).await;
+    let cases: [(&str, &[u64], bool); 9] = [
+        ("", &[0, 1, 2, 3, 4, 5, 6], false),
+        ("?after=-1&limit=2", &[0, 1], true),
+        ("?after=1&limit=3", &[2, 3, 4], true),
+        ("?after=2&before=5", &[3, 4], false),
+        ("?before=2", &[0, 1], false),
+        ("?newest=2", &[5, 6], true),
+        ("?newest=2&before=3", &[1, 2], true),
+        ("?after=6", &[], false),
+        ("?after=9223372036854775807", &[], false),
+    ];
+    for (query, expected, has_more) in cases {
+        let answer = client.get(&format!("{path}/messages{query}")).await.body();
+        assert_eq!(sequences(&answer), expected, "{query}");
+        assert_eq!(answer["has_more"], has_more, "{query}");
+        assert_eq!(answer["last_sequence"], 7, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_changed_in_place() {
+    let client = Client::open();
+    let path = format!("{}/messages/1", chat_of(&client, 3).await);
+    let edit = json!({"content": ["changed"], "metadata": {"by": "me"}});
+    let edited = client.patch(&path, edit).await;
+    assert_json_snapshot!("update", edited.snapshot());
+    assert_eq!(client.get(&path).await.body(), edited.body());
+    let nulled = client.patch(&path, json!({"content": null})).await.body();
+    assert_eq!(nulled["content"], Value::Null);
+    let nothing = client.patch(&path, json!({"name": null})).await;
+    assert_json_snapshot!("update_nothing", nothing.snapshot());
+}
+
+#[tokio::test]
+async fn a_deleted_message_leaves_a_tombstone() {
+    let client = Client::open();
+    let path = chat_of(&client, 3).await;
+    let message = format!("{path}/messages/1");
+    let deleted = client.delete(&message).await;
+    assert_json_snapshot!("delete", deleted.snapshot());
+    assert_eq!(client.delete(&message).await.body(), deleted.body());
+    let edit = client.patch(&message, json!({"content": "x"})).await;
+    assert_eq!(edit.problem(), (404, "message-not-found".to_owned()));
+    let left = client.get(&format!("{path}/messages")).await.body();
+    assert_eq!(sequences(&left), [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_there_is_not_found() {
+    let client = Client::open();
+    let path = chat_of(&client, 1).await;
+    let answer = client.get(&format!("{path}/messages/1")).await;
+    assert_json_snapshot!("message_not_found", answer.snapshot());
+    for sequence in ["-1", "x", "9223372036854775808", "%00", "1.0"] {
+        let answer = client.get(&format!("{path}/messages/{sequence}")).await;
+        assert_eq!(answer.problem(), (422, "invalid-request".to_owned()));
+        assert_eq!(answer.culprit(), "sequence");
+    }
+}
+
+#[tokio::test]
+async fn initial_messages_are_stored_once() {
+    let client = Client::open();
+    let path = format!("{}/initial-messages", client.create_chat("c1").await);
+    let body = json!({"messages": [{"content": {"text": "Create a todo app"}}]});
+    let first = client.post(&path, body.clone()).await;
+    assert_json_snapshot!("initial", first.snapshot());
+    let again = client.post(&path, body).await;
+    assert_json_snapshot!("initial_again", again.snapshot());
+    let single = client.post(&path, json!({"content": "and more"})).await;
+    assert_eq!((single.status, &single.body()["last_sequence"]), (201, &json!(2)));
+}
+
+#[tokio::test]
+async fn the_content_is_needed_unless_something_else_is_said() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let missing = client.post(&path, json!({"role": "user"})).await;
+    assert_json_snapshot!("content_missing", missing.snapshot());
+    let in_batch = json!({"messages": [{"role": "user", "content": ""}, {"role": "user"}]});
+    assert_eq!(client.post(&path, in_batch).await.culprit(), "/messages/1/content");
+    for instead in ["tool_calls", "function_call", "tool_responses", "refusal"] {
+        let message = json!({"role": "assistant", instead: "something"});
+        assert_eq!(client.post(&path, message).await.status, 201, "{instead}");
+        let null = json!({"role": "assistant", instead: null});
+        assert_eq!(client.post(&path, null).await.status, 422, "{instead}");
+    }
+    let null = json!({"role": "assistant", "content": null});
+    assert_eq!(client.post(&path, null).await.status, 201);
+}
+
+#[tokio::test]
+async fn the_speaker_may_be_called_agent_name_but_not_two_things() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let same = json!({"role": "assistant", "name": "a", "agent_name": "a", "content": 1});
+    assert_eq!(client.post(&path, same).await.status, 201);
+    let other = json!({"role": "assistant", "name": "a", "agent_name": "b", "content": 1});
+    let refused = client.post(&path, other).await;
+    assert_eq!((refused.status, refused.culprit().as_str()), (422, "/agent_name"));
+}
+
+#[tokio::test]
+async fn a_speaker_in_the_role_is_moved_to_the_name_on_request() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    let message = json!({"role": "WebSurfer", "content": "found it"});
+    client.post(&format!("{path}?speaker=role"), message.clone()).await;
+    client.post(&format!("{path}?speaker=name"), message).await;
+    let stored = client.get(&path).await.body();
+    let speakers: Vec<_> = stored["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| (m["role"].clone(), m["name"].clone()))
+        .collect();
+    let expected = [(json!("assistant"), json!("WebSurfer")), (json!("WebSurfer"), Value::Null)];
+    assert_eq!(speakers, expected);
+}
+
+#[tokio::test]
+async fn a_role_is_needed_and_bounded() {
+    let client = Client::open();
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    for message in [
+        json!({"content": "x"}),
+        json!({"role": null, "content": "x"}),
+        json!({"role": "", "content": "x"}),
+        json!({"role": "r".repeat(129), "content": "x"}),
+        json!({"role": 5, "content": "x"}),
+    ] {
+        let answer = client.post(&path, message).await;
+        assert_eq!((answer.status, answer.culprit().as_str()), (422, "/role"));
+    }
+}
