@@ -1,11 +1,15 @@
 //! Starts a member where there is room for it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::data_dir::{DataDir, remembered_port};
 use crate::deadline::Deadline;
 use crate::member::{Member, Place};
 use crate::{Error, Options, port, start_line};
+
+/// How long a mongod whose parent was killed may take to leave.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What all members of a set have in common.
 pub(crate) struct Launch<'a> {
@@ -21,17 +25,17 @@ impl Launch<'_> {
     /// Tries again when another process took the port first, and while a mongod whose parent was
     /// killed a moment ago has not let go of the directory yet.
     pub(crate) async fn member(&self, index: u8) -> Result<Member, Error> {
+        let patience = Deadline::after(PATIENCE);
         loop {
             let member = self.spawn(index)?;
             let Err(error) = member.until_it_answers(self.deadline).await else {
                 return Ok(member);
             };
             member.stop().await;
-            if !will_pass(&error) {
+            if !will_pass(&error) || patience.pause(String::new).await.is_err() {
                 return Err(error);
             }
             tracing::debug!(%error, "starting mongod again");
-            self.deadline.pause(|| error.to_string()).await?;
         }
     }
 
@@ -45,11 +49,14 @@ impl Launch<'_> {
 
     /// The port asked for, else the one of the last run, else any.
     fn port(&self, index: u8, dbpath: &Path) -> Result<u16, Error> {
+        let remembered = remembered_port(dbpath);
         if let Some(first) = self.options.port {
             let port = first.saturating_add(index.into());
-            return if port::is_free(port) { Ok(port) } else { Err(Error::PortTaken { port }) };
+            // The mongod of the last run may be about to leave it.
+            let usable = remembered == Some(port) || port::is_free(port);
+            return usable.then_some(port).ok_or(Error::PortTaken { port });
         }
-        match remembered_port(dbpath).filter(|port| port::is_free(*port)) {
+        match remembered.filter(|port| port::is_free(*port)) {
             Some(port) => Ok(port),
             None => port::free().map_err(Error::NoPort),
         }

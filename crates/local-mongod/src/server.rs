@@ -45,16 +45,26 @@ impl LocalMongod {
         let deadline = Deadline::after(options.start_timeout);
         let launch = Launch { options: &options, mongod: &mongod, data_dir: &data_dir, deadline };
         let members = try_join_all((0..options.members).map(|index| launch.member(index))).await?;
-        replica_set::configure(&members, deadline).await?;
-        replica_set::until_whole(&members, deadline).await?;
+        let uri = uri(&members);
+        let server = Self { uri, members, data_dir, start_timeout: options.start_timeout };
+        match server.unite(deadline).await {
+            Ok(()) => Ok(server),
+            Err(error) => {
+                server.stop().await;
+                Err(error)
+            }
+        }
+    }
 
-        for member in &members {
+    /// Makes the members a replica set, and makes it known.
+    async fn unite(&self, deadline: Deadline) -> Result<(), Error> {
+        replica_set::configure(&self.members, deadline).await?;
+        replica_set::until_whole(&self.members, deadline).await?;
+        for member in &self.members {
             remember_port(member.dbpath(), member.port())?;
         }
-        let uri = uri(&members);
-        data_dir.publish(&uri)?;
-        tracing::info!(uri, data_dir = %data_dir.path().display(), "mongod is running");
-        Ok(Self { uri, members, data_dir, start_timeout: options.start_timeout })
+        tracing::info!(uri = self.uri, data_dir = %self.data_dir().display(), "mongod is running");
+        self.data_dir.publish(&self.uri)
     }
 
     /// Connects a driver to the whole set.

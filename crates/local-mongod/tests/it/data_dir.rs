@@ -44,13 +44,14 @@ async fn data_survive_when_another_process_has_taken_the_port() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_dropped_server_can_be_started_again_at_once() -> Result<()> {
+async fn a_dropped_server_can_be_started_again_at_once_on_its_port() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let first = LocalMongod::start(on(dir.path())).await?;
     driver::store(first.uri(), "kept").await?;
+    let port = Some(first.members()[0].port());
     drop(first);
 
-    let second = LocalMongod::start(on(dir.path())).await?;
+    let second = LocalMongod::start(Options { port, ..on(dir.path()) }).await?;
     assert_eq!(driver::stored(second.uri()).await?, ["kept"]);
     second.stop().await;
     Ok(())
