@@ -4,6 +4,7 @@ use mongodb::options::ReturnDocument;
 use records::{Artifact, ChatId, NewArtifact, Scope};
 
 use super::MongoStore;
+use super::blobs::LOOKS;
 use super::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
 use super::json::to_bson;
 use super::scope::writable_chat;
@@ -31,7 +32,9 @@ impl Artifacts for MongoStore {
         };
         let replaced = self.replace_artifact(writable_chat(scope, chat_id), change).await?;
         let Some(replaced) = replaced else {
-            self.withdraw_blob(chat_id, BlobKind::Artifact, placed.blob.as_deref()).await;
+            if let Some(blob) = &placed.blob {
+                self.withdraw_blob(chat_id, BlobKind::Artifact, blob).await;
+            }
             return Err(self.why_not_writable(scope, chat_id).await);
         };
         let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
@@ -45,7 +48,7 @@ impl Artifacts for MongoStore {
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError> {
         let projection = doc! { "last_artifact": 1, "artifact_blob": 1, "schema_version": 1 };
-        loop {
+        for _ in 0..LOOKS {
             let raw = self.session(scope, chat_id, projection.clone()).await?;
             let fields = open_chat_session(&raw)?;
             let Some(document) = fields.optional_document("last_artifact")? else {
@@ -61,6 +64,7 @@ impl Artifacts for MongoStore {
             }
             return Ok(Some(artifact));
         }
+        Err(Self::blob_is_missing(chat_id, BlobKind::Artifact))
     }
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {

@@ -55,17 +55,14 @@ impl MongoStore {
             let error: BoxError = match outcome {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(Failure::Decided(error))) => return Err(error),
-                Ok(Err(Failure::Driver(error))) => match meaning(&error) {
-                    Meaning::NotApplied => error.into(),
-                    Meaning::Unknown => {
-                        may_have_applied |= is_write;
-                        error.into()
+                Ok(Err(Failure::Driver(error))) => {
+                    let meaning = meaning(&error);
+                    may_have_applied |= is_write && meaning == Meaning::Unknown;
+                    if matches!(meaning, Meaning::Refused | Meaning::TooLarge) {
+                        return Err(refused(may_have_applied, meaning, error.into()));
                     }
-                    Meaning::TooLarge => return Err(too_large()),
-                    Meaning::Refused => {
-                        return Err(StoreError::Refused { source: error.into() });
-                    }
-                },
+                    error.into()
+                }
                 Err(elapsed) => {
                     may_have_applied |= is_write;
                     elapsed.into()
@@ -98,7 +95,14 @@ fn given_up(may_have_applied: bool, source: BoxError) -> StoreError {
     }
 }
 
-/// The limits keep documents far below the server's own; this is for documents others made large.
-fn too_large() -> StoreError {
-    records::Invalid::too_large("", "the stored document would exceed 16 MiB").into()
+/// Says that an attempt was refused; what became of an earlier one is another matter.
+fn refused(may_have_applied: bool, meaning: Meaning, source: BoxError) -> StoreError {
+    match meaning {
+        _ if may_have_applied => StoreError::OutcomeUnknown { source },
+        // The limits keep documents far below the server's own; others may have made this one large.
+        Meaning::TooLarge => {
+            records::Invalid::too_large("", "the stored document would exceed 16 MiB").into()
+        }
+        _ => StoreError::Refused { source },
+    }
 }

@@ -19,6 +19,9 @@ use crate::StoreError;
 /// The largest value that stays in the session document, in bytes.
 const INLINE_BYTES: usize = 4 << 10;
 
+/// How often a reader looks again whose blob was replaced between its two reads.
+pub(super) const LOOKS: usize = 8;
+
 /// Far longer than any call may take.
 const ABANDONED_AFTER: Duration = Duration::from_hours(1);
 
@@ -90,12 +93,17 @@ impl MongoStore {
     }
 
     /// Removes a blob that was written for a session that then did not take it.
-    pub(super) async fn withdraw_blob(&self, chat_id: &ChatId, kind: BlobKind, blob: Option<&str>) {
-        let Some(blob) = blob else { return };
+    pub(super) async fn withdraw_blob(&self, chat_id: &ChatId, kind: BlobKind, blob: &str) {
         let filter = doc! { "_id": blob_id(chat_id, kind, blob) };
         if let Err(error) = self.inner.chat_blobs.delete_one(filter).await {
             tracing::warn!(%error, %chat_id, kind = kind.as_str(), "an unused blob is left behind");
         }
+    }
+
+    /// Says that a blob the session refers to is not there, however often one looks.
+    pub(super) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> StoreError {
+        let (collection, id) = (CHAT_BLOBS, chat_id.to_string());
+        StoreError::Corrupt { collection, id, field: kind.as_str().to_owned(), source: None }
     }
 
     /// Reads a blob; `None` where it has just been replaced.

@@ -5,7 +5,7 @@ use records::{ChatId, ContextSnapshot, JsonObject, Scope, json, merge_patch};
 use serde_json::Value;
 
 use super::MongoStore;
-use super::blobs::Placed;
+use super::blobs::{LOOKS, Placed};
 use super::documents::{BlobKind, open_chat_session};
 use super::json::to_document;
 use super::scope::writable_chat;
@@ -81,13 +81,30 @@ impl MongoStore {
             })
             .await?;
         let Some(replaced) = replaced else {
-            self.withdraw_blob(chat_id, BlobKind::Context, blob.as_deref()).await;
-            return Ok(None);
+            return self.not_replaced(scope, chat_id, blob.as_deref()).await;
         };
         let fields = open_chat_session(&replaced)?;
         let old = fields.optional_text("context_blob")?;
         self.discard_blobs(chat_id, BlobKind::Context, old, blob.as_deref()).await;
         fields.count("last_sequence").map(Some)
+    }
+
+    /// Finds out why an update replaced nothing: an earlier attempt of it may have.
+    async fn not_replaced(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        blob: Option<&str>,
+    ) -> Result<Option<u64>, StoreError> {
+        let Some(blob) = blob else { return Ok(None) };
+        let projection = doc! { "context_blob": 1, "context_sequence": 1, "schema_version": 1 };
+        let raw = self.session(scope, chat_id, projection).await?;
+        let fields = open_chat_session(&raw)?;
+        if fields.optional_text("context_blob")? == Some(blob) {
+            return fields.count("context_sequence").map(Some);
+        }
+        self.withdraw_blob(chat_id, BlobKind::Context, blob).await;
+        Ok(None)
     }
 
     async fn load_context(
@@ -99,7 +116,7 @@ impl MongoStore {
             "context_snapshot": 1, "context_blob": 1, "context_sequence": 1, "context_version": 1,
             "schema_version": 1,
         };
-        loop {
+        for _ in 0..LOOKS {
             let raw: RawDocumentBuf = self.session(scope, chat_id, projection.clone()).await?;
             let fields = open_chat_session(&raw)?;
             let sequence = fields.count("context_sequence")?;
@@ -115,6 +132,7 @@ impl MongoStore {
             };
             return Ok((ContextSnapshot { sequence, data }, version));
         }
+        Err(Self::blob_is_missing(chat_id, BlobKind::Context))
     }
 }
 

@@ -1,4 +1,7 @@
-use mongodb::error::{Error, ErrorKind, RETRYABLE_WRITE_ERROR, WriteFailure};
+use mongodb::error::{
+    Error, ErrorKind, RETRYABLE_WRITE_ERROR, TRANSIENT_TRANSACTION_ERROR,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteFailure,
+};
 use records::Invalid;
 
 use crate::StoreError;
@@ -59,6 +62,9 @@ pub(super) fn meaning(error: &Error) -> Meaning {
         ErrorKind::ServerSelection { .. } | ErrorKind::ConnectionPoolCleared { .. } => {
             Meaning::NotApplied
         }
+        ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Meaning::NotApplied
+        }
         ErrorKind::Io(_)
         | ErrorKind::InvalidResponse { .. }
         | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => Meaning::Unknown,
@@ -67,6 +73,12 @@ pub(super) fn meaning(error: &Error) -> Meaning {
 }
 
 fn meaning_of_code(error: &Error) -> Meaning {
+    if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
+        return Meaning::Unknown;
+    }
+    if error.contains_label(TRANSIENT_TRANSACTION_ERROR) {
+        return Meaning::NotApplied;
+    }
     match code(error) {
         Some(code) if NOT_APPLIED.contains(&code) => Meaning::NotApplied,
         Some(code) if UNKNOWN.contains(&code) => Meaning::Unknown,

@@ -36,10 +36,11 @@ impl SealedBelow {
     }
 
     fn learn(&self, chat_id: &ChatId, tail: &Tail) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.first_sequence == 0 {
+            known.remove(chat_id);
             return;
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::CAPACITY {
             known.clear();
         }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bson::{Document, doc};
+use persistence::mongo::Interruption;
 use persistence::{Artifacts, ChatSessions, Contexts, MessageRange, Messages, StoreError};
 use records::{
     AppId, ChatId, ChatStatus, JsonObject, MessageBody, NewArtifact, NewChatSession, Scope,
@@ -94,4 +95,54 @@ async fn a_document_that_is_not_ours_is_corrupt_and_names_its_field() {
         matches!(&refusal, StoreError::Corrupt { field, .. } if field == "created_at"),
         "{refusal:?}"
     );
+}
+
+/// A change to what is written needs a new version, or readers of the old one would stumble.
+#[tokio::test]
+async fn what_is_written_today_has_the_fields_of_version_1() {
+    let database = Database::create_unsealed().await;
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let messages = (0..40).map(|_| MessageBody::new("user", Some("user"), "hello").into());
+    database.append(&scope(), &chat_id, messages.collect()).await.unwrap();
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let large = [("key".to_owned(), "x".repeat(10_000).into())].into_iter().collect();
+    database.update_context_snapshot(&scope(), &chat_id, large).await.unwrap();
+    let artifact = NewArtifact::default();
+    database.update_last_artifact(&scope(), &chat_id, artifact).await.unwrap();
+
+    let records = [
+        ("chat_sessions", "chat_session"),
+        ("chat_segments", "chat_segment"),
+        ("chat_blobs", "chat_blob"),
+    ];
+    for (collection, record) in records {
+        let written = Document::try_from(&*database.all(collection).await[0]).unwrap();
+        let golden = golden(record);
+        assert_eq!(kinds(&written), kinds(&golden), "{record}");
+    }
+}
+
+/// The fields of a document, each with its BSON type; what may be null has either.
+fn kinds(document: &Document) -> Vec<(String, String)> {
+    const NULLABLE: [&str; 8] = [
+        "user_id",
+        "team_id",
+        "status_reason",
+        "title",
+        "completed_at",
+        "last_artifact",
+        "artifact_blob",
+        "context_blob",
+    ];
+    let kind = |(field, value): (&String, &bson::Bson)| {
+        let kind = match field.as_str() {
+            field if NULLABLE.contains(&field) => "any".to_owned(),
+            _ => format!("{:?}", value.element_type()),
+        };
+        (field.clone(), kind)
+    };
+    let mut kinds: Vec<_> = document.iter().map(kind).collect();
+    kinds.sort();
+    kinds
 }
