@@ -7,7 +7,7 @@ use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{IntoParams, Modify, OpenApi};
 
-use crate::problem::ProblemResponse;
+use crate::problem::{ProblemExamples, ProblemResponse};
 
 /// Everything about the API that no single route says.
 #[derive(OpenApi)]
@@ -18,7 +18,7 @@ use crate::problem::ProblemResponse;
             Every error is a problem document (RFC 9457); its `type` is a stable slug.",
     ),
     components(schemas(ProblemResponse)),
-    modifiers(&BearerToken),
+    modifiers(&BearerToken, &ProblemExamples),
     security(("bearer_token" = [])),
     tags(
         (name = "chat sessions", description = "The runs of workflows"),

@@ -11,7 +11,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::api::{artifacts, chat_sessions, contexts, health, messages};
+use crate::api::{artifacts, chat_sessions as chats, contexts, health, messages};
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::layers::{deadline, observe, panicked};
@@ -34,27 +34,30 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     Ok(with_layers(router, state))
 }
 
-/// Every route. Its path stands above each handler; those of one path are on one line here.
+/// Every route; the methods of one path stand on one line.
 #[rustfmt::skip]
 fn routes() -> OpenApiRouter<AppState> {
-    use chat_sessions::{complete, create, fail, get, list, meta, pause, reopen};
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(health::live::live))
         .routes(routes!(health::ready::ready))
+
         // /api/chats/{app_id}
-        .routes(routes!(list::list_chats, create::create_chat))
-        // /api/chats/{app_id}/{chat_id}, and below it …
-        .routes(routes!(get::get_chat))
-        .routes(routes!(meta::get_chat_meta))
-        .routes(routes!(complete::complete_chat))
-        .routes(routes!(pause::pause_chat))
-        .routes(routes!(fail::fail_chat))
-        .routes(routes!(reopen::reopen_chat))
+        .routes(routes!(chats::list::list_chats, chats::create::create_chat))
+
+        // /api/chats/{app_id}/{chat_id}, and below it meta, complete, pause, fail, reopen
+        .routes(routes!(chats::get::get_chat))
+        .routes(routes!(chats::meta::get_chat_meta))
+        .routes(routes!(chats::complete::complete_chat))
+        .routes(routes!(chats::pause::pause_chat))
+        .routes(routes!(chats::fail::fail_chat))
+        .routes(routes!(chats::reopen::reopen_chat))
+
         // … messages, messages/{sequence}, initial-messages, history
         .routes(routes!(messages::list::list_messages, messages::append::append_messages))
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
         .routes(routes!(messages::history::get_history))
+
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
         .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))

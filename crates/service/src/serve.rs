@@ -1,13 +1,13 @@
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -19,8 +19,9 @@ use crate::config::Limits;
 /// Serves `app` until `shutdown` is cancelled, then finishes what it has accepted.
 ///
 /// The calls under way at that moment get `limits.shutdown_grace_ms`; what is not done by then is
-/// cut off. A client that does not send the head of its request within `limits.header_timeout_ms`
-/// is hung up on.
+/// cut off. A client that does not send the head of a request within `limits.header_timeout_ms` is
+/// hung up on, whether it has sent a part of it or nothing at all. Beyond `limits.connections`
+/// clients wait to be accepted.
 pub async fn serve(
     listener: TcpListener,
     app: Router,
@@ -28,58 +29,62 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let server = http_server(limits);
-    let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             () = shutdown.cancelled() => break,
             Some(_ended) = connections.join_next() => {}
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
                 Ok((stream, _peer)) => {
-                    let connection = connection(&server, stream, app.clone(), &graceful);
-                    connections.spawn(connection);
+                    let (server, app) = (server.clone(), app.clone());
+                    connections.spawn(serve_connection(server, stream, app, shutdown.clone()));
                 }
                 Err(error) => rest_after(&error).await,
             },
         }
     }
     drop(listener);
-    if tokio::time::timeout(limits.shutdown_grace(), graceful.shutdown()).await.is_err() {
+    let drained = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.shutdown_grace(), drained).await.is_err() {
         let unfinished = connections.len();
-        tracing::warn!(unfinished, "shut down before every request was answered");
+        tracing::warn!(unfinished, "shut down before every call was answered");
     }
     Ok(())
 }
 
-fn http_server(limits: &Limits) -> auto::Builder<TokioExecutor> {
-    let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
+fn http_server(limits: &Limits) -> http1::Builder {
+    let mut server = http1::Builder::new();
     server
-        .http1()
         // Without a timer every timeout of hyper is silently off.
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout());
     server
 }
 
-/// Serves one connection until either side closes it.
-fn connection(
-    server: &auto::Builder<TokioExecutor>,
+/// Serves one connection until either side closes it, or until its call is answered in a shutdown.
+async fn serve_connection(
+    server: http1::Builder,
     stream: TcpStream,
     app: Router,
-    graceful: &GracefulShutdown,
-) -> impl Future<Output = ()> + Send + use<> {
+    shutdown: CancellationToken,
+) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot switch off Nagle's algorithm");
     }
     let app = app.map_request(|request: Request<Incoming>| request.map(Body::new));
     let connection = server
-        .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(app))
-        .into_owned();
-    let connection = graceful.watch(connection);
-    async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "connection broke");
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = shutdown.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection broke");
     }
 }
 

@@ -14,6 +14,17 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 
 #[rustfmt::skip]
 impl ProblemKind {
+    /// Every kind there is.
+    pub(crate) const ALL: [Self; 28] = [
+        Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
+        Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
+        Self::METHOD_NOT_ALLOWED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT,
+        Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
+        Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
+        Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
+        Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
+    ];
+
     pub(crate) const MALFORMED_JSON: Self = kind(StatusCode::BAD_REQUEST, "malformed-json", "The body is not JSON");
     pub(crate) const INVALID_APP_ID: Self = kind(StatusCode::BAD_REQUEST, "invalid-app-id", "Not an app id");
     pub(crate) const UNAUTHENTICATED: Self = kind(StatusCode::UNAUTHORIZED, "unauthenticated", "A valid token is needed");

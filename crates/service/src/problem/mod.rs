@@ -1,8 +1,7 @@
 //! The one form in which a caller is told that something went wrong: RFC 9457, problem details.
 //!
-//! Whatever fails becomes a [`Problem`]. As a response it carries no body yet: the
-//! [`respond`] layer gives it the request id, writes the body, and logs what the caller must not
-//! see.
+//! Whatever fails becomes a [`Problem`]. As a response it carries no body yet: the `respond` layer
+//! gives it the request id, writes the body, and logs what the caller must not see.
 
 mod kind;
 mod openapi;
@@ -12,8 +11,8 @@ mod store;
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AppProblems, AppendProblems, ChatProblems, ContextProblems, CreateProblems,
-    DeleteArtifactProblems, DeleteMessageProblems, MessageProblems, PutArtifactProblems,
-    StatusProblems, UpdateMessageProblems,
+    DeleteArtifactProblems, DeleteMessageProblems, MessageProblems, ProblemExamples,
+    PutArtifactProblems, StatusProblems, UpdateMessageProblems,
 };
 pub(crate) use respond::{ProblemResponse, respond};
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use utoipa::IntoResponses;
-use utoipa::openapi::example::ExampleBuilder;
-use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::example::{Example, ExampleBuilder};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{IntoResponses, Modify};
 
 use super::ProblemKind as P;
 
@@ -161,19 +161,34 @@ fn describe(sets: &[&[P]]) -> Responses {
 fn response(kinds: &[P]) -> Response {
     let slugs: Vec<_> = kinds.iter().map(|kind| format!("`{}`", kind.slug)).collect();
     let mut content = Content::new(Some(Ref::from_schema_name("Problem")));
-    for kind in kinds {
-        let example = ExampleBuilder::new().value(Some(json!({
-            "type": kind.slug,
-            "title": kind.title,
-            "status": kind.status.as_u16(),
-            "detail": "…",
-            "request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
-        })));
-        let example = example.build().into();
-        content.examples.insert(kind.slug.to_owned(), example);
-    }
+    content.examples.extend(kinds.iter().map(|kind| {
+        let place = format!("#/components/examples/{}", kind.slug);
+        (kind.slug.to_owned(), RefOr::Ref(Ref::new(place)))
+    }));
     ResponseBuilder::new()
         .description(slugs.join(", "))
         .content("application/problem+json", content)
         .build()
+}
+
+/// Adds the problems themselves to the description, once.
+pub(crate) struct ProblemExamples;
+
+impl Modify for ProblemExamples {
+    fn modify(&self, document: &mut OpenApi) {
+        let components = document.components.get_or_insert_default();
+        let examples = P::ALL.map(|kind| (kind.slug.to_owned(), example(kind).into()));
+        components.examples.extend(examples);
+    }
+}
+
+fn example(kind: P) -> Example {
+    let problem = json!({
+        "type": kind.slug,
+        "title": kind.title,
+        "status": kind.status.as_u16(),
+        "detail": "what happened this time",
+        "request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
+    });
+    ExampleBuilder::new().value(Some(problem)).build()
 }

@@ -1,1 +1,120 @@
+//! Which settings the service refuses to start with, and what it says.
 
+use std::fs;
+use std::net::SocketAddr;
+
+use insta::assert_snapshot;
+use service::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, Limits, router};
+use tempfile::TempDir;
+
+use crate::harness::memory;
+use crate::tokens::{RSA_PUBLIC, SECRET};
+
+fn refusal(config: Config) -> String {
+    router(memory(), config).unwrap_err().to_string()
+}
+
+fn jwt(auth: AuthConfig) -> Config {
+    let auth = AuthConfig { mode: AuthMode::Jwt, ..auth };
+    Config { auth, ..Config::default() }
+}
+
+#[test]
+fn without_authentication_only_a_loopback_address_will_do() {
+    let config = Config::default();
+    for local in ["127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+        let listen: SocketAddr = local.parse().unwrap();
+        assert!(config.check(listen).is_ok(), "{local}");
+    }
+    for open in ["0.0.0.0:1", "[::]:1", "192.168.1.7:1", "[::ffff:10.0.0.1]:1"] {
+        let listen: SocketAddr = open.parse().unwrap();
+        let error = config.check(listen).unwrap_err();
+        assert!(matches!(error, ConfigError::OpenToTheNetwork { .. }), "{open}");
+    }
+    let error = config.check("0.0.0.0:8080".parse().unwrap()).unwrap_err();
+    assert_snapshot!("open_to_the_network", error);
+}
+
+#[test]
+fn with_tokens_any_address_will_do() {
+    let config = jwt(AuthConfig::default());
+    assert!(config.check("0.0.0.0:8080".parse().unwrap()).is_ok());
+}
+
+#[test]
+fn a_missing_or_weak_key_is_refused_with_what_to_do() {
+    let hs256 = AuthConfig { algorithm: Some(Algorithm::HS256), ..AuthConfig::default() };
+    let rs256 = AuthConfig { algorithm: Some(Algorithm::RS256), ..AuthConfig::default() };
+    let refusals = [
+        AuthConfig::default(),
+        hs256.clone(),
+        AuthConfig { secret: Some("too short".into()), ..hs256.clone() },
+        AuthConfig { secret: Some(SECRET.into()), leeway_sec: 61, ..hs256.clone() },
+        AuthConfig { key_file: Some("key.pem".into()), secret: Some(SECRET.into()), ..hs256 },
+        rs256.clone(),
+        AuthConfig { key_file: Some("/nowhere/key.pem".into()), ..rs256.clone() },
+        AuthConfig { secret: Some(SECRET.into()), ..rs256 },
+    ];
+    let refusals = refusals.map(|auth| refusal(jwt(auth)));
+    assert_snapshot!("refusals", refusals.join("\n"));
+}
+
+#[test]
+fn a_key_of_another_kind_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("key");
+    for content in [RSA_PUBLIC, "nonsense", "", "{\"keys\": []}", "{}"] {
+        fs::write(&path, content).unwrap();
+        let error = router(
+            memory(),
+            jwt(AuthConfig {
+                algorithm: Some(Algorithm::ES256),
+                key_file: Some(path.clone()),
+                ..AuthConfig::default()
+            }),
+        )
+        .unwrap_err();
+        assert!(matches!(error, ConfigError::Key { .. }), "{content}: {error}");
+    }
+}
+
+#[test]
+fn limits_that_admit_nothing_are_refused() {
+    let limits = [
+        Limits { body_bytes: 0, ..Limits::default() },
+        Limits { request_timeout_ms: 0, ..Limits::default() },
+        Limits { list_default: 101, ..Limits::default() },
+        Limits { messages_max: 10, ..Limits::default() },
+    ];
+    let refusals = limits.map(|limits| refusal(Config { limits, ..Config::default() }));
+    assert_snapshot!("limits", refusals.join("\n"));
+}
+
+#[test]
+fn unknown_settings_are_refused_and_missing_ones_have_defaults() {
+    let config: Config = serde_json::from_str(
+        r#"{"auth": {"mode": "jwt", "algorithm": "ES256"}, "limits": {"list_max": 7}}"#,
+    )
+    .unwrap();
+    assert_eq!(config.auth.mode, AuthMode::Jwt);
+    assert_eq!(config.limits.messages_default, 100);
+    let empty = r#"{"auth": {"secret": "", "key_file": "", "issuer": "", "audience": ""}}"#;
+    let config: Config = serde_json::from_str(empty).unwrap();
+    assert!(config.auth.secret.is_none() && config.auth.key_file.is_none());
+    assert!(config.auth.issuer.is_none() && config.auth.audience.is_none());
+    for text in [
+        r#"{"auht": {}}"#,
+        r#"{"auth": {"modus": "jwt"}}"#,
+        r#"{"auth": {"mode": "nobody"}}"#,
+        r#"{"auth": {"algorithm": "none"}}"#,
+        r#"{"limits": {"x": 1}}"#,
+    ] {
+        assert!(serde_json::from_str::<Config>(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_secret_does_not_show_in_debug_output() {
+    let config = jwt(AuthConfig { secret: Some(SECRET.into()), ..AuthConfig::default() });
+    assert!(!format!("{config:?}").contains(SECRET));
+}

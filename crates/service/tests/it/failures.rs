@@ -1,7 +1,7 @@
 //! What the caller is told when the store, or the service itself, fails.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use insta::assert_json_snapshot;
 use serde_json::json;
@@ -118,10 +118,11 @@ async fn the_service_lives_without_a_store_and_is_ready_with_one() {
     assert_json_snapshot!("ready", there.get("/api/health/ready").await.snapshot());
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_store_that_hangs_is_not_ready_after_two_seconds() {
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     let answer = client(Fault::Hang).get("/api/health/ready").await;
     assert_eq!(answer.status, 503);
-    assert_eq!(started.elapsed(), Duration::from_secs(2));
+    let patience = Duration::from_secs(2)..Duration::from_secs(5);
+    assert!(patience.contains(&started.elapsed()));
 }

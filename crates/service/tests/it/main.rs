@@ -1,6 +1,8 @@
 //! The API, from the outside: every route over the store in memory, without a socket wherever one
 //! is not the point.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 mod artifacts;
 mod auth;
 mod bodies;
@@ -19,3 +21,6 @@ mod poison;
 mod queries;
 mod requests;
 mod serve;
+mod signatures;
+mod sizes;
+mod tokens;

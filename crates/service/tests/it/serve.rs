@@ -1,1 +1,163 @@
+//! What only shows on a socket.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use persistence::Store;
+use service::{Config, Limits, router, serve};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::faulty::{Fault, Faulty};
+use crate::harness::memory;
+
+struct Server {
+    address: SocketAddr,
+    shutdown: CancellationToken,
+    running: JoinHandle<std::io::Result<()>>,
+}
+
+async fn start(store: Arc<dyn Store>, limits: Limits) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = CancellationToken::new();
+    let config = Config { limits: limits.clone(), ..Config::default() };
+    let app = router(store, config).unwrap();
+    let token = shutdown.clone();
+    let running = tokio::spawn(async move { serve(listener, app, &limits, token).await });
+    Server { address, shutdown, running }
+}
+
+impl Server {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Waits until the server has stopped, for less than the grace it is configured with.
+    async fn stopped(self) {
+        let stopped = timeout(Duration::from_secs(10), self.running).await;
+        stopped.expect("it stops").unwrap().unwrap();
+    }
+}
+
+async fn read_to_end(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut bytes)).await;
+    read.expect("the server hangs up").unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Reads until the text has come.
+async fn read_until(stream: &mut TcpStream, text: &str) -> String {
+    let mut bytes = Vec::new();
+    while !String::from_utf8_lossy(&bytes).contains(text) {
+        let next = timeout(Duration::from_secs(10), stream.read_u8()).await;
+        bytes.push(next.expect("the text comes").unwrap());
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+const BODY: &str = r#"{"workflow_name": "Generator", "chat_id": "c1"}"#;
+
+fn head(length: usize) -> String {
+    format!(
+        "POST /api/chats/acme_corp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+         expect: 100-continue\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_finish_its_headers_is_hung_up_on() {
+    let limits = Limits { header_timeout_ms: 200, ..Limits::default() };
+    let server = start(memory(), limits).await;
+    for text in ["", "GET / HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+        let started = Instant::now();
+        let mut stream = server.connect().await;
+        stream.write_all(text.as_bytes()).await.unwrap();
+        read_to_end(&mut stream).await;
+        assert!(started.elapsed() >= Duration::from_millis(150), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_finishes_what_was_accepted() {
+    let server = start(memory(), Limits::default()).await;
+    let mut stream = server.connect().await;
+    stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
+    // The handler is at work once it asks for the body.
+    read_until(&mut stream, "100 Continue").await;
+    server.shutdown.cancel();
+    stream.write_all(BODY.as_bytes()).await.unwrap();
+    let answer = read_to_end(&mut stream).await;
+    assert!(answer.contains("201 Created"), "{answer}");
+    let address = server.address;
+    server.stopped().await;
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_idle_connections() {
+    let server = start(memory(), Limits::default()).await;
+    let mut stream = server.connect().await;
+    let request = "GET /api/health/live HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut stream, "\"ok\"}").await;
+    server.shutdown.cancel();
+    server.stopped().await;
+    assert_eq!(read_to_end(&mut stream).await, "");
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_no_longer_than_its_grace() {
+    let limits = Limits { shutdown_grace_ms: 100, ..Limits::default() };
+    let server = start(Arc::new(Faulty(Fault::Hang)), limits).await;
+    let mut stream = server.connect().await;
+    stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
+    read_until(&mut stream, "100 Continue").await;
+    stream.write_all(BODY.as_bytes()).await.unwrap();
+    let started = Instant::now();
+    server.shutdown.cancel();
+    server.stopped().await;
+    assert!(started.elapsed() >= Duration::from_millis(100));
+    assert!(started.elapsed() < Duration::from_secs(5), "the deadline is 10 s");
+}
+
+#[tokio::test]
+async fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
+    let server = start(memory(), Limits::default()).await;
+    let mut stream = server.connect().await;
+    stream.write_all(head(1 << 30).as_bytes()).await.unwrap();
+    let answer = read_until(&mut stream, "body-too-large").await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}
+
+#[tokio::test]
+async fn oversized_headers_are_refused() {
+    let server = start(memory(), Limits::default()).await;
+    let mut stream = server.connect().await;
+    let request = format!("GET / HTTP/1.1\r\nhost: x\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
+    // The server may hang up before it has taken all of it.
+    let _sent = stream.write_all(request.as_bytes()).await;
+    let answer = read_until(&mut stream, "\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+}
+
+#[tokio::test]
+async fn beyond_the_limit_connections_wait_for_their_turn() {
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let server = start(memory(), limits).await;
+    let request = "GET /api/health/live HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut first = server.connect().await;
+    first.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut first, "\"ok\"}").await;
+    let mut second = server.connect().await;
+    second.write_all(request.as_bytes()).await.unwrap();
+    let early = timeout(Duration::from_millis(100), second.read_u8()).await;
+    assert!(early.is_err(), "the first connection is still open");
+    drop(first);
+    read_until(&mut second, "\"ok\"}").await;
+}

@@ -41,6 +41,7 @@ pub(crate) struct CreateChatRequest {
     #[schema(value_type = Option<String>, example = "app")]
     visibility: Option<Visibility>,
     /// Derived from app and chat when it is missing.
+    #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u32)]
     cache_seed: Option<u32>,
     /// At most 512 characters.
     title: Option<String>,
@@ -78,8 +79,8 @@ impl CreateChatRequest {
         let (user_id, team_id) = match caller {
             Caller::Service => (self.user_id, self.team_id),
             Caller::User { user_id, team_id } => (
-                own("/user_id", self.user_id, Some(user_id))?,
-                own("/team_id", self.team_id, team_id.as_ref())?,
+                own("/user_id", self.user_id.as_ref(), Some(user_id))?,
+                own("/team_id", self.team_id.as_ref(), team_id.as_ref())?,
             ),
         };
         let visibility = self.visibility.unwrap_or_default();
@@ -103,10 +104,10 @@ impl CreateChatRequest {
 /// Returns the caller's own id, which is the only one a user may give.
 fn own<T: PartialEq + Clone>(
     pointer: &str,
-    given: Option<T>,
+    given: Option<&T>,
     own: Option<&T>,
 ) -> Result<Option<T>, Problem> {
-    if given.is_none() || given.as_ref() == own {
+    if given.is_none() || given == own {
         return Ok(own.cloned());
     }
     let detail = "a user can only create chats of their own";

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use futures::try_join;
 use persistence::{Store, StoreError};
 use records::{Artifact, ChatSession, JsonObject};
 use serde::Serialize;
@@ -26,7 +27,7 @@ pub(crate) struct MetaResponse {
     /// `app`, `team` or `private`.
     #[schema(example = "app")]
     visibility: &'static str,
-    #[schema(example = 2_847_561_923_u32)]
+    #[schema(value_type = u64, maximum = 4_294_967_295_u32, example = 2_847_561_923_u32)]
     cache_seed: u32,
     /// 1 running, 2 paused, 3 completed, 4 failed.
     #[schema(example = 1)]
@@ -86,8 +87,9 @@ pub(crate) async fn get_chat_meta(
     InChat { scope, chat_id }: InChat,
     Query(()): Query<()>,
 ) -> Result<Json<MetaResponse>, Problem> {
-    let chat = store.get_chat(&scope, &chat_id).await?;
-    let artifact = store.get_last_artifact(&scope, &chat_id).await?;
+    let chat = store.get_chat(&scope, &chat_id);
+    let artifact = store.get_last_artifact(&scope, &chat_id);
+    let (chat, artifact) = try_join!(chat, artifact)?;
     let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
     Ok(Json(MetaResponse::of(chat, artifact)))
 }

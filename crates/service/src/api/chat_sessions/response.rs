@@ -23,7 +23,7 @@ pub(crate) struct ChatSessionResponse {
     #[schema(example = "app")]
     visibility: &'static str,
     /// Makes model caches of this chat repeatable.
-    #[schema(example = 2_900_028_032_u32)]
+    #[schema(value_type = u64, maximum = 4_294_967_295_u32, example = 2_900_028_032_u32)]
     cache_seed: u32,
     /// `running`, `paused`, `completed` or `failed`.
     #[schema(example = "running")]

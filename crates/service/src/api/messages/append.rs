@@ -62,7 +62,9 @@ pub(crate) async fn append_messages(
     let form = body.form();
     let mut messages = body.into_messages(None)?;
     if query.speaker == Speaker::Role {
-        messages.iter_mut().for_each(|message| speaker_from_role(&mut message.body));
+        for message in &mut messages {
+            speaker_from_role(&mut message.body);
+        }
     }
     let append = store.append(&scope, &chat_id, messages).await;
     let append = append.map_err(|error| form.problem(error))?;

@@ -48,54 +48,58 @@ pub(crate) struct MessageRequest {
     tool_responses: Option<Value>,
 }
 
+/// The fields beside which a message may lack a content.
+const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls", "tool_responses"];
+
 impl MessageRequest {
     /// Gives the message its final form; `pointer` is where it stands in the body.
     pub(super) fn into_message(
-        self,
+        mut self,
         default_role: Option<&str>,
         pointer: &str,
     ) -> Result<NewMessage, Problem> {
         let refuse =
             |field: &str, detail: &str| Problem::invalid_body(format!("{pointer}/{field}"), detail);
-        let may_lack_content = self.speaks_without_content();
+        let extra = self.take_extra();
+        let role = self.role.or(default_role.map(str::to_owned));
         let name = match (self.name, self.agent_name) {
             (Some(name), Some(agent_name)) if name != agent_name => {
                 return Err(refuse("agent_name", "names another speaker than name"));
             }
             (name, agent_name) => name.or(agent_name),
         };
-        let role = self.role.or(default_role.map(str::to_owned));
+        let may_lack_content = INSTEAD_OF_CONTENT.iter().any(|field| extra.contains_key(*field));
         let content = match self.content {
             None if !may_lack_content => return Err(refuse("content", "is missing")),
             content => content.unwrap_or_default(),
         };
-        let extra = [
-            ("event_type", self.event_type),
-            ("function_call", self.function_call),
-            ("is_user_proxy", self.is_user_proxy),
-            ("reasoning_content", self.reasoning_content),
-            ("refusal", self.refusal),
-            ("structured_output", self.structured_output),
-            ("structured_schema", self.structured_schema),
-            ("tool_call_id", self.tool_call_id),
-            ("tool_calls", self.tool_calls),
-            ("tool_responses", self.tool_responses),
-        ];
-        let extra = extra.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         let body = MessageBody {
             role: role.ok_or_else(|| refuse("role", "is missing"))?,
             name,
             content,
             timestamp: self.timestamp,
             metadata: self.metadata,
-            extra: extra.collect(),
+            extra,
         };
         let event_id = self.event_id;
         Ok(NewMessage { event_id, body })
     }
 
-    fn speaks_without_content(&self) -> bool {
-        let instead = [&self.function_call, &self.refusal, &self.tool_calls, &self.tool_responses];
-        instead.into_iter().any(Option::is_some)
+    /// Takes the fields of [`MessageBody::EXTRA`] that were given.
+    fn take_extra(&mut self) -> JsonObject {
+        let fields = [
+            ("event_type", self.event_type.take()),
+            ("function_call", self.function_call.take()),
+            ("is_user_proxy", self.is_user_proxy.take()),
+            ("reasoning_content", self.reasoning_content.take()),
+            ("refusal", self.refusal.take()),
+            ("structured_output", self.structured_output.take()),
+            ("structured_schema", self.structured_schema.take()),
+            ("tool_call_id", self.tool_call_id.take()),
+            ("tool_calls", self.tool_calls.take()),
+            ("tool_responses", self.tool_responses.take()),
+        ];
+        let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        given.collect()
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct BatchRequest {
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes the two forms; `MessagesBody` reads them")]
 pub(crate) enum OneOrSeveral {
-    One(MessageRequest),
+    One(Box<MessageRequest>),
     Several(BatchRequest),
 }
 

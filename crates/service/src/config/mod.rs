@@ -3,7 +3,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+mod error;
+pub use error::ConfigError;
 
 /// How the service is reached, and by whom.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -24,12 +27,16 @@ pub struct AuthConfig {
     /// The one algorithm that tokens may be signed with.
     pub algorithm: Option<Algorithm>,
     /// The shared secret of HS256, at least 32 bytes.
+    #[serde(deserialize_with = "unless_empty")]
     pub secret: Option<SecretString>,
     /// The public key of RS256 or ES256, as PEM, or a JWKS file with one or several.
+    #[serde(deserialize_with = "unless_empty")]
     pub key_file: Option<PathBuf>,
     /// The `iss` every token must carry; not looked at when it is missing.
+    #[serde(deserialize_with = "unless_empty")]
     pub issuer: Option<String>,
     /// The `aud` every token must name; not looked at when it is missing.
+    #[serde(deserialize_with = "unless_empty")]
     pub audience: Option<String>,
     /// How far the clocks may differ when `exp` and `nbf` are checked, 0 to 60.
     pub leeway_sec: u64,
@@ -47,6 +54,16 @@ impl Default for AuthConfig {
             leeway_sec: 60,
         }
     }
+}
+
+/// Takes an empty setting for a missing one: an environment variable cannot be anything less.
+fn unless_empty<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: From<String>,
+{
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.filter(|text| !text.is_empty()).map(T::from))
 }
 
 /// Whether callers show a token.
@@ -78,6 +95,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// How long a call may take, its body included.
     pub request_timeout_ms: u64,
+    /// Most connections at a time; further ones wait to be accepted.
+    pub connections: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout_ms: u64,
     /// How long a shutdown waits for the calls already accepted.
@@ -97,6 +116,7 @@ impl Default for Limits {
         Self {
             body_bytes: 16 << 20,
             request_timeout_ms: 10_000,
+            connections: 10_000,
             header_timeout_ms: 10_000,
             shutdown_grace_ms: 15_000,
             list_default: 20,
@@ -124,6 +144,7 @@ impl Limits {
         let positive = [
             ("body_bytes", self.body_bytes as u64),
             ("request_timeout_ms", self.request_timeout_ms),
+            ("connections", self.connections as u64),
             ("header_timeout_ms", self.header_timeout_ms),
             ("list_default", self.list_default as u64),
             ("messages_default", self.messages_default as u64),
@@ -145,7 +166,7 @@ impl Config {
     /// Checks that the service may listen on `listen` with these settings.
     ///
     /// Without authentication that is a loopback address only. Files are read by
-    /// [`router`](crate::router), which refuses the rest of what cannot work.
+    /// [`router`](crate::router()), which refuses the rest of what cannot work.
     pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         self.limits.check()?;
         let is_local = listen.ip().to_canonical().is_loopback();
@@ -154,77 +175,4 @@ impl Config {
         }
         Ok(())
     }
-}
-
-/// Why the service does not start with the settings given; each message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// Everybody on the network could read and write everything.
-    #[error(
-        "auth.mode = \"none\" is only allowed on a loopback address, and {listen} is none: \
-         listen on 127.0.0.1, or set auth.mode = \"jwt\" with auth.algorithm and a key"
-    )]
-    OpenToTheNetwork {
-        /// The address asked for.
-        listen: SocketAddr,
-    },
-    /// A setting is missing.
-    #[error("auth.{name} is missing: {hint}")]
-    Missing {
-        /// Its name.
-        name: &'static str,
-        /// What to set it to.
-        hint: &'static str,
-    },
-    /// A setting of `auth` is there that the algorithm does not use.
-    #[error("auth.{name} is not used with {algorithm:?}: remove it")]
-    Unused {
-        /// Its name.
-        name: &'static str,
-        /// The algorithm.
-        algorithm: Algorithm,
-    },
-    /// The secret can be guessed.
-    #[error("auth.secret is {bytes} bytes: HS256 needs at least 32 random ones")]
-    WeakSecret {
-        /// Its length.
-        bytes: usize,
-    },
-    /// The clocks may differ too much.
-    #[error("auth.leeway_sec is {leeway_sec}: it must be 0 to 60")]
-    Leeway {
-        /// The value.
-        leeway_sec: u64,
-    },
-    /// The key file cannot be read.
-    #[error("failed to read auth.key_file {}", path.display())]
-    KeyFile {
-        /// The path.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The key file holds no key that fits.
-    #[error("auth.key_file {} holds no usable {algorithm:?} key: {detail}", path.display())]
-    Key {
-        /// The path.
-        path: PathBuf,
-        /// The algorithm the key is for.
-        algorithm: Algorithm,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// A limit that must be positive is 0.
-    #[error("limits.{name} must be at least 1")]
-    Zero {
-        /// Its name.
-        name: &'static str,
-    },
-    /// A page would by default be larger than it may be.
-    #[error("limits.{name}_default must be at most limits.{name}_max")]
-    DefaultAboveMax {
-        /// The kind of page.
-        name: &'static str,
-    },
 }

@@ -1,0 +1,79 @@
+//! Tokens, good and bad, and services that want them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use service::{Algorithm as Pinned, AuthConfig, AuthMode, Config};
+
+use crate::harness::{Client, memory};
+
+pub(crate) const SECRET: &str = "a secret of at least thirty-two bytes";
+pub(crate) const RSA: &str = include_str!("keys/rsa.pem");
+pub(crate) const RSA_PUBLIC: &str = include_str!("keys/rsa.pub.pem");
+pub(crate) const EC: &str = include_str!("keys/ec.pem");
+pub(crate) const EC_PUBLIC: &str = include_str!("keys/ec.pub.pem");
+
+/// Returns the seconds since 1970, moved by `offset`.
+pub(crate) fn seconds(offset: i64) -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_secs()).unwrap() + offset
+}
+
+/// Returns the claims of a user of `acme_corp`, with some changed, or taken away by a null.
+pub(crate) fn claims(changes: &Value) -> Value {
+    let mut claims = json!({
+        "sub": "alice",
+        "apps": ["acme_corp"],
+        "exp": seconds(600),
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        claims[name] = value.clone();
+    }
+    claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+    claims
+}
+
+/// Signs such claims with the shared secret.
+pub(crate) fn token(changes: &Value) -> String {
+    let key = EncodingKey::from_secret(SECRET.as_bytes());
+    encode(&Header::new(Algorithm::HS256), &claims(changes), &key).unwrap()
+}
+
+/// Signs claims with a private key, under a `kid`.
+pub(crate) fn token_of(algorithm: Algorithm, pem: &str, kid: Option<&str>) -> String {
+    let key = match algorithm {
+        Algorithm::ES256 => EncodingKey::from_ec_pem(pem.as_bytes()).unwrap(),
+        _ => EncodingKey::from_rsa_pem(pem.as_bytes()).unwrap(),
+    };
+    let mut header = Header::new(algorithm);
+    header.kid = kid.map(str::to_owned);
+    encode(&header, &claims(&json!({})), &key).unwrap()
+}
+
+/// Settings that want tokens signed with the shared secret.
+pub(crate) fn hs256() -> AuthConfig {
+    AuthConfig {
+        mode: AuthMode::Jwt,
+        algorithm: Some(Pinned::HS256),
+        secret: Some(SECRET.into()),
+        ..AuthConfig::default()
+    }
+}
+
+/// Returns a client of a service with these settings.
+pub(crate) fn client(auth: AuthConfig) -> Client {
+    let config = Config { auth, ..Config::default() };
+    Client::over(memory(), config)
+}
+
+/// Returns the status with which a list of chats is answered.
+pub(crate) async fn status(client: &Client, token: &str) -> u16 {
+    let answer = client.with_token(token).get("/api/chats/acme_corp").await;
+    if answer.status == 401 {
+        assert_eq!(answer.problem(), (401, "unauthenticated".to_owned()));
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+        assert!(token.is_empty() || !answer.text.contains(token));
+    }
+    answer.status
+}
