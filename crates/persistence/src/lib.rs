@@ -14,6 +14,7 @@ mod new_chat;
 
 pub mod memory;
 pub mod mongo;
+pub mod wrappers;
 
 #[cfg(feature = "contract")]
 pub mod contract;

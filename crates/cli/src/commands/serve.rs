@@ -7,6 +7,7 @@ use anyhow::Context;
 use local_mongod::LocalMongod;
 use persistence::Store;
 use persistence::mongo::MongoStore;
+use persistence::wrappers::Traced;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
 }
+
+/// A call to the store that takes this long is worth a line in the log.
+const SLOW_CALL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM, then finishes what was accepted.
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
@@ -40,7 +44,8 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     announce(&listener, &backend)?;
     tokio::spawn(prepare(backend.store.clone()));
     let limits = config.limits.clone();
-    let app = service::router(Arc::new(backend.store.clone()), config)?;
+    let store = Traced::new(backend.store.clone(), SLOW_CALL);
+    let app = service::router(Arc::new(store), config)?;
     let served = tokio::select! {
         served = service::serve(listener, app, &limits, shutdown.clone()) => {
             served.context("the HTTP server failed")

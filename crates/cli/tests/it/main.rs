@@ -3,11 +3,13 @@
 //! What the commands do is tested in the `tests` crate, which needs the binary that cargo builds
 //! for this test.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::process::{Command, Output};
 
 fn reprise(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_reprise"));
-    command.args(arguments).env("COLUMNS", "100").env_clear().output().unwrap()
+    command.args(arguments).env_clear().env("COLUMNS", "100").output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -1,0 +1,227 @@
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use records::{
+    Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
+    NewArtifact, NewChatSession, NewMessage, Scope,
+};
+
+use crate::StoreError;
+use crate::store::{
+    Append, Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages, Page,
+    Store, Transcript,
+};
+
+/// Says of every call to a store how long it took: a slow one as a warning, any other at debug
+/// level. Errors are for the caller to report.
+#[derive(Debug, Clone)]
+pub struct Traced<S> {
+    store: S,
+    slow: Duration,
+}
+
+impl<S: Store> Traced<S> {
+    /// Wraps a store; a call of at least `slow` is one to warn of.
+    pub fn new(store: S, slow: Duration) -> Self {
+        Self { store, slow }
+    }
+
+    async fn trace<T>(
+        &self,
+        call: &'static str,
+        chat_id: Option<&ChatId>,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        let answer = work.await;
+        let elapsed = start.elapsed();
+        let chat_id = chat_id.map(tracing::field::display);
+        let (elapsed_ms, is_ok) = (elapsed.as_secs_f64() * 1_000.0, answer.is_ok());
+        if elapsed >= self.slow {
+            tracing::warn!(call, chat_id, elapsed_ms, is_ok, "a slow call to the store");
+        } else {
+            tracing::debug!(call, chat_id, elapsed_ms, is_ok, "a call to the store");
+        }
+        answer
+    }
+}
+
+#[async_trait]
+impl<S: Store> Store for Traced<S> {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.trace("ping", None, self.store.ping()).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> ChatSessions for Traced<S> {
+    async fn create_chat(
+        &self,
+        scope: &Scope,
+        new: NewChatSession,
+    ) -> Result<ChatSession, StoreError> {
+        self.trace("create_chat", None, self.store.create_chat(scope, new)).await
+    }
+
+    async fn get_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ChatSession>, StoreError> {
+        self.trace("get_chat", Some(chat_id), self.store.get_chat(scope, chat_id)).await
+    }
+
+    async fn list_chats(
+        &self,
+        scope: &Scope,
+        filter: &ChatFilter,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<Page, StoreError> {
+        let work = self.store.list_chats(scope, filter, limit, after);
+        self.trace("list_chats", None, work).await
+    }
+
+    async fn set_status(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        next: ChatStatus,
+        reason: Option<&str>,
+    ) -> Result<ChatSession, StoreError> {
+        let work = self.store.set_status(scope, chat_id, next, reason);
+        self.trace("set_status", Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Messages for Traced<S> {
+    async fn append(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let work = self.store.append(scope, chat_id, messages);
+        self.trace("append", Some(chat_id), work).await
+    }
+
+    async fn persist_initial_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let work = self.store.persist_initial_messages(scope, chat_id, messages);
+        self.trace("persist_initial_messages", Some(chat_id), work).await
+    }
+
+    async fn messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, StoreError> {
+        self.trace("messages", Some(chat_id), self.store.messages(scope, chat_id, range)).await
+    }
+
+    /// A stream takes as long as its reader does, so it is not timed.
+    fn history<'a>(
+        &'a self,
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        self.store.history(scope, chat_id)
+    }
+
+    async fn get_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        let work = self.store.get_message(scope, chat_id, sequence);
+        self.trace("get_message", Some(chat_id), work).await
+    }
+
+    async fn update_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        edit: MessageEdit,
+    ) -> Result<Message, StoreError> {
+        let work = self.store.update_message(scope, chat_id, sequence, edit);
+        self.trace("update_message", Some(chat_id), work).await
+    }
+
+    async fn delete_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        let work = self.store.delete_message(scope, chat_id, sequence);
+        self.trace("delete_message", Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Contexts for Traced<S> {
+    async fn update_context_snapshot(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        data: JsonObject,
+    ) -> Result<ContextSnapshot, StoreError> {
+        let work = self.store.update_context_snapshot(scope, chat_id, data);
+        self.trace("update_context_snapshot", Some(chat_id), work).await
+    }
+
+    async fn merge_context_snapshot(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        patch: JsonObject,
+    ) -> Result<ContextSnapshot, StoreError> {
+        let work = self.store.merge_context_snapshot(scope, chat_id, patch);
+        self.trace("merge_context_snapshot", Some(chat_id), work).await
+    }
+
+    async fn load_context_snapshot(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<ContextSnapshot, StoreError> {
+        let work = self.store.load_context_snapshot(scope, chat_id);
+        self.trace("load_context_snapshot", Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Artifacts for Traced<S> {
+    async fn update_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        artifact: NewArtifact,
+    ) -> Result<Artifact, StoreError> {
+        let work = self.store.update_last_artifact(scope, chat_id, artifact);
+        self.trace("update_last_artifact", Some(chat_id), work).await
+    }
+
+    async fn get_last_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<Artifact>, StoreError> {
+        let work = self.store.get_last_artifact(scope, chat_id);
+        self.trace("get_last_artifact", Some(chat_id), work).await
+    }
+
+    async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
+        let work = self.store.clear_last_artifact(scope, chat_id);
+        self.trace("clear_last_artifact", Some(chat_id), work).await
+    }
+}
