@@ -98,6 +98,28 @@ pub async fn large_payloads_follow_small_ones_and_back(store: Arc<dyn Store>) {
     assert_eq!(chat.get_artifact().await.unwrap(), None);
 }
 
+pub async fn a_reader_sees_a_large_artifact_whole_while_it_is_replaced(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let numbered = |n: usize| NewArtifact {
+        display: Some(n.to_string()),
+        ..of(n.to_string().repeat(200_000 * (n % 3)).into())
+    };
+    chat.update_artifact(numbered(0)).await.unwrap();
+    let writer = chat.clone();
+    let writing = tokio::spawn(async move {
+        for n in 1..20 {
+            writer.update_artifact(numbered(n)).await.unwrap();
+        }
+    });
+    while !writing.is_finished() {
+        let artifact = chat.get_artifact().await.unwrap().unwrap();
+        let n = artifact.display.unwrap().parse().unwrap();
+        assert!(artifact.payload == numbered(n).payload, "artifact {n} is mixed with another");
+        tokio::task::yield_now().await;
+    }
+    writing.await.unwrap();
+}
+
 pub async fn an_artifact_past_a_limit_is_refused_and_changes_nothing(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.update_artifact(of(json!("kept"))).await.unwrap();

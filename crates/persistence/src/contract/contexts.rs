@@ -50,11 +50,13 @@ pub async fn merging_follows_the_merge_patch_rules(store: Arc<dyn Store>) {
 
 pub async fn keys_keep_their_order(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    chat.replace_context(object(json!({"z": 1, "a": {"y": 1, "b": 2}, "m": 3}))).await.unwrap();
+    chat.replace_context(object(json!({"z": 1, "a": {"y": 1, "b": 2, "d": 7}, "m": 3})))
+        .await
+        .unwrap();
     let merged =
         chat.merge_context(object(json!({"c": 4, "a": {"y": null, "x": 5}, "z": 6}))).await;
     let text = json!(merged.unwrap().data).to_string();
-    assert_eq!(text, r#"{"z":6,"a":{"b":2,"x":5},"m":3,"c":4}"#);
+    assert_eq!(text, r#"{"z":6,"a":{"b":2,"d":7,"x":5},"m":3,"c":4}"#);
     let loaded = json!(chat.load_context().await.unwrap().data).to_string();
     assert_eq!(loaded, text);
 }
@@ -138,6 +140,26 @@ pub async fn merges_and_appends_that_race_lose_nothing(store: Arc<dyn Store>) {
     assert_eq!(whole.context.data.len(), 80);
     assert_eq!(whole.messages.len(), 80);
     assert_dense(&whole.messages);
+}
+
+pub async fn a_reader_sees_a_large_snapshot_whole_while_it_is_replaced(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let digits = |n: usize| n.to_string().repeat(200_000 * (n % 3));
+    let of = move |n: usize| object(json!({"n": n, "digits": digits(n)}));
+    chat.replace_context(of(0)).await.unwrap();
+    let writer = chat.clone();
+    let writing = tokio::spawn(async move {
+        for n in 1..20 {
+            writer.replace_context(of(n)).await.unwrap();
+        }
+    });
+    while !writing.is_finished() {
+        let data = chat.load_context().await.unwrap().data;
+        let n = data["n"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap();
+        assert!(data == of(n), "snapshot {n} is mixed with another");
+        tokio::task::yield_now().await;
+    }
+    writing.await.unwrap();
 }
 
 pub async fn large_snapshots_follow_small_ones_and_back(store: Arc<dyn Store>) {

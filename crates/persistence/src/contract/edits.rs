@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::fixture::{
     TestChat, a_moment_passes, assert_dense, assert_invalid, assert_refused, event, message,
-    nested, new_content, object, outcomes, race, sequences,
+    nested, new_content, object, outcomes, sequences,
 };
 use crate::{MessageRange, Outcome, Store, StoreError};
 
@@ -188,32 +188,6 @@ pub async fn the_newest_messages_may_grow_to_3_mib_each(store: Arc<dyn Store>) {
     grow_and_compare(&chat, (1..=10).map(|back| end - back)).await;
     let next = chat.append([event("next", "x".repeat(900_000))]).await.unwrap();
     assert_eq!(sequences(&next), [end]);
-}
-
-pub async fn racing_edits_of_different_messages_all_survive(store: Arc<dyn Store>) {
-    let chat = long_chat(&store).await;
-    let end = chat.session().await.last_sequence;
-    let edited: Vec<u64> = (0..8).chain(end - 8..end).collect();
-    let editors = edited.clone().into_iter().map(|sequence| {
-        let chat = chat.clone();
-        async move {
-            let edit = new_content(format!("edited {sequence}"));
-            chat.update_message(sequence, edit).await.unwrap();
-        }
-    });
-    let writer = chat.clone();
-    let writing = tokio::spawn(async move { writer.bury().await });
-    race(editors).await;
-    writing.await.unwrap();
-    let messages = chat.history().await.unwrap();
-    assert_dense(&messages);
-    assert_eq!(messages.len() as u64, end + 500);
-    for message in messages.iter().filter(|m| m.sequence < end) {
-        let is_edited = edited.contains(&message.sequence);
-        assert_eq!(message.edited_at.is_some(), is_edited);
-        let changed = json!(format!("edited {}", message.sequence));
-        assert_eq!(message.body.content == changed, is_edited);
-    }
 }
 
 /// Sequences of a [`long_chat`], from the oldest to the newest.

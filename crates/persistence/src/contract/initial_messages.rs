@@ -127,6 +127,26 @@ pub async fn of_equal_neighbours_one_is_kept(store: Arc<dyn Store>) {
     assert_eq!(contents(&chat.history().await.unwrap()), ["a", "b", "a"]);
 }
 
+pub async fn an_equal_neighbour_with_an_id_is_kept(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let answer = chat.persist_initial([message("a"), event("id", "a")]).await.unwrap();
+    assert_answer(&answer, &[(0, Stored), (1, Stored)]);
+}
+
+pub async fn what_follows_a_new_message_is_not_sought_among_the_old(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    chat.append([message("a")]).await.unwrap();
+    let answer = chat.persist_initial([event("id", "new"), message("a")]).await.unwrap();
+    assert_answer(&answer, &[(1, Stored), (2, Stored)]);
+}
+
+pub async fn what_follows_a_known_message_is_not_sought_before_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    chat.append([message("a"), event("id", "known")]).await.unwrap();
+    let answer = chat.persist_initial([event("id", "known"), message("a")]).await.unwrap();
+    assert_answer(&answer, &[(1, Duplicate), (2, Stored)]);
+}
+
 pub async fn some_with_ids_among_those_without_are_recognised_too(store: Arc<dyn Store>) {
     let calls = [
         [message("a"), event("id", "b"), message("c")],

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use records::InvalidKind::{self, TooLarge, Value as NotAdmitted};
-use records::{Limits, MessageBody, NewMessage};
+use records::{Limits, MessageBody, NewArtifact, NewChatSession, NewMessage};
 use serde_json::{Value, json};
 
-use super::fixture::{TestChat, assert_invalid, contents, event, message, nested, object};
+use super::fixture::{
+    TestChat, assert_invalid, contents, event, message, nested, new_chat, object,
+};
 use crate::Store;
 
 pub async fn a_message_past_a_limit_is_refused_with_its_batch(store: Arc<dyn Store>) {
@@ -61,25 +63,35 @@ pub async fn a_thousand_messages_in_one_append_are_stored(store: Arc<dyn Store>)
 }
 
 pub async fn the_deepest_nesting_allowed_comes_back(store: Arc<dyn Store>) {
-    let chat = TestChat::create(&store).await;
     let body = MessageBody {
         metadata: Some(object(json!({"a": nested(Limits::NESTING - 1)}))),
         extra: object(json!({"tool_calls": nested(Limits::NESTING)})),
         ..MessageBody::new("tool", None, nested(Limits::NESTING))
     };
+    let within_an_object = object(json!({"a": nested(Limits::NESTING - 1)}));
+    let artifact = NewArtifact { payload: nested(Limits::NESTING), ..NewArtifact::default() };
+    let metadata = within_an_object.clone();
+    let chat = TestChat::create_from(&store, NewChatSession { metadata, ..new_chat() }).await;
     chat.append([body.clone().into()]).await.unwrap();
-    assert_eq!(chat.get_message(0).await.unwrap().body, body);
+    chat.replace_context(within_an_object.clone()).await.unwrap();
+    chat.merge_context(object(json!({"b": nested(Limits::NESTING - 1)}))).await.unwrap();
+    chat.update_artifact(artifact.clone()).await.unwrap();
     chat.bury().await;
-    assert_eq!(chat.get_message(0).await.unwrap().body, body);
+    let whole = chat.whole().await;
+    assert_eq!(whole.session.metadata, within_an_object);
+    assert_eq!(whole.messages[0].body, body);
+    assert_eq!(whole.context.data["a"], whole.context.data["b"]);
+    assert_eq!(whole.context.data["a"], within_an_object["a"]);
+    assert_eq!(whole.artifact.unwrap().payload, artifact.payload);
 }
 
 /// The largest of everything at once is more than one database document can hold.
 pub async fn a_chat_may_hold_the_largest_of_everything_at_once(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let large = object(json!({"a": "s".repeat(Limits::SNAPSHOT_BYTES - 64)}));
-    let artifact = records::NewArtifact {
+    let artifact = NewArtifact {
         payload: "p".repeat(Limits::ARTIFACT_BYTES - 64).into(),
-        ..Default::default()
+        ..NewArtifact::default()
     };
     chat.replace_context(large.clone()).await.unwrap();
     chat.update_artifact(artifact.clone()).await.unwrap();
@@ -96,39 +108,40 @@ pub async fn a_chat_may_hold_the_largest_of_everything_at_once(store: Arc<dyn St
 
 /// Bodies that are refused, with the pointer within the message and the kind of objection.
 fn refused_bodies() -> Vec<(MessageBody, String, InvalidKind)> {
-    let of = |content: Value| MessageBody::new("user", None, content);
-    let plain = || of(json!("x"));
-    let beyond_i64 = json!(9_223_372_036_854_775_808_u64);
-    let too_deep = |pointer: &str, levels: usize| pointer.to_owned() + &"/0".repeat(levels);
+    let content = |value: Value| MessageBody::new("user", None, value);
+    let plain = || content(json!("x"));
     let role = |role: &str| MessageBody { role: role.to_owned(), ..plain() };
+    let name = |name: &str| MessageBody { name: Some(name.to_owned()), ..plain() };
+    let timestamp = |text: String| MessageBody { timestamp: Some(text), ..plain() };
     let metadata = |value: Value| MessageBody { metadata: Some(object(value)), ..plain() };
     let extra = |value: Value| MessageBody { extra: object(value), ..plain() };
-    let timestamp = "9".repeat(Limits::TIMESTAMP_CHARS + 1);
-    let large = || Value::from("x".repeat(Limits::MESSAGE_BYTES));
+    let large = || "x".repeat(Limits::MESSAGE_BYTES);
+    let beyond_i64 = json!(9_223_372_036_854_775_808_u64);
+    let deep = "/0".repeat(Limits::NESTING);
     let cases = [
-        (role(""), "/role".to_owned(), NotAdmitted),
-        (role("a\nb"), "/role".to_owned(), NotAdmitted),
-        (role(&"r".repeat(129)), "/role".to_owned(), NotAdmitted),
-        (MessageBody::new("user", Some("a\0b"), "x"), "/name".to_owned(), NotAdmitted),
+        (role(""), "/role", NotAdmitted),
+        (role("a\nb"), "/role", NotAdmitted),
+        (role(&"r".repeat(129)), "/role", NotAdmitted),
+        (name("a\0b"), "/name", NotAdmitted),
+        (timestamp("9".repeat(Limits::TIMESTAMP_CHARS + 1)), "/timestamp", NotAdmitted),
+        (content(large().into()), "/content", TooLarge),
+        (metadata(json!({"a": large()})), "/content", TooLarge),
+        (extra(json!({"refusal": large()})), "/content", TooLarge),
+        (content(json!({"a/b": [0, beyond_i64]})), "/content/a~1b/1", NotAdmitted),
+        (metadata(json!({"n": beyond_i64})), "/metadata/n", NotAdmitted),
+        (extra(json!({"refusal": beyond_i64})), "/refusal", NotAdmitted),
+        (content(json!([{"a\0b": 1}])), "/content/0/a\0b", NotAdmitted),
+        (metadata(json!({"\0": 1})), "/metadata/\0", NotAdmitted),
+        (extra(json!({"colour": 1})), "/colour", NotAdmitted),
+        (content(nested(Limits::NESTING + 1)), &format!("/content{deep}"), NotAdmitted),
+        (metadata(json!({"0": nested(Limits::NESTING)})), &format!("/metadata{deep}"), NotAdmitted),
         (
-            MessageBody { timestamp: Some(timestamp), ..plain() },
-            "/timestamp".to_owned(),
+            extra(json!({"refusal": nested(Limits::NESTING + 1)})),
+            &format!("/refusal{deep}"),
             NotAdmitted,
         ),
-        (of(large()), "/content".to_owned(), TooLarge),
-        (metadata(json!({"a": large()})), "/content".to_owned(), TooLarge),
-        (extra(json!({"refusal": large()})), "/content".to_owned(), TooLarge),
-        (of(json!({"a/b": [0, beyond_i64]})), "/content/a~1b/1".to_owned(), NotAdmitted),
-        (metadata(json!({"n": beyond_i64})), "/metadata/n".to_owned(), NotAdmitted),
-        (extra(json!({"refusal": beyond_i64})), "/refusal".to_owned(), NotAdmitted),
-        (of(json!([{"a\0b": 1}])), "/content/0/a\0b".to_owned(), NotAdmitted),
-        (metadata(json!({"\0": 1})), "/metadata/\0".to_owned(), NotAdmitted),
-        (extra(json!({"colour": 1})), "/colour".to_owned(), NotAdmitted),
-        (of(nested(65)), too_deep("/content", 64), NotAdmitted),
-        (metadata(json!({"a": nested(64)})), too_deep("/metadata/a", 63), NotAdmitted),
-        (extra(json!({"refusal": nested(65)})), too_deep("/refusal", 64), NotAdmitted),
     ];
-    cases.into()
+    cases.map(|(body, pointer, kind)| (body, pointer.to_owned(), kind)).into()
 }
 
 /// A message of exactly the largest size.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId};
 
-use super::fixture::{TestChat, a_moment_passes, new_chat, race, some_scope, workflow};
+use super::fixture::{
+    TestChat, a_moment_passes, list_in_pages, new_chat, race, some_scope, workflow,
+};
 use crate::{ChatFilter, Cursor, Store};
 
 pub async fn chats_are_listed_newest_first(store: Arc<dyn Store>) {
@@ -131,26 +133,6 @@ async fn list(store: &Arc<dyn Store>, scope: &Scope, filter: ChatFilter) -> Vec<
     let page = store.list_chats(scope, &filter, 100, None).await.unwrap();
     assert_eq!(page.next, None);
     page.chats
-}
-
-async fn list_in_pages(
-    store: &Arc<dyn Store>,
-    scope: &Scope,
-    limit: usize,
-    mut after: Option<Cursor>,
-) -> Vec<ChatSession> {
-    let filter = ChatFilter::default();
-    let mut listed = Vec::new();
-    loop {
-        let page = store.list_chats(scope, &filter, limit, after.as_ref()).await;
-        let page = page.unwrap();
-        assert!((1..=limit).contains(&page.chats.len()));
-        listed.extend(page.chats);
-        after = page.next;
-        if after.is_none() {
-            return listed;
-        }
-    }
 }
 
 /// Creates chats that each have a moment of their own, and returns them, oldest first.

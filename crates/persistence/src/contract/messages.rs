@@ -118,6 +118,7 @@ async fn forward_pages(chat: &TestChat, limit: usize) -> Vec<Vec<Message>> {
         let range = MessageRange::Oldest { after, before: None, limit };
         let page = chat.messages(range).await.unwrap();
         assert_ne!(page.messages, [], "{range:?}");
+        assert!(page.messages.iter().all(|m| after < Some(m.sequence)), "{range:?}");
         pages.push(page.messages);
         if !page.has_more {
             return pages;
@@ -133,6 +134,7 @@ async fn backward_pages(chat: &TestChat, limit: usize) -> Vec<Vec<Message>> {
         let range = MessageRange::Newest { before, limit };
         let page = chat.messages(range).await.unwrap();
         assert_ne!(page.messages, [], "{range:?}");
+        assert!(page.messages.iter().all(|m| before.is_none_or(|before| m.sequence < before)));
         pages.insert(0, page.messages);
         if !page.has_more {
             return pages;

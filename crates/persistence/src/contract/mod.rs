@@ -19,12 +19,14 @@ pub mod edits;
 pub mod initial_messages;
 pub mod limits;
 pub mod messages;
+pub mod races;
 pub mod repeats;
 
 pub mod artifacts;
 pub mod contexts;
 
 pub mod json;
+pub mod ping;
 pub mod scopes;
 
 pub mod arbitrary;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use records::{NewArtifact, NewChatSession, TeamId, UserId, Visibility};
+use records::{ChatStatus, NewArtifact, NewChatSession, TeamId, UserId, Visibility};
 use serde_json::json;
 
 use super::fixture::{
-    TestChat, assert_refused, message, new_chat, new_content, object, some_scope,
+    TestChat, assert_refused, event, list_in_pages, message, new_chat, new_content, object,
+    some_scope,
 };
 use crate::{ChatFilter, MessageRange, Store, StoreError};
 
@@ -21,6 +22,8 @@ pub async fn a_chat_of_another_app_is_not_found_by_any_call(store: Arc<dyn Store
     assert_hidden(&stranger).await;
     assert_hidden(&stranger.seen_by("owner", Some("team"))).await;
     assert_eq!(chat.whole().await, before);
+    chat.set_status(ChatStatus::Completed, None).await.unwrap();
+    assert_hidden(&stranger).await;
 }
 
 pub async fn a_chat_is_open_to_whom_its_visibility_admits_and_to_nobody_else(
@@ -82,17 +85,7 @@ pub async fn a_list_shows_a_user_exactly_what_they_may_open(store: Arc<dyn Store
         }
         open.sort_by_key(|chat| std::cmp::Reverse((chat.created_at, chat.chat_id.clone())));
         let caller = chats[0].seen_by(user, team).scope;
-        let mut shown = Vec::new();
-        let mut after = None;
-        loop {
-            let filter = ChatFilter::default();
-            let page = store.list_chats(&caller, &filter, 4, after.as_ref()).await.unwrap();
-            shown.extend(page.chats);
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
+        let shown = list_in_pages(&store, &caller, 4, None).await;
         assert!(shown.len() > 9 && shown.len() < 27);
         assert_eq!(shown, open, "{user} {team:?}");
     }
@@ -103,6 +96,8 @@ async fn assert_hidden(chat: &TestChat) {
     assert_eq!(chat.get().await.unwrap(), None);
     assert_eq!(listed(chat).await, 0);
     let not_found = StoreError::ChatNotFound(chat.id.clone());
+    let conflicting = chat.append([event("e", "another text")]).await;
+    assert_refused(conflicting, &not_found);
     for (call, answer) in every_call(chat).await {
         assert!(answer.is_err(), "{call}");
         assert_refused(answer, &not_found);
@@ -127,6 +122,7 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("load_context_snapshot", chat.load_context().await.map(drop)),
         ("get_last_artifact", chat.get_artifact().await.map(drop)),
         ("append", chat.append([message("from outside")]).await.map(drop)),
+        ("append, repeated", chat.append([event("e", "secret")]).await.map(drop)),
         ("persist_initial_messages", chat.persist_initial([message("x")]).await.map(drop)),
         ("update_message", chat.update_message(0, new_content("x")).await.map(drop)),
         ("delete_message", chat.delete_message(0).await.map(drop)),
@@ -134,7 +130,7 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("merge_context_snapshot", chat.merge_context(data()).await.map(drop)),
         ("update_last_artifact", chat.update_artifact(NewArtifact::default()).await.map(drop)),
         ("clear_last_artifact", chat.clear_artifact().await),
-        ("set_status", chat.set_status(records::ChatStatus::Completed, None).await.map(drop)),
+        ("set_status", chat.set_status(ChatStatus::Completed, None).await.map(drop)),
     ]
 }
 
@@ -146,7 +142,7 @@ async fn full_chat(
     team: Option<&str>,
 ) -> TestChat {
     let chat = TestChat::create_from(store, owned(visibility, owner, team)).await;
-    chat.append([message("secret")]).await.unwrap();
+    chat.append([event("e", "secret")]).await.unwrap();
     chat.replace_context(object(json!({"a": "secret"}))).await.unwrap();
     chat.update_artifact(NewArtifact::default()).await.unwrap();
     chat

@@ -47,15 +47,12 @@ macro_rules! contract_tests {
                 sequences_count_from_0_through_singles_and_batches,
                 a_batch_is_stored_in_its_order,
                 every_field_of_a_message_comes_back,
-                an_append_moves_the_chat_s_last_update,
+                an_append_updates_the_chat,
                 two_messages_with_equal_text_and_no_ids_are_two,
                 missing_event_ids_are_minted_and_unique,
                 appending_to_an_unknown_chat_is_refused_and_stores_nothing,
                 an_ended_chat_takes_no_more_messages,
                 a_paused_and_a_reopened_chat_take_messages,
-                racing_writers_leave_no_gap_and_no_double,
-                readers_see_racing_batches_whole_in_order_or_not_at_all,
-                completion_and_racing_appends_agree_on_what_was_stored,
                 thirty_messages_of_900_kb_all_come_back,
             }
             repeats {
@@ -73,6 +70,17 @@ macro_rules! contract_tests {
                 of_racing_bodies_under_one_event_id_one_wins,
                 a_repeat_is_answered_even_after_the_chat_has_ended,
                 an_event_id_belongs_to_its_chat,
+            }
+            races {
+                racing_writers_leave_no_gap_and_no_double,
+                readers_see_racing_batches_whole_in_order_or_not_at_all,
+                completion_and_racing_appends_agree_on_what_was_stored,
+                racing_appends_to_different_chats_stay_apart,
+                a_refused_append_leaves_its_racing_neighbours_alone,
+                racing_appends_of_the_largest_messages_are_all_stored,
+                racing_edits_of_different_messages_all_survive,
+                a_deletion_that_races_with_edits_prevails,
+                readers_see_every_message_once_while_old_ones_grow,
             }
             limits {
                 a_message_past_a_limit_is_refused_with_its_batch,
@@ -101,7 +109,6 @@ macro_rules! contract_tests {
                 an_edit_past_a_limit_is_refused_and_changes_nothing,
                 old_neighbours_may_grow_to_3_mib_each,
                 the_newest_messages_may_grow_to_3_mib_each,
-                racing_edits_of_different_messages_all_survive,
             }
             initial_messages {
                 initial_messages_are_appended_in_their_order,
@@ -113,6 +120,9 @@ macro_rules! contract_tests {
                 those_that_overlap_the_newest_are_stored_from_there_on,
                 those_that_are_no_longer_the_newest_are_stored_again,
                 of_equal_neighbours_one_is_kept,
+                an_equal_neighbour_with_an_id_is_kept,
+                what_follows_a_new_message_is_not_sought_among_the_old,
+                what_follows_a_known_message_is_not_sought_before_it,
                 some_with_ids_among_those_without_are_recognised_too,
                 eight_racers_store_one_copy,
                 an_equal_message_appended_afterwards_is_stored,
@@ -130,6 +140,7 @@ macro_rules! contract_tests {
                 a_snapshot_is_taken_in_every_status,
                 sixteen_racing_merges_all_survive,
                 merges_and_appends_that_race_lose_nothing,
+                a_reader_sees_a_large_snapshot_whole_while_it_is_replaced,
                 large_snapshots_follow_small_ones_and_back,
                 a_snapshot_past_a_limit_is_refused_and_changes_nothing,
                 a_merge_that_grows_the_snapshot_past_its_limit_is_refused,
@@ -142,6 +153,7 @@ macro_rules! contract_tests {
                 clearing_removes_it_and_may_be_repeated,
                 an_artifact_touches_the_chat_and_not_its_messages,
                 large_payloads_follow_small_ones_and_back,
+                a_reader_sees_a_large_artifact_whole_while_it_is_replaced,
                 an_artifact_past_a_limit_is_refused_and_changes_nothing,
             }
             scopes {
@@ -153,6 +165,9 @@ macro_rules! contract_tests {
             json {
                 every_poisonous_value_comes_back,
                 poison_comes_back_from_long_ago,
+            }
+            ping {
+                a_store_that_can_be_used_answers,
             }
         }
     };
@@ -179,6 +194,7 @@ mod tests {
             include_str!("lists.rs"),
             include_str!("appends.rs"),
             include_str!("repeats.rs"),
+            include_str!("races.rs"),
             include_str!("limits.rs"),
             include_str!("messages.rs"),
             include_str!("edits.rs"),
@@ -187,6 +203,7 @@ mod tests {
             include_str!("artifacts.rs"),
             include_str!("scopes.rs"),
             include_str!("json.rs"),
+            include_str!("ping.rs"),
         ];
         for file in files {
             for function in file.split("pub async fn ").skip(1) {

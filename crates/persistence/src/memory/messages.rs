@@ -133,15 +133,12 @@ impl Messages for MemoryStore {
     }
 }
 
-/// The size, in bytes, at which a page ends.
-const PAGE_BYTES: usize = 16 << 20;
-
 /// Keeps as many of the first messages as go onto a page, one at least; tells whether all do.
 fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
     let mut bytes = 0;
     for (index, message) in messages.iter().enumerate() {
         bytes += message.body.check()?;
-        if index > 0 && bytes > PAGE_BYTES {
+        if index > 0 && bytes > Transcript::PAGE_BYTES {
             messages.truncate(index);
             return Ok(false);
         }

@@ -47,8 +47,9 @@ pub(super) enum Meaning {
 }
 
 /// The server was not, or no longer, able to take the command: 112 write conflict, 10107, 13435
-/// and 13436 not primary, 262 exceeded time limit, 462 overloaded.
-const NOT_APPLIED: [i32; 6] = [112, 10_107, 13_435, 13_436, 262, 462];
+/// and 13436 not primary, 262 exceeded time limit, 388 too large for the cache just now, 462
+/// overloaded.
+const NOT_APPLIED: [i32; 7] = [112, 262, 388, 462, 10_107, 13_435, 13_436];
 /// The command was cut short: 50 time limit, 6, 7, 89 and 9001 network, 64, 79 and 100 write
 /// concern, 91 and 11600 shutdown, 189 and 11602 change of state, 134 read concern.
 const UNKNOWN: [i32; 13] = [6, 7, 50, 64, 79, 89, 91, 100, 134, 189, 9_001, 11_600, 11_602];

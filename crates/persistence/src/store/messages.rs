@@ -33,6 +33,9 @@ pub trait Messages: Send + Sync {
     /// is recognised by role and content, structure compared as structure: the leading messages
     /// that equal the newest ones of the chat are answered with those, and of equal neighbours
     /// within the call one is kept. Callers that race with the same messages store one copy.
+    ///
+    /// An edited message counts by what it says now, a deleted one not at all; and what follows a
+    /// message known by its id is looked for only after that one.
     async fn persist_initial_messages(
         &self,
         scope: &Scope,
@@ -42,7 +45,8 @@ pub trait Messages: Send + Sync {
 
     /// Reads messages, oldest first.
     ///
-    /// A page ends early, with `has_more`, when it grows past 16 MiB. What is returned can no
+    /// A page ends early, with `has_more`, when it grows past
+    /// [`Transcript::PAGE_BYTES`]. What is returned can no
     /// longer be lost.
     async fn messages(
         &self,
@@ -149,6 +153,11 @@ pub struct Transcript {
     /// Whether the range holds more: later ones for [`MessageRange::Oldest`], earlier ones for
     /// [`MessageRange::Newest`].
     pub has_more: bool,
+}
+
+impl Transcript {
+    /// The size of messages, in bytes, at which a page ends.
+    pub const PAGE_BYTES: usize = 16 << 20;
 }
 
 impl MessageRange {

@@ -7,7 +7,7 @@ mod lockstep;
 mod operation;
 mod strategy;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use persistence::Store;
 use persistence::contract::arbitrary::json_value;
@@ -15,32 +15,44 @@ use persistence::contract::json::comes_back;
 use persistence::memory::MemoryStore;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
+use tokio::runtime::Runtime;
 
-pub(crate) use lockstep::Lockstep;
-pub(crate) use operation::{Operation, Playground};
-pub(crate) use strategy::operations;
+use crate::mongo::database::Database;
+
+use lockstep::Lockstep;
+use operation::{Operation, Playground};
+use strategy::operations;
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn memory_agrees_with_itself(operations in operations()) {
-        let lockstep = Lockstep::start();
-        let store = || -> Arc<dyn Store> {
-            Arc::new(MemoryStore::new(lockstep.clone(), lockstep.ids()))
-        };
-        run(agree(&lockstep, [store(), store()], operations))?;
+    fn memory_and_mongo_answer_alike(operations in operations()) {
+        run(async {
+            let lockstep = Lockstep::start();
+            let memory = Arc::new(MemoryStore::new(lockstep.clone(), lockstep.ids()));
+            let mongo = Database::create_from(lockstep.clone(), lockstep.ids(), |_| {}).await;
+            agree(&lockstep, [memory, mongo.as_dyn()], operations).await
+        })?;
     }
 
     #[test]
-    fn random_json_comes_back_through_every_write_and_read(value in json_value()) {
+    fn memory_gives_random_json_back(value in json_value()) {
         run(comes_back(Arc::new(MemoryStore::default()), value));
+    }
+
+    #[test]
+    fn mongo_gives_random_json_back(value in json_value()) {
+        run(async {
+            let mongo = Database::create().await;
+            comes_back(mongo.as_dyn(), value).await;
+        });
     }
 }
 
 /// Carries out the operations on both stores, step by step, and compares every answer, and in the
 /// end all that they hold.
-pub(crate) async fn agree(
+async fn agree(
     lockstep: &Lockstep,
     [one, other]: [Arc<dyn Store>; 2],
     operations: Vec<Operation>,
@@ -60,15 +72,15 @@ pub(crate) async fn agree(
     Ok(())
 }
 
-/// Runs a case to its end on a runtime of its own.
-pub(crate) fn run<T>(case: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
-    runtime.block_on(case)
+/// Runs a case to its end.
+fn run<T>(case: impl Future<Output = T>) -> T {
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+    RUNTIME.block_on(case)
 }
 
 /// Sixty-four cases, since one is dozens of calls on a database, unless `PROPTEST_CASES` says how
 /// many.
-pub(crate) fn config() -> ProptestConfig {
+fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() {
         return default;

@@ -5,3 +5,4 @@
 mod agreement;
 mod memory;
 mod mongo;
+mod wrappers;

@@ -15,9 +15,6 @@ use crate::mongo::documents::{
 use crate::mongo::failure::Failure;
 use crate::store::{MessageRange, Transcript};
 
-/// The size, in bytes, at which a page ends.
-const PAGE_BYTES: u64 = 16 << 20;
-
 /// How often segments that do not fit together are read again: an edit may be splitting one.
 const LOOKS: usize = 4;
 
@@ -30,7 +27,8 @@ struct Gathering {
 impl Gathering {
     /// Takes a message unless the page is full; a page always takes one.
     fn take(&mut self, stored: StoredMessage) -> bool {
-        let is_full = !self.messages.is_empty() && self.bytes + stored.bytes > PAGE_BYTES;
+        let is_full =
+            !self.messages.is_empty() && self.bytes + stored.bytes > Transcript::PAGE_BYTES as u64;
         if !is_full {
             self.bytes += stored.bytes;
             self.messages.push(stored.message);

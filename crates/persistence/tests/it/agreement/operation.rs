@@ -128,8 +128,9 @@ async fn list(
     filter: &ChatFilter,
     limit: usize,
 ) -> Result<Vec<Page>, StoreError> {
+    const ENDLESS: usize = 1_000;
     let mut pages: Vec<Page> = Vec::new();
-    loop {
+    while pages.len() < ENDLESS {
         let after = pages.last().and_then(|page| page.next.as_ref());
         let page = store.list_chats(scope, filter, limit, after).await?;
         let is_last = page.next.is_none();
@@ -138,6 +139,7 @@ async fn list(
             return Ok(pages);
         }
     }
+    panic!("the pages do not end");
 }
 
 fn print(answer: impl Debug) -> String {

@@ -15,17 +15,22 @@ use serde_json::{Value, json};
 use super::lockstep::moment;
 use super::operation::{Call, Operation};
 
-/// Up to sixty operations, the first of which create chats.
+/// Up to sixty operations, the first of which creates the chat that most of them are about.
 pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
-    let beginning = prop::collection::vec(operation(call_to_create()), 1..4);
-    let rest = prop::collection::vec(operation(call()), 0..60);
-    (beginning, rest).prop_map(|(beginning, rest)| [beginning, rest].concat())
+    let first = new_chat().prop_map(|new| Operation {
+        app: 0,
+        caller: Caller::Service,
+        chat: 0,
+        call: Call::Create(new),
+    });
+    (first, prop::collection::vec(operation(), 0..60))
+        .prop_map(|(first, rest)| [vec![first], rest].concat())
 }
 
-fn operation(call: impl Strategy<Value = Call>) -> impl Strategy<Value = Operation> {
-    let app = prop_oneof![9 => Just(0_usize), 1 => Just(1)];
-    let chat = prop_oneof![6 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
-    (app, caller(), chat, call).prop_map(|(app, caller, chat, call)| Operation {
+fn operation() -> impl Strategy<Value = Operation> {
+    let app = prop_oneof![30 => Just(0_usize), 1 => Just(1)];
+    let chat = prop_oneof![12 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
+    (app, caller(), chat, call()).prop_map(|(app, caller, chat, call)| Operation {
         app,
         caller,
         chat,
@@ -34,13 +39,18 @@ fn operation(call: impl Strategy<Value = Call>) -> impl Strategy<Value = Operati
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let status = select(ChatStatus::ALL.as_slice());
+    let status = prop_oneof![
+        4 => Just(ChatStatus::Running),
+        2 => Just(ChatStatus::Paused),
+        1 => Just(ChatStatus::Completed),
+        1 => Just(ChatStatus::Failed),
+    ];
     let reason = option::of(Just("because".to_owned()));
     prop_oneof![
         2 => call_to_create(),
         8 => messages().prop_map(Call::Append),
         4 => messages().prop_map(Call::PersistInitial),
-        4 => (status, reason).prop_map(|(status, reason)| Call::SetStatus(status, reason)),
+        3 => (status, reason).prop_map(|(status, reason)| Call::SetStatus(status, reason)),
         3 => (sequence(), edit()).prop_map(|(sequence, edit)| Call::UpdateMessage(sequence, edit)),
         2 => sequence().prop_map(Call::DeleteMessage),
         2 => json_object().prop_map(Call::ReplaceContext),
@@ -63,7 +73,7 @@ fn call_to_create() -> impl Strategy<Value = Call> {
 
 fn caller() -> impl Strategy<Value = Caller> {
     prop_oneof![
-        5 => Just(Caller::Service),
+        12 => Just(Caller::Service),
         1 => (user(), option::of(team()))
             .prop_map(|(user_id, team_id)| Caller::User { user_id, team_id }),
     ]
@@ -91,11 +101,13 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
 
 /// A few messages, some of them repeats; at times enough of them to be sealed.
 fn messages() -> impl Strategy<Value = Vec<NewMessage>> {
+    let many = (20..70_usize, content()).prop_map(|(count, content)| {
+        vec![MessageBody::new("assistant", None, content).into(); count]
+    });
     prop_oneof![
-        9 => prop::collection::vec(message(), 0..5),
-        1 => (20..70_usize, content()).prop_map(|(count, content)| {
-            vec![MessageBody::new("assistant", None, content).into(); count]
-        }),
+        30 => prop::collection::vec(message(), 1..5),
+        8 => many,
+        1 => Just(Vec::new()),
     ]
 }
 
@@ -113,35 +125,39 @@ fn named(number: u32, body: MessageBody) -> NewMessage {
 }
 
 fn body() -> impl Strategy<Value = MessageBody> {
-    let role = select(vec!["user", "assistant", "tool", ""]);
-    let name = option::of(select(vec!["Ada", "", "\n"]));
-    let extra = select(vec![json!({}), json!({"tool_calls": [{"$oid": 1}]}), json!({"colour": 1})]);
     let plain = (content(), select(vec!["user", "assistant"]))
         .prop_map(|(content, role)| MessageBody::new(role, None, content));
-    let full = (role, name, content(), option::of(json_object()), extra).prop_map(
-        |(role, name, content, metadata, extra)| MessageBody {
-            metadata,
-            timestamp: Some("2026".to_owned()),
-            extra: extra.as_object().cloned().unwrap_or_default(),
-            ..MessageBody::new(role, name, content)
-        },
-    );
-    prop_oneof![3 => plain, 1 => full]
+    prop_oneof![15 => plain, 5 => full_body(), 1 => refused_body()]
+}
+
+fn full_body() -> impl Strategy<Value = MessageBody> {
+    let name = option::of(select(vec!["Ada", ""]));
+    let fields = (name, content(), option::of(json_object()), json_value());
+    fields.prop_map(|(name, content, metadata, tool_calls)| MessageBody {
+        metadata,
+        timestamp: Some("2026".to_owned()),
+        extra: [("tool_calls".to_owned(), tool_calls)].into_iter().collect(),
+        ..MessageBody::new("tool", name, content)
+    })
+}
+
+fn refused_body() -> impl Strategy<Value = MessageBody> {
+    select(vec![
+        MessageBody::new("", None, "no role"),
+        MessageBody::new("user", Some("\n"), "a bad name"),
+        MessageBody::new("user", None, json!([u64::MAX])),
+    ])
 }
 
 fn content() -> impl Strategy<Value = Value> {
     let texts = ["a", "b", "a\0"].map(Value::from);
-    let refused = [json!({"a\0": 1}), json!([u64::MAX])];
-    prop_oneof![
-        12 => select(texts.to_vec()),
-        4 => json_value(),
-        1 => select(refused.to_vec()),
-    ]
+    prop_oneof![3 => select(texts.to_vec()), 1 => json_value()]
 }
 
 fn edit() -> impl Strategy<Value = MessageEdit> {
     let name = option::of(Just("Bob".to_owned()));
-    (option::of(content()), name, option::of(json_object()))
+    let content = prop_oneof![9 => content(), 1 => Just(json!({"a\0": 1}))];
+    (option::of(content), name, option::of(json_object()))
         .prop_map(|(content, name, metadata)| MessageEdit { content, name, metadata })
 }
 
@@ -188,7 +204,7 @@ fn range() -> impl Strategy<Value = MessageRange> {
 }
 
 fn sequence() -> impl Strategy<Value = u64> {
-    prop_oneof![6 => 0..8_u64, 4 => 0..150_u64, 1 => Just(u64::MAX)]
+    prop_oneof![8 => 0..4_u64, 6 => 0..150_u64, 1 => Just(u64::MAX)]
 }
 
 fn workflow() -> impl Strategy<Value = WorkflowName> {
