@@ -1,1 +1,12 @@
-//! Placeholder.
+#![doc = include_str!("../README.md")]
+
+pub mod binary;
+pub mod service;
+pub mod settings;
+
+pub mod client;
+pub mod database;
+pub mod patience;
+pub mod transcript;
+
+pub mod growth;

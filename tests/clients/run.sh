@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs the clients that are not written in Rust against a service of their own.
+#
+# Needs cargo and Python 3.11 with pip; what the clients need is installed below the target
+# directory, once.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+target=${CARGO_TARGET_DIR:-target}
+venv=$target/clients-venv
+wanted=tests/clients/requirements.txt
+if ! cmp --silent "$wanted" "$venv/installed.txt"; then
+  python3 -m venv --clear "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
+  cp "$wanted" "$venv/installed.txt"
+fi
+
+cargo build --quiet --release --package reprise
+work=$(mktemp -d)
+mkfifo "$work/output"
+REPRISE__LOG__FILTER=warn \
+  "$target/release/reprise" serve --listen 127.0.0.1:0 --data-dir "$work/data" >"$work/output" &
+service=$!
+trap 'kill "$service" 2>/dev/null || true; wait "$service" || true; rm -rf "$work"' EXIT
+
+exec 3<"$work/output"
+read -r said <&3
+NO_PROXY=127.0.0.1 "$venv/bin/python" tests/clients/ag2_resume.py --url "${said#listening on }"

@@ -1,0 +1,92 @@
+//! The `reprise` binary, as it is built from the sources beside these tests.
+
+use std::env::{self, consts::EXE_SUFFIX};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use tokio::sync::OnceCell;
+
+static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
+
+/// Answers where the binary is, after it has been brought up to date.
+///
+/// Cargo tells only the tests of a binary's own package where that binary is. `cargo test
+/// --workspace` has built it all the same, for those tests; `cargo test -p tests` has not, or has
+/// left a stale one. So where a source is newer than the binary, cargo is asked to build it, once
+/// for each process. Cargo has let go of its locks by the time it runs tests, so this cannot
+/// deadlock.
+pub async fn reprise() -> Result<&'static Path> {
+    let build = async || tokio::task::spawn_blocking(build).await?;
+    Ok(BINARY.get_or_try_init(build).await?)
+}
+
+/// Prepares a call of the binary that reads no settings from the environment of the tests.
+pub async fn command(arguments: &[&str]) -> Result<tokio::process::Command> {
+    let mut command = tokio::process::Command::new(reprise().await?);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+    for name in variables("REPRISE__") {
+        command.env_remove(name);
+    }
+    // What clap wraps its help to where there is no terminal.
+    command.env("COLUMNS", "100");
+    Ok(command)
+}
+
+/// The variables of this process whose names begin so.
+fn variables(prefix: &str) -> impl Iterator<Item = OsString> {
+    let names = env::vars_os().map(|(name, _)| name);
+    names.filter(move |name| name.to_string_lossy().starts_with(prefix))
+}
+
+/// Builds with the profile and into the target directory that this test was built with.
+fn build() -> Result<PathBuf> {
+    let this_test = env::current_exe()?;
+    let in_profile = this_test.ancestors().find(|path| !is_below_profile(path));
+    let profile_dir = in_profile.context("the tests lie in no target directory")?;
+    let binary = profile_dir.join(format!("reprise{EXE_SUFFIX}"));
+    if is_fresh(&binary)? {
+        return Ok(binary);
+    }
+    let target_dir = profile_dir.parent().context("the target directory has no parent")?;
+    let profile = match profile_dir.file_name().and_then(|name| name.to_str()) {
+        Some("debug") => "dev",
+        Some(name) => name,
+        None => anyhow::bail!("the profile of {} is unknown", this_test.display()),
+    };
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--package", "reprise", "--bin", "reprise", "--profile", profile])
+        .arg("--target-dir")
+        .arg(target_dir)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .context("failed to run cargo")?;
+    ensure!(status.success(), "failed to build the reprise binary");
+    Ok(binary)
+}
+
+/// Tells whether the binary is there and no source of it is newer.
+fn is_fresh(binary: &Path) -> Result<bool> {
+    let Ok(built) = binary.metadata().and_then(|metadata| metadata.modified()) else {
+        return Ok(false);
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![root.join("crates"), root.join("deploy"), root.join("fixtures")];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir()? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if entry.metadata()?.modified()? > built {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Tests lie in `target/<profile>/deps`, other binaries in `target/<profile>`.
+fn is_below_profile(path: &Path) -> bool {
+    path.is_file() || path.ends_with("deps")
+}

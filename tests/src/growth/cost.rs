@@ -1,0 +1,60 @@
+use std::time::Duration;
+
+/// What each append to a chat cost, in their order.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    message_bytes: usize,
+    latencies: Vec<Duration>,
+}
+
+impl Cost {
+    pub(super) fn of(message_bytes: usize) -> Self {
+        Self { message_bytes, latencies: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, latency: Duration) {
+        self.latencies.push(latency);
+    }
+
+    /// The size of each message.
+    pub fn message_bytes(&self) -> usize {
+        self.message_bytes
+    }
+
+    /// How many there were.
+    pub fn appends(&self) -> usize {
+        self.latencies.len()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Duration] {
+        &self.latencies
+    }
+
+    /// What all of them cost together.
+    pub fn total(&self) -> Duration {
+        self.latencies.iter().sum()
+    }
+
+    /// The first 5 %.
+    pub fn beginning(&self) -> &[Duration] {
+        &self.latencies[..self.twentieth()]
+    }
+
+    /// The last 5 %.
+    pub fn end(&self) -> &[Duration] {
+        &self.latencies[self.appends() - self.twentieth()..]
+    }
+
+    fn twentieth(&self) -> usize {
+        self.appends().div_ceil(20)
+    }
+}
+
+/// The latency that so many per cent of the appends stay below.
+pub(super) fn percentile(latencies: &[Duration], percent: usize) -> Duration {
+    let mut sorted = latencies.to_vec();
+    sorted.sort_unstable();
+    let index = sorted.len() * percent / 100;
+    sorted.get(index).copied().unwrap_or_default()
+}

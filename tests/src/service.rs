@@ -1,0 +1,124 @@
+//! A service in a process of its own.
+
+use std::io::Read as _;
+use std::process::{ExitStatus, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result, bail, ensure};
+use reqwest::Method;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::NamedTempFile;
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdout};
+
+use crate::binary;
+use crate::client::Client;
+use crate::patience::{PATIENCE, until, within};
+use crate::settings::Settings;
+
+/// A running `reprise serve`; dropping it kills it.
+#[derive(Debug)]
+pub struct Service {
+    child: Child,
+    /// Kept open: a service whose output nobody reads would fail to announce itself.
+    announcements: Lines<BufReader<ChildStdout>>,
+    url: String,
+    log: NamedTempFile,
+}
+
+impl Service {
+    /// Starts a service and waits until it is ready.
+    pub async fn start(settings: &Settings) -> Result<Self> {
+        let service = Self::start_without_store(settings).await?;
+        service.ready().await?;
+        Ok(service)
+    }
+
+    /// Starts a service and waits only until it listens.
+    pub async fn start_without_store(settings: &Settings) -> Result<Self> {
+        let log = NamedTempFile::new()?;
+        let mut command = binary::command(&["serve"]).await?;
+        settings.apply(&mut command);
+        let child = command.stdout(Stdio::piped()).stderr(log.reopen()?).spawn();
+        let mut child = child.context("failed to start reprise")?;
+        let stdout = child.stdout.take().context("reprise has no output")?;
+        let mut announcements = BufReader::new(stdout).lines();
+        let first = within(PATIENCE, "the service to listen", announcements.next_line()).await??;
+        let Some(first) = first else {
+            bail!("reprise ended before it listened: {}", read(&log)?);
+        };
+        let url = first.strip_prefix("listening on ").context("the first line is no address")?;
+        Ok(Self { url: url.to_owned(), child, announcements, log })
+    }
+
+    /// Waits until it is ready.
+    pub async fn ready(&self) -> Result<()> {
+        let client = self.client()?;
+        until("the service to be ready", async || {
+            let ready = client.call(Method::GET, "/api/health/ready", None).await;
+            Ok(ready.ok().map(drop))
+        })
+        .await
+    }
+
+    /// Where it listens, such as `http://127.0.0.1:8080`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A client for it.
+    pub fn client(&self) -> Result<Client> {
+        Client::new(&self.url)
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Result<u32> {
+        self.child.id().context("the service has ended")
+    }
+
+    /// What it says next on standard output.
+    pub async fn announcement(&mut self) -> Result<String> {
+        let line = within(PATIENCE, "an announcement", self.announcements.next_line()).await??;
+        line.context("the service has closed its output")
+    }
+
+    /// Asks it to stop (SIGTERM), and returns at once.
+    pub fn terminate(&self) -> Result<()> {
+        let pid = Pid::from_raw(i32::try_from(self.pid()?)?).context("not a process id")?;
+        Ok(kill_process(pid, Signal::TERM)?)
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(mut self) -> Result<ExitStatus> {
+        Ok(within(PATIENCE, "the service to end", self.child.wait()).await??)
+    }
+
+    /// Stops it and waits until it has ended well.
+    pub async fn stop(self) -> Result<()> {
+        self.terminate()?;
+        let status = self.ended().await?;
+        ensure!(status.success(), "the service ended with {status}");
+        Ok(())
+    }
+
+    /// Kills it as `kill -9` does, and waits until it is gone.
+    pub async fn kill(mut self) -> Result<()> {
+        Ok(self.child.kill().await?)
+    }
+}
+
+fn read(log: &NamedTempFile) -> Result<String> {
+    let mut text = String::new();
+    log.reopen()?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Shows the log of a service when its test fails.
+impl Drop for Service {
+    #[expect(clippy::print_stderr, reason = "the place where a failing test says why")]
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("the log of {}:\n{}", self.url, read(&self.log).unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The commands beside `serve`, and what the binary says of itself.
+
+use std::process::Output;
+
+use anyhow::Result;
+use tests::binary;
+use tests::database::Database;
+use tests::settings::Settings;
+use tests::transcript;
+
+#[tokio::test]
+async fn check_finds_nothing_wrong_with_a_replica_set() -> Result<()> {
+    let database = Database::create().await?;
+    let output = run(&["check"], &Settings::of(&database)).await?;
+    let report = String::from_utf8(output.stdout)?;
+    assert!(output.status.success(), "{report}");
+    let findings: Vec<_> = report.lines().map(finding).collect();
+    let all = ["configuration", "connection", "server", "replica set", "indexes", "write concern"];
+    assert_eq!(findings, all.map(|what| ("ok", what)), "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn check_says_what_to_do_about_a_server_that_is_away() -> Result<()> {
+    let nowhere = "mongodb://127.0.0.1:1/?replicaSet=rs0";
+    let settings = Settings::at(nowhere, "reprise").with("mongo.deadline_ms", 500);
+    let output = run(&["check"], &settings).await?;
+    let report = String::from_utf8(output.stdout)?;
+    assert_eq!(output.status.code(), Some(1), "{report}");
+    let findings: Vec<_> = report.lines().map(finding).collect();
+    assert_eq!(findings, [("ok", "configuration"), ("FAULT", "connection")], "{report}");
+    assert!(report.contains("is it running, and is mongo.uri right?"), "{report}");
+    Ok(())
+}
+
+/// Splits a line of the report into mark and subject, which stand in columns.
+fn finding(line: &str) -> (&str, &str) {
+    let (mark, rest) = line.split_at_checked(7).unwrap_or((line, ""));
+    let (what, _) = rest.split_at_checked(14).unwrap_or((rest, ""));
+    (mark.trim_end(), what.trim_end())
+}
+
+#[tokio::test]
+async fn demo_kills_its_writer_and_misses_nothing() -> Result<()> {
+    let database = Database::create().await?;
+    let output = run(&["demo", "--pace-ms", "1"], &Settings::of(&database)).await?;
+    let shown = String::from_utf8(output.stdout)?;
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{shown}\n{complaints}");
+    let total = transcript::fixture("group-chat.jsonl")?.len();
+    let verdict = format!("{total} stored, {total} resumed, 0 left out by the strict form");
+    assert!(shown.contains("kill -9"), "{shown}");
+    assert!(shown.contains(&verdict), "{shown}");
+    assert!(shown.contains("every message is there once, in order"), "{shown}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_help_says_how_it_is_used() -> Result<()> {
+    let settings = Settings::at("unused", "unused");
+    for command in ["", "serve", "demo", "check", "history"] {
+        let arguments: Vec<_> =
+            [command, "--help"].into_iter().filter(|it| !it.is_empty()).collect();
+        let output = run(&arguments, &settings).await?;
+        assert!(output.status.success());
+        let name = if command.is_empty() { "reprise" } else { command };
+        insta::assert_snapshot!(format!("help_{name}"), String::from_utf8(output.stdout)?);
+    }
+    Ok(())
+}
+
+async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
+    let mut command = binary::command(arguments).await?;
+    settings.apply(&mut command);
+    Ok(command.output().await?)
+}

@@ -1,0 +1,13 @@
+//! Reprise from the outside: the binary, a mongod, and calls over HTTP.
+
+mod resume_flow;
+mod transcripts;
+
+mod crowd;
+mod writers;
+
+mod commands;
+mod embedded;
+mod start;
+
+mod growth;

@@ -1,0 +1,131 @@
+//! Starting and stopping: without a database, with wrong settings, in the middle of a request.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use local_mongod::{LocalMongod, Options};
+use reqwest::Method;
+use serde_json::json;
+use tests::binary;
+use tests::client::{APP, Client, refusal};
+use tests::database::Database;
+use tests::patience::{PATIENCE, until, within};
+use tests::service::Service;
+use tests::settings::Settings;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+
+#[tokio::test]
+async fn a_service_without_a_database_says_so_and_serves_once_it_has_one() -> Result<()> {
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+    let uri = format!("mongodb://127.0.0.1:{port}/?replicaSet=rs0");
+    let settings = Settings::at(&uri, "reprise").with("mongo.deadline_ms", 1_000);
+    let service = Service::start_without_store(&settings).await?;
+    let client = service.client()?;
+    client.call(Method::GET, "/api/health/live", None).await?;
+    let ready = client.call(Method::GET, "/api/health/ready", None).await;
+    assert_eq!(refusal(ready)?.status, 503);
+    is_refused_in_time(&client).await?;
+
+    let mongod = LocalMongod::start(Options { port: Some(port), ..Options::for_tests() }).await?;
+    assert_eq!(mongod.uri(), uri, "the service was told of another server");
+    service.ready().await?;
+    let chat = client.create_chat("Generator").await?;
+    assert_eq!(chat.append(&[hello()]).await?.last_sequence, 1);
+    service.stop().await?;
+    mongod.stop().await;
+    Ok(())
+}
+
+/// Reads and writes are refused long before a client gives up, and told when to come back.
+async fn is_refused_in_time(client: &Client) -> Result<()> {
+    let started = Instant::now();
+    let chat = client.chat("chat_abc123");
+    let read = refusal(chat.get("meta").await)?;
+    let create = refusal(client.create_chat("Generator").await)?;
+    let append = refusal(chat.append(&[hello()]).await)?;
+    let took = started.elapsed();
+    ensure!(took < Duration::from_secs(10), "three calls took {took:?}");
+    assert_eq!((read.status, &*read.kind), (503, "store-unavailable"));
+    for write in [&create, &append] {
+        assert!(matches!(write.status, 503 | 504), "{write:?}");
+    }
+    for problem in [read, create, append] {
+        assert!(problem.retry_after.is_some_and(|seconds| seconds > 0), "{problem:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_that_was_accepted_is_finished_before_the_service_stops() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    let address = service.url().trim_start_matches("http://").to_owned();
+    let body = json!({ "messages": [hello()] }).to_string();
+
+    let mut connection = BufReader::new(TcpStream::connect(&address).await?);
+    let length = body.len();
+    let head = format!(
+        "POST /api/chats/{APP}/{}/messages HTTP/1.1\r\nhost: {address}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\
+         expect: 100-continue\r\nconnection: close\r\n\r\n",
+        chat.id()
+    );
+    connection.write_all(head.as_bytes()).await?;
+    // The word that the service has accepted the request, and waits for its body.
+    assert_eq!(line(&mut connection).await?, "HTTP/1.1 100 Continue");
+    assert_eq!(line(&mut connection).await?, "");
+
+    service.terminate()?;
+    until("the service to listen no longer", async || {
+        Ok(TcpStream::connect(&address).await.is_err().then_some(()))
+    })
+    .await?;
+    connection.write_all(body.as_bytes()).await?;
+    assert_eq!(line(&mut connection).await?, "HTTP/1.1 201 Created");
+    let mut rest = String::new();
+    within(PATIENCE, "the end of the answer", connection.read_to_string(&mut rest)).await??;
+    let status = service.ended().await?;
+    assert!(status.success(), "{status}");
+    assert_eq!(database.stored_event_ids(chat.id()).await?, ["evt-hello"]);
+    Ok(())
+}
+
+async fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {
+    let mut line = String::new();
+    within(PATIENCE, "a line of the answer", connection.read_line(&mut line)).await??;
+    Ok(line.trim_end().to_owned())
+}
+
+#[tokio::test]
+async fn without_authentication_the_network_is_refused() -> Result<()> {
+    let output = binary::command(&["serve", "--listen", "0.0.0.0:0"]).await?.output().await?;
+    is_refusal(&output, &["auth.mode = \"none\"", "127.0.0.1", "auth.mode = \"jwt\""])
+}
+
+#[tokio::test]
+async fn an_unknown_setting_is_refused_by_its_name() -> Result<()> {
+    let mut serve = binary::command(&["serve"]).await?;
+    let output = serve.env("REPRISE__SERVER__LISTENN", "127.0.0.1:0").output().await?;
+    is_refusal(&output, &["listenn", "deploy/config.default.toml"])
+}
+
+/// One paragraph that names what is wrong and what to do; no stack trace, nothing on stdout.
+fn is_refusal(output: &Output, words: &[&str]) -> Result<()> {
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    let told = std::str::from_utf8(&output.stderr)?;
+    assert!(told.starts_with("reprise: ") && told.lines().count() <= 3, "{told}");
+    for word in words {
+        assert!(told.contains(word), "{word} is not in {told}");
+    }
+    Ok(())
+}
+
+fn hello() -> serde_json::Value {
+    json!({ "event_id": "evt-hello", "role": "user", "name": "user", "content": "hello" })
+}
