@@ -6,6 +6,7 @@ use records::{Artifact, ChatId, NewArtifact, Scope};
 use super::MongoStore;
 use super::blobs::LOOKS;
 use super::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
+use super::failure::Failure;
 use super::json::to_bson;
 use super::scope::writable_chat;
 use crate::StoreError;
@@ -23,22 +24,26 @@ impl Artifacts for MongoStore {
         let now = self.inner.clock.now();
         let artifact = artifact.kept_at(now);
         let payload = to_bson(&artifact.payload);
-        let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes).await?;
-        let document = artifact_document(&artifact, placed.inline.unwrap_or(Bson::Null));
+        let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes)?;
+        let inline = placed.inline.clone().unwrap_or(Bson::Null);
         let change = doc! {
-            "last_artifact": document,
+            "last_artifact": artifact_document(&artifact, inline),
             "artifact_blob": placed.blob.as_deref(),
             "last_updated_at": DateTime::from_chrono(now),
         };
-        let replaced = self.replace_artifact(writable_chat(scope, chat_id), change).await?;
-        let Some(replaced) = replaced else {
-            if let Some(blob) = &placed.blob {
-                self.withdraw_blob(chat_id, BlobKind::Artifact, blob).await;
-            }
-            return Err(self.why_not_writable(scope, chat_id).await);
-        };
+        let replaced = self
+            .write(|_| async {
+                self.write_blob(scope, chat_id, &placed).await?;
+                let filter = writable_chat(scope, chat_id);
+                match self.replace_artifact(filter, change.clone()).await? {
+                    Some(replaced) => Ok(replaced),
+                    None => Err(self.why_not_writable(scope, chat_id).await?),
+                }
+            })
+            .await?;
         let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
-        self.discard_blobs(chat_id, BlobKind::Artifact, old, placed.blob.as_deref()).await;
+        let current = placed.blob.as_deref();
+        self.discard_blobs(scope, chat_id, BlobKind::Artifact, old, current).await;
         Ok(artifact)
     }
 
@@ -47,24 +52,7 @@ impl Artifacts for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError> {
-        let projection = doc! { "last_artifact": 1, "artifact_blob": 1, "schema_version": 1 };
-        for _ in 0..LOOKS {
-            let raw = self.session(scope, chat_id, projection.clone()).await?;
-            let fields = open_chat_session(&raw)?;
-            let Some(document) = fields.optional_document("last_artifact")? else {
-                return Ok(None);
-            };
-            let mut artifact = artifact_record(&fields.inside(document))?;
-            if let Some(blob) = fields.optional_text("artifact_blob")? {
-                // None: replaced between the two reads; the session refers to another by now.
-                let Some(payload) = self.blob(chat_id, BlobKind::Artifact, blob).await? else {
-                    continue;
-                };
-                artifact.payload = payload;
-            }
-            return Ok(Some(artifact));
-        }
-        Err(Self::blob_is_missing(chat_id, BlobKind::Artifact))
+        self.read(|| async { self.load_artifact(scope, chat_id).await }).await
     }
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
@@ -75,31 +63,57 @@ impl Artifacts for MongoStore {
             "artifact_blob": Bson::Null,
             "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
         };
-        match self.replace_artifact(filter, change).await? {
-            Some(replaced) => {
-                let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
-                self.discard_blobs(chat_id, BlobKind::Artifact, old, None).await;
-                Ok(())
-            }
-            // Nothing to clear, or no chat to clear it from.
-            None => self.head(scope, chat_id).await.map(|_| ()),
-        }
+        let replaced = self
+            .write(|_| async {
+                let replaced = self.replace_artifact(filter.clone(), change.clone()).await?;
+                if replaced.is_none() {
+                    // Nothing to clear, or no chat to clear it from.
+                    let raw = self.session_within(scope, chat_id, doc! { "schema_version": 1 });
+                    open_chat_session(&raw.await?)?;
+                }
+                Ok(replaced)
+            })
+            .await?;
+        let Some(replaced) = replaced else { return Ok(()) };
+        let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
+        self.discard_blobs(scope, chat_id, BlobKind::Artifact, old, None).await;
+        Ok(())
     }
 }
 
 impl MongoStore {
+    async fn load_artifact(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<Artifact>, Failure> {
+        let projection = doc! { "last_artifact": 1, "artifact_blob": 1, "schema_version": 1 };
+        for _ in 0..LOOKS {
+            let raw = self.session_within(scope, chat_id, projection.clone()).await?;
+            let fields = open_chat_session(&raw)?;
+            let Some(document) = fields.optional_document("last_artifact")? else {
+                return Ok(None);
+            };
+            let mut artifact = artifact_record(&fields.inside(document))?;
+            if let Some(blob) = fields.optional_text("artifact_blob")? {
+                // None: replaced between the two reads; the session refers to another by now.
+                let payload = self.blob(scope, chat_id, BlobKind::Artifact, blob).await?;
+                let Some(payload) = payload else { continue };
+                artifact.payload = payload;
+            }
+            return Ok(Some(artifact));
+        }
+        Err(Self::blob_is_missing(chat_id, BlobKind::Artifact))
+    }
+
     async fn replace_artifact(
         &self,
         filter: Document,
         change: Document,
-    ) -> Result<Option<RawDocumentBuf>, StoreError> {
+    ) -> Result<Option<RawDocumentBuf>, Failure> {
         let update = doc! { "$set": change };
-        self.write(|_| async {
-            let sessions = &self.inner.chat_sessions;
-            let update = sessions.find_one_and_update(filter.clone(), update.clone());
-            let fields = doc! { "artifact_blob": 1, "schema_version": 1 };
-            Ok(update.projection(fields).return_document(ReturnDocument::Before).await?)
-        })
-        .await
+        let updating = self.inner.chat_sessions.find_one_and_update(filter, update);
+        let fields = doc! { "artifact_blob": 1, "schema_version": 1 };
+        Ok(updating.projection(fields).return_document(ReturnDocument::Before).await?)
     }
 }

@@ -1,8 +1,12 @@
 //! Carries a call through transient failures, and decides what to say when that does not help.
+//!
+//! A call is carried once, from the outside: what it does within an attempt returns a `Failure`
+//! and leaves trying again, the deadline and the verdict to the one loop here.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
+use bson::doc;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::MongoStore;
@@ -12,8 +16,8 @@ use crate::{BoxError, StoreError};
 /// What an attempt has to know about those before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt {
-    /// An earlier attempt of this call may have been carried out.
-    pub(super) may_have_applied: bool,
+    /// There was none. Otherwise one may have been carried out, whatever its error said.
+    pub(super) is_first: bool,
 }
 
 /// When a caller who was told `Unavailable` may try again.
@@ -49,18 +53,19 @@ impl MongoStore {
     {
         let deadline = Instant::now() + self.inner.deadline;
         let mut pauses = pauses();
+        let mut is_first = true;
         let mut may_have_applied = false;
         loop {
-            let outcome = timeout_at(deadline, attempt(Attempt { may_have_applied })).await;
+            let outcome = timeout_at(deadline, attempt(Attempt { is_first })).await;
             let error: BoxError = match outcome {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(Failure::Decided(error))) => return Err(error),
                 Ok(Err(Failure::Driver(error))) => {
                     let meaning = meaning(&error);
-                    may_have_applied |= is_write && meaning == Meaning::Unknown;
-                    if matches!(meaning, Meaning::Refused | Meaning::TooLarge) {
-                        return Err(refused(may_have_applied, meaning, error.into()));
+                    if meaning == Meaning::Refused {
+                        return Err(refused(may_have_applied, error.into()));
                     }
+                    may_have_applied |= is_write && meaning == Meaning::Unknown;
                     error.into()
                 }
                 Err(elapsed) => {
@@ -68,12 +73,25 @@ impl MongoStore {
                     elapsed.into()
                 }
             };
-            let pause = pauses.next().unwrap_or_default();
-            if Instant::now() + pause >= deadline {
+            tracing::debug!(error = %error, may_have_applied, "an attempt failed");
+            is_first = false;
+            let is_back = async {
+                sleep(pauses.next().unwrap_or_default()).await;
+                self.wait_for_server(&mut pauses).await;
+            };
+            if timeout_at(deadline, is_back).await.is_err() {
                 return Err(given_up(may_have_applied, error));
             }
-            tracing::debug!(error = %error, may_have_applied, "trying again");
-            sleep(pause).await;
+        }
+    }
+
+    /// Waits until a server answers.
+    ///
+    /// Before a write is tried again: a deadline that passes here passes while nothing is under
+    /// way, so that it says nothing about the write.
+    async fn wait_for_server(&self, pauses: &mut impl Iterator<Item = Duration>) {
+        while self.inner.database.run_command(doc! { "ping": 1 }).await.is_err() {
+            sleep(pauses.next().unwrap_or_default()).await;
         }
     }
 }
@@ -96,13 +114,10 @@ fn given_up(may_have_applied: bool, source: BoxError) -> StoreError {
 }
 
 /// Says that an attempt was refused; what became of an earlier one is another matter.
-fn refused(may_have_applied: bool, meaning: Meaning, source: BoxError) -> StoreError {
-    match meaning {
-        _ if may_have_applied => StoreError::OutcomeUnknown { source },
-        // The limits keep documents far below the server's own; others may have made this one large.
-        Meaning::TooLarge => {
-            records::Invalid::too_large("", "the stored document would exceed 16 MiB").into()
-        }
-        _ => StoreError::Refused { source },
+fn refused(may_have_applied: bool, source: BoxError) -> StoreError {
+    if may_have_applied {
+        StoreError::OutcomeUnknown { source }
+    } else {
+        StoreError::Refused { source }
     }
 }

@@ -4,16 +4,19 @@
 //! so that a reference always leads somewhere. What a crash leaves behind is removed by a later
 //! replacement, once it is old enough that no writer can still be about to refer to it.
 
-use std::time::Duration;
-
-use bson::{Bson, DateTime, Document, doc};
+use bson::{Bson, DateTime, RawDocumentBuf, doc};
+use chrono::TimeDelta;
 use records::{ChatId, Scope};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::MongoStore;
-use super::documents::{BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range};
+use super::documents::{
+    BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range, one_blob,
+};
 use super::failure::{Failure, is_duplicate_key};
 use super::fields::Fields;
+use super::sealing::encode;
 use crate::StoreError;
 
 /// The largest value that stays in the session document, in bytes.
@@ -22,42 +25,48 @@ const INLINE_BYTES: usize = 4 << 10;
 /// How often a reader looks again whose blob was replaced between its two reads.
 pub(super) const LOOKS: usize = 8;
 
-/// Far longer than any call may take.
-const ABANDONED_AFTER: Duration = Duration::from_hours(1);
+/// Far longer than any call may take, and than clocks of several processes may differ.
+const ABANDONED_AFTER: TimeDelta = TimeDelta::days(1);
 
-/// Where a value is kept.
+/// A value on its way into a session document, or beside it.
 pub(super) struct Placed {
     /// What stands in the session document.
     pub(super) inline: Option<Bson>,
     /// What the session document refers to.
     pub(super) blob: Option<String>,
+    document: Option<RawDocumentBuf>,
 }
 
 impl MongoStore {
-    /// Decides where a value goes, and writes the blob if it needs one.
-    pub(super) async fn place(
+    /// Decides where a value goes.
+    pub(super) fn place(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         kind: BlobKind,
         value: Bson,
         bytes: usize,
-    ) -> Result<Placed, StoreError> {
+    ) -> Result<Placed, Failure> {
         if bytes <= INLINE_BYTES {
-            return Ok(Placed { inline: Some(value), blob: None });
+            return Ok(Placed { inline: Some(value), blob: None, document: None });
         }
-        // Nothing is written for a chat that is not there.
-        self.head(scope, chat_id).await?;
         let blob = self.inner.ids.mint("blob_");
         let id = blob_id(chat_id, kind, &blob);
-        let document = blob_document(&scope.app_id, id, value, self.inner.clock.now());
-        self.write(|_| async { self.insert_blob(&document).await }).await?;
-        Ok(Placed { inline: None, blob: Some(blob) })
+        let document = encode(&blob_document(&scope.app_id, id, value, self.inner.clock.now()))?;
+        Ok(Placed { inline: None, blob: Some(blob), document: Some(document) })
     }
 
-    async fn insert_blob(&self, document: &Document) -> Result<(), Failure> {
-        let raw = bson::RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?;
-        match self.inner.chat_blobs.insert_one(raw).await {
+    /// Writes the blob of a value, if it has one, before the session refers to it.
+    pub(super) async fn write_blob(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        placed: &Placed,
+    ) -> Result<(), Failure> {
+        let Some(document) = &placed.document else { return Ok(()) };
+        // Nothing is written for a chat that is not there.
+        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        match self.inner.chat_blobs.insert_one(document.clone()).await {
             Err(error) if !is_duplicate_key(&error) => Err(error.into()),
             // Taken means taken by an earlier attempt: the id was minted for this call.
             _ => Ok(()),
@@ -69,6 +78,7 @@ impl MongoStore {
     /// The value is replaced already when this runs: a failure leaves garbage, nothing worse.
     pub(super) async fn discard_blobs(
         &self,
+        scope: &Scope,
         chat_id: &ChatId,
         kind: BlobKind,
         replaced: Option<&str>,
@@ -77,48 +87,52 @@ impl MongoStore {
         let Some(replaced) = replaced.filter(|replaced| Some(*replaced) != current) else {
             return;
         };
-        let blobs = &self.inner.chat_blobs;
-        let mut abandoned = blob_range(chat_id, kind);
-        let age = chrono::TimeDelta::from_std(ABANDONED_AFTER).unwrap_or_default();
-        let horizon = DateTime::from_chrono(self.inner.clock.now() - age);
+        let mut abandoned = blob_range(scope, chat_id, kind);
+        let horizon = DateTime::from_chrono(self.inner.clock.now() - ABANDONED_AFTER);
         abandoned.insert("created_at", doc! { "$lt": horizon });
         abandoned.insert("_id.blob", doc! { "$ne": current });
         let removal = async {
-            blobs.delete_one(doc! { "_id": blob_id(chat_id, kind, replaced) }).await?;
-            blobs.delete_many(abandoned).await
+            self.withdraw_blob(scope, chat_id, kind, Some(replaced)).await?;
+            self.inner.chat_blobs.delete_many(abandoned).await?;
+            Ok::<_, Failure>(())
         };
-        if let Err(error) = removal.await {
-            tracing::warn!(%error, %chat_id, kind = kind.as_str(), "a replaced blob is left behind");
+        if !matches!(timeout(self.inner.deadline, removal).await, Ok(Ok(()))) {
+            tracing::warn!(%chat_id, kind = kind.as_str(), "a replaced blob is left behind");
         }
     }
 
     /// Removes a blob that was written for a session that then did not take it.
-    pub(super) async fn withdraw_blob(&self, chat_id: &ChatId, kind: BlobKind, blob: &str) {
-        let filter = doc! { "_id": blob_id(chat_id, kind, blob) };
-        if let Err(error) = self.inner.chat_blobs.delete_one(filter).await {
-            tracing::warn!(%error, %chat_id, kind = kind.as_str(), "an unused blob is left behind");
-        }
+    pub(super) async fn withdraw_blob(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        kind: BlobKind,
+        blob: Option<&str>,
+    ) -> Result<(), Failure> {
+        let Some(blob) = blob else { return Ok(()) };
+        let filter = one_blob(scope, chat_id, kind, blob);
+        self.inner.chat_blobs.delete_one(filter).await?;
+        Ok(())
     }
 
     /// Says that a blob the session refers to is not there, however often one looks.
-    pub(super) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> StoreError {
+    pub(super) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> Failure {
         let (collection, id) = (CHAT_BLOBS, chat_id.to_string());
-        StoreError::Corrupt { collection, id, field: kind.as_str().to_owned(), source: None }
+        let field = kind.as_str().to_owned();
+        StoreError::Corrupt { collection, id, field, source: None }.into()
     }
 
     /// Reads a blob; `None` where it has just been replaced.
     pub(super) async fn blob(
         &self,
+        scope: &Scope,
         chat_id: &ChatId,
         kind: BlobKind,
         blob: &str,
-    ) -> Result<Option<Value>, StoreError> {
-        let filter = doc! { "_id": blob_id(chat_id, kind, blob) };
-        let raw = self
-            .read(|| async { Ok(self.inner.chat_blobs.find_one(filter.clone()).await?) })
-            .await?;
-        let Some(raw) = raw else { return Ok(None) };
+    ) -> Result<Option<Value>, Failure> {
+        let filter = one_blob(scope, chat_id, kind, blob);
+        let Some(raw) = self.inner.chat_blobs.find_one(filter).await? else { return Ok(None) };
         let fields = Fields::open(CHAT_BLOBS, blob, &raw, SCHEMA_VERSION)?;
-        fields.value("data").map(Some)
+        Ok(Some(fields.value("data")?))
     }
 }

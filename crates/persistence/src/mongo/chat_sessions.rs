@@ -35,14 +35,7 @@ impl ChatSessions for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, StoreError> {
-        let filter = visible_chat(scope, chat_id);
-        let raw = self
-            .read(|| async {
-                let sessions = &self.inner.chat_sessions;
-                Ok(sessions.find_one(filter.clone()).projection(without_bulk()).await?)
-            })
-            .await?;
-        raw.map(|raw| chat_session_record(&raw)).transpose()
+        self.read(|| async { self.get_chat_within(scope, chat_id).await }).await
     }
 
     async fn list_chats(
@@ -76,7 +69,7 @@ impl ChatSessions for MongoStore {
     ) -> Result<ChatSession, StoreError> {
         self.write(|_| async {
             loop {
-                let chat = self.get_chat(scope, chat_id).await?;
+                let chat = self.get_chat_within(scope, chat_id).await?;
                 let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
                 if chat.status == next {
                     return Ok(chat);
@@ -97,6 +90,16 @@ impl ChatSessions for MongoStore {
 }
 
 impl MongoStore {
+    async fn get_chat_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ChatSession>, Failure> {
+        let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+        let raw = find.projection(without_bulk()).await?;
+        Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
+    }
+
     async fn insert_chat(
         &self,
         chat_id: &ChatId,
@@ -150,30 +153,19 @@ impl MongoStore {
         Ok(moved.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
-    /// Returns where the messages of a chat lie.
-    pub(super) async fn head(&self, scope: &Scope, chat_id: &ChatId) -> Result<Tail, StoreError> {
-        let raw = self.session(scope, chat_id, Tail::projection()).await?;
-        Tail::read(&open_chat_session(&raw)?)
-    }
-
     /// Says why a write found no session to change: it is not there, or not ours to change.
-    pub(super) async fn why_not_writable(&self, scope: &Scope, chat_id: &ChatId) -> StoreError {
-        let head = self.head(scope, chat_id).await;
-        head.err().unwrap_or_else(|| StoreError::ChatNotFound(chat_id.clone()))
-    }
-
-    /// Reads some fields of a session document, durable ones only.
-    pub(super) async fn session(
+    pub(super) async fn why_not_writable(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        projection: Document,
-    ) -> Result<RawDocumentBuf, StoreError> {
-        self.read(|| async { self.session_once(scope, chat_id, projection.clone()).await }).await
+    ) -> Result<Failure, Failure> {
+        let raw = self.session_within(scope, chat_id, Tail::projection()).await?;
+        open_chat_session(&raw)?;
+        Ok(StoreError::ChatNotFound(chat_id.clone()).into())
     }
 
-    /// Does so within the attempt of another call.
-    pub(super) async fn session_once(
+    /// Reads some fields of a session document, durable ones only.
+    pub(super) async fn session_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

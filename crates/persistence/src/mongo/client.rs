@@ -1,13 +1,14 @@
 use std::time::Duration;
 
-use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, WriteConcern};
+use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
 
 use super::SealingBounds;
 
 /// How to reach MongoDB, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub struct MongoOptions {
-    /// The connection string. What it says about timeouts and concerns is overruled.
+    /// The connection string. What it says about timeouts, concerns and read
+    /// preference is overruled.
     pub uri: String,
     /// The database that holds everything.
     pub database: String,
@@ -42,7 +43,8 @@ pub struct ConnectError(#[from] mongodb::error::Error);
 
 /// Builds the driver's options.
 ///
-/// Majority and journal, so that what is acknowledged survives; no `wtimeout`, which would turn
+/// The primary, for reads too: what an append decides by has been looked up there. Majority and
+/// journal, so that what is acknowledged survives; no `wtimeout`, which would turn
 /// waiting into doubt; and timeouts short enough that a hung primary is noticed in two seconds.
 /// The driver has no socket timeout, so a call's own deadline is the only bound above these.
 pub(super) async fn options(options: &MongoOptions) -> Result<ClientOptions, ConnectError> {
@@ -54,6 +56,7 @@ pub(super) async fn options(options: &MongoOptions) -> Result<ClientOptions, Con
     driver.max_pool_size = Some(options.max_pool_size);
     driver.retry_reads = Some(true);
     driver.retry_writes = Some(true);
+    driver.selection_criteria = Some(ReadPreference::Primary.into());
     driver.read_concern = Some(ReadConcern::majority());
     driver.write_concern =
         Some(WriteConcern::builder().w(Acknowledgment::Majority).journal(true).build());

@@ -21,6 +21,16 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<Failure> for StoreError {
+    /// For what is decided before anything is sent.
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Decided(error) => error,
+            Failure::Driver(error) => Self::Refused { source: error.into() },
+        }
+    }
+}
+
 impl From<Invalid> for Failure {
     fn from(invalid: Invalid) -> Self {
         Self::Decided(invalid.into())
@@ -38,56 +48,55 @@ impl From<Error> for Failure {
 pub(super) enum Meaning {
     /// It was not carried out; another attempt may succeed.
     NotApplied,
-    /// It may have been carried out.
+    /// It may have been carried out; another attempt may find out.
     Unknown,
     /// It was refused, and will be again.
     Refused,
-    /// The document would have grown past what the server holds.
-    TooLarge,
 }
 
-/// The server was not, or no longer, able to take the command: 112 write conflict, 10107, 13435
-/// and 13436 not primary, 262 exceeded time limit, 388 too large for the cache just now, 462
-/// overloaded.
-const NOT_APPLIED: [i32; 7] = [112, 262, 388, 462, 10_107, 13_435, 13_436];
-/// The command was cut short: 50 time limit, 6, 7, 89 and 9001 network, 64, 79 and 100 write
-/// concern, 91 and 11600 shutdown, 189 and 11602 change of state, 134 read concern.
-const UNKNOWN: [i32; 13] = [6, 7, 50, 64, 79, 89, 91, 100, 134, 189, 9_001, 11_600, 11_602];
-/// 10334 and 17419: the document is beyond 16 MiB.
-const TOO_LARGE: [i32; 2] = [10_334, 17_419];
+/// The server says that it performed no write before it failed.
+const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
+
+/// The codes after which another attempt may succeed: 6, 7, 89 and 9001 network, 50 time limit, 64,
+/// 79 and 100 write concern, 91 and 11600 shutdown, 112 write conflict, 134 read concern, 189 and
+/// 11602 change of state, 262 exceeded time limit, 388 too large for the cache just now, 462
+/// overloaded, 10107, 13435 and 13436 not primary.
+const TRANSIENT: [i32; 20] = [
+    6, 7, 50, 64, 79, 89, 91, 100, 112, 134, 189, 262, 388, 462, 9_001, 10_107, 11_600, 11_602,
+    13_435, 13_436,
+];
 const DUPLICATE_KEY: i32 = 11_000;
 
 /// Tells what an error means for the command that got it.
+///
+/// The driver tries a write a second time by itself and reports only what became of that: an error
+/// that by its nature comes before the write, such as "not primary", may hide a first try that was
+/// carried out. So only two errors prove that nothing was: that no server could be chosen, after
+/// which nothing is sent, and the server's own word.
 pub(super) fn meaning(error: &Error) -> Meaning {
+    if error.contains_label(NO_WRITES_PERFORMED) {
+        return Meaning::NotApplied;
+    }
     match &*error.kind {
-        ErrorKind::ServerSelection { .. } | ErrorKind::ConnectionPoolCleared { .. } => {
-            Meaning::NotApplied
-        }
-        ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::ConnectionRefused => {
-            Meaning::NotApplied
-        }
-        ErrorKind::Io(_)
+        ErrorKind::ServerSelection { .. } => Meaning::NotApplied,
+        ErrorKind::ConnectionPoolCleared { .. }
+        | ErrorKind::Io(_)
         | ErrorKind::InvalidResponse { .. }
         | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => Meaning::Unknown,
-        _ => meaning_of_code(error),
+        _ if is_transient(error) => Meaning::Unknown,
+        _ => Meaning::Refused,
     }
 }
 
-fn meaning_of_code(error: &Error) -> Meaning {
-    if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
-        return Meaning::Unknown;
-    }
-    if error.contains_label(TRANSIENT_TRANSACTION_ERROR) {
-        return Meaning::NotApplied;
-    }
-    match code(error) {
-        Some(code) if NOT_APPLIED.contains(&code) => Meaning::NotApplied,
-        Some(code) if UNKNOWN.contains(&code) => Meaning::Unknown,
-        Some(code) if TOO_LARGE.contains(&code) => Meaning::TooLarge,
-        _ if error.contains_label(RETRYABLE_WRITE_ERROR) => Meaning::Unknown,
-        _ if error.contains_label("SystemOverloadedError") => Meaning::NotApplied,
-        _ => Meaning::Refused,
-    }
+fn is_transient(error: &Error) -> bool {
+    let is_transient = |code| TRANSIENT.contains(&code);
+    let labels = [
+        RETRYABLE_WRITE_ERROR,
+        TRANSIENT_TRANSACTION_ERROR,
+        UNKNOWN_TRANSACTION_COMMIT_RESULT,
+        "SystemOverloadedError",
+    ];
+    code(error).is_some_and(is_transient) || labels.iter().any(|label| error.contains_label(label))
 }
 
 /// Tells whether an error says that a unique key is taken.

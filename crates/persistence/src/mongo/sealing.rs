@@ -123,14 +123,25 @@ impl MongoStore {
         chat_id: &ChatId,
         interruption: Interruption,
     ) -> Result<(), StoreError> {
-        loop {
-            let is_done = self
-                .write(|_| async { self.seal_once(app_id, chat_id, interruption).await })
-                .await?;
-            if is_done || interruption != Interruption::Never {
-                return Ok(());
+        self.write(|_| async {
+            while !self.seal_once(app_id, chat_id, interruption).await? {
+                if interruption != Interruption::Never {
+                    break;
+                }
             }
-        }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Does so within the attempt of another call.
+    pub(super) async fn seal_within(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<(), Failure> {
+        while !self.seal_once(app_id, chat_id, Interruption::Never).await? {}
+        Ok(())
     }
 
     /// Seals one segment; tells whether that was all there is to do.
@@ -235,13 +246,17 @@ fn condition(mut session: Document, tail: &Tail) -> Document {
     session
 }
 
-fn cut(sealed: &[StoredMessage]) -> Document {
-    let ids: Vec<&str> = sealed.iter().map(|stored| stored.message.event_id.as_str()).collect();
+/// Cuts by position, so that what is left is right whatever the messages are.
+///
+/// A pipeline, because no other operator removes the first so many; it names fields of ours alone.
+fn cut(sealed: &[StoredMessage]) -> Vec<Document> {
+    let count = counter(sealed.len() as u64);
     let bytes: u64 = sealed.iter().map(|stored| stored.bytes).sum();
-    doc! {
-        "$pull": { "messages": { "event_id": { "$in": ids } } },
-        "$inc": { "first_sequence": counter(sealed.len() as u64), "tail_bytes": -counter(bytes) },
-    }
+    vec![doc! { "$set": {
+        "messages": { "$slice": ["$messages", count, i64::from(i32::MAX)] },
+        "first_sequence": { "$add": ["$first_sequence", count] },
+        "tail_bytes": { "$subtract": ["$tail_bytes", counter(bytes)] },
+    } }]
 }
 
 /// Encodes a document for a collection of raw ones.

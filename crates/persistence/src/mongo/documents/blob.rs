@@ -1,6 +1,6 @@
 use bson::{Bson, DateTime, Document, doc};
 use chrono::{DateTime as Time, Utc};
-use records::{AppId, ChatId};
+use records::{AppId, ChatId, Scope};
 
 use super::SCHEMA_VERSION;
 
@@ -28,10 +28,21 @@ pub(in super::super) fn blob_id(chat_id: &ChatId, kind: BlobKind, blob: &str) ->
     doc! { "chat_id": chat_id.as_str(), "kind": kind.as_str(), "blob": blob }
 }
 
+/// Returns a filter for a blob.
+pub(in super::super) fn one_blob(
+    scope: &Scope,
+    chat_id: &ChatId,
+    kind: BlobKind,
+    blob: &str,
+) -> Document {
+    doc! { "_id": blob_id(chat_id, kind, blob), "app_id": scope.app_id.as_str() }
+}
+
 /// Returns a filter for all blobs of a kind that a chat has.
-pub(in super::super) fn blob_range(chat_id: &ChatId, kind: BlobKind) -> Document {
+pub(in super::super) fn blob_range(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Document {
     let end = "\u{10ffff}";
-    doc! { "_id": { "$gte": blob_id(chat_id, kind, ""), "$lt": blob_id(chat_id, kind, end) } }
+    let range = doc! { "$gte": blob_id(chat_id, kind, ""), "$lt": blob_id(chat_id, kind, end) };
+    doc! { "_id": range, "app_id": scope.app_id.as_str() }
 }
 
 /// Returns the document of a blob.

@@ -5,7 +5,7 @@ mod chat_session;
 mod message;
 mod segment;
 
-pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range};
+pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
     Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_session_document,
     chat_session_record, open_chat_session,

@@ -17,7 +17,6 @@ use crate::mongo::documents::{
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
-use crate::mongo::sealing::Interruption;
 use crate::store::Append;
 
 /// Remembers, for chats this process appends to, below which sequence everything is sealed.
@@ -84,7 +83,7 @@ impl MongoStore {
         attempt: Attempt,
     ) -> Result<Append, Failure> {
         // Ids minted for this call cannot have been stored, unless by an earlier attempt of it.
-        let may_repeat = batch.has_given_ids() || attempt.may_have_applied;
+        let may_repeat = batch.has_given_ids() || !attempt.is_first;
         let mut known: Vec<Known> = Vec::new();
         loop {
             let sealed_below = self.inner.sealed_below.get(chat_id);
@@ -128,7 +127,7 @@ impl MongoStore {
             return Err(StoreError::ChatEnded { chat_id, status }.into());
         }
         if tail.bytes > self.inner.sealer.bounds().hard_bytes {
-            self.seal(&scope.app_id, chat_id, Interruption::Never).await?;
+            self.seal_within(&scope.app_id, chat_id).await?;
         }
         Ok(None)
     }
@@ -209,7 +208,7 @@ impl MongoStore {
         let mut projection = Tail::projection();
         projection.insert("messages.event_id", 1);
         projection.insert("messages.digest", 1);
-        let raw = self.session_once(scope, chat_id, projection).await?;
+        let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         self.inner.sealed_below.learn(chat_id, &tail);

@@ -2,6 +2,7 @@
 
 use bson::{DateTime, doc};
 use chrono::Utc;
+use mongodb::options::ReturnDocument;
 use records::{ChatId, Message, MessageEdit, Scope};
 
 use super::read::segment_of;
@@ -13,7 +14,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
-use crate::mongo::sealing::{Interruption, encode};
+use crate::mongo::sealing::encode;
 
 /// A segment may grow by edits up to this size, in bytes, before it is split.
 const SPLIT_BYTES: u64 = 1 << 20;
@@ -83,7 +84,7 @@ impl MongoStore {
         self.write(|_| async {
             loop {
                 let Found { stored: old, place } =
-                    self.find_message_once(scope, chat_id, sequence).await?;
+                    self.find_message_within(scope, chat_id, sequence).await?;
                 let mut stored = old.clone();
                 change(&mut stored.message, at)?;
                 if stored.message == old.message {
@@ -113,10 +114,10 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Found, StoreError> {
-        self.read(|| async { self.find_message_once(scope, chat_id, sequence).await }).await
+        self.read(|| async { self.find_message_within(scope, chat_id, sequence).await }).await
     }
 
-    async fn find_message_once(
+    async fn find_message_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -124,7 +125,7 @@ impl MongoStore {
     ) -> Result<Found, Failure> {
         let mut projection = Tail::projection();
         projection.insert("messages", 1);
-        let raw = self.session_once(scope, chat_id, projection).await?;
+        let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         let (place, messages) = if sequence >= tail.first_sequence {
@@ -152,7 +153,7 @@ impl MongoStore {
         change: &Change,
     ) -> Result<bool, Failure> {
         if tail.bytes > self.inner.sealer.bounds().hard_bytes {
-            self.seal(&scope.app_id, chat_id, Interruption::Never).await?;
+            self.seal_within(&scope.app_id, chat_id).await?;
             return Ok(false);
         }
         let mut filter = writable_chat(scope, chat_id);
@@ -168,8 +169,13 @@ impl MongoStore {
             },
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
         };
-        let updated = self.inner.chat_sessions.update_one(filter, update).await?;
-        Ok(updated.matched_count == 1)
+        let sessions = &self.inner.chat_sessions;
+        let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
+        let updated = updating.return_document(ReturnDocument::After).await?;
+        let Some(updated) = updated else { return Ok(false) };
+        let tail = Tail::read(&open_chat_session(&updated)?)?;
+        self.seal_soon(&scope.app_id, chat_id, &tail);
+        Ok(true)
     }
 
     /// Writes a message back into its segment; tells whether nobody else has changed that.

@@ -29,7 +29,7 @@ impl MongoStore {
         loop {
             let limit = batch.event_ids().count();
             let newest = MessageRange::Newest { before: None, limit };
-            let newest = self.read_range(scope, chat_id, newest).await?;
+            let newest = self.read_range_within(scope, chat_id, newest).await?;
             let look = self.look(scope, chat_id, batch).await?;
             let mut known = look.in_tail;
             let sealed_below = look.tail.first_sequence;

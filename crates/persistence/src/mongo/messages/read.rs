@@ -50,15 +50,24 @@ impl MongoStore {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Transcript, StoreError> {
+        self.read(|| async { self.read_range_within(scope, chat_id, range).await }).await
+    }
+
+    /// Does so within the attempt of another call.
+    pub(super) async fn read_range_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, Failure> {
         for _ in 0..LOOKS {
-            let page = self.read(|| async { self.read_page(scope, chat_id, range).await }).await?;
-            if let Some(page) = page {
+            if let Some(page) = self.read_page(scope, chat_id, range).await? {
                 return Ok(page);
             }
         }
         let (collection, id) = (CHAT_SEGMENTS, chat_id.to_string());
         let field = "messages".to_owned();
-        Err(StoreError::Corrupt { collection, id, field, source: None })
+        Err(StoreError::Corrupt { collection, id, field, source: None }.into())
     }
 
     /// Reads a page; `None` where the messages found are not a run without gaps.
@@ -70,7 +79,7 @@ impl MongoStore {
     ) -> Result<Option<Transcript>, Failure> {
         let mut projection = Tail::projection();
         projection.insert("messages", 1);
-        let raw = self.session_once(scope, chat_id, projection).await?;
+        let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         let (span, has_more) = range.resolve(tail.last_sequence);

@@ -145,24 +145,76 @@ async fn a_write_concern_error_is_not_an_acknowledgement() {
     assert_eq!(count(&database, &chat_id).await, 1);
 }
 
+/// The first try is applied and its acknowledgement lost; the driver's second one fails with an
+/// error that comes before any write, and is all that we get to see.
 #[tokio::test]
-async fn a_server_that_always_fails_before_executing_is_unavailable() {
-    let (server, mut database) = database().await;
-    database.options.deadline = Duration::from_secs(2);
-    let store = persistence::mongo::MongoStore::connect(&database.options).await.unwrap();
-    let chat_id = chat(&database).await;
+async fn an_error_of_the_second_try_says_nothing_about_the_first() {
+    let (server, database) = database().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
-    let not_primary = doc! {
-        "failCommands": ["findAndModify"], "errorCode": 10_107, "appName": "under-test",
-    };
-    let point = "failCommand";
-    let set = doc! { "configureFailPoint": point, "mode": "alwaysOn", "data": not_primary };
-    client.database("admin").run_command(set).await.unwrap();
-    let refused = store.append(&scope(), &chat_id, message(None)).await.unwrap_err();
-    assert!(matches!(refused, StoreError::Unavailable { .. }), "{refused:?}");
-    let off = FailPoint { admin: client.database("admin"), name: point };
-    assert!(off.off().await >= 2);
-    assert_eq!(count(&database, &chat_id).await, 0);
+    let close = || doc! { "closeConnection": true };
+    for code in [10_107, 13_435, 112, 262] {
+        let chat_id = chat(&database).await;
+        let lost = "onPrimaryTransactionalWrite";
+        let first = FailPoint::set(&client, lost, doc! { "times": 1 }, close()).await;
+        let refuse = doc! {
+            "failCommands": ["findAndModify"], "errorCode": code, "appName": "under-test",
+        };
+        let second = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, refuse).await;
+        let ending = async {
+            tokio::time::sleep(Duration::from_millis(900)).await;
+            (first.off().await, second.off().await)
+        };
+        let scope = scope();
+        let appending = database.append(&scope, &chat_id, message(None));
+        let (append, fired) = tokio::join!(appending, ending);
+        assert!(fired.0 >= 1 && fired.1 >= 1, "the faults did not fire for {code}: {fired:?}");
+        assert_eq!(sequences(&append.unwrap()), [0], "{code}");
+        assert_eq!(count(&database, &chat_id).await, 1, "{code}");
+    }
+}
+
+/// An operation that is under way is interrupted when the server stops answering, and may yet be
+/// carried out when it wakes up.
+#[tokio::test]
+async fn a_server_that_hangs_for_a_while_stores_one_message() {
+    let (server, database) = database().await;
+    for pause_ms in [2_500, 7_200] {
+        let chat_id = chat(&database).await;
+        server.members()[0].pause().unwrap();
+        let waking = async {
+            tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+            server.members()[0].resume().unwrap();
+        };
+        let scope = scope();
+        let appending = database.append(&scope, &chat_id, message(None));
+        let (append, ()) = tokio::join!(appending, waking);
+        match append {
+            Ok(append) => assert_eq!(sequences(&append), [0]),
+            Err(StoreError::OutcomeUnknown { .. }) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+        assert_eq!(count(&database, &chat_id).await, 1);
+    }
+}
+
+/// Nothing is sent where no server can be chosen, so nothing can have been applied.
+#[tokio::test]
+async fn a_server_that_is_gone_is_unavailable_to_writes_and_reads() {
+    let (server, database) = database().await;
+    let chat_id = chat(&database).await;
+    server.kill_hard().await.unwrap();
+    // The pool still has connections to it, which may break under a write.
+    let first = database.append(&scope(), &chat_id, message(None)).await;
+    assert!(first.is_err());
+    for _ in 0..2 {
+        let write = database.append(&scope(), &chat_id, message(None)).await.unwrap_err();
+        assert!(matches!(write, StoreError::Unavailable { .. }), "{write:?}");
+    }
+    let read = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap_err();
+    assert!(matches!(read, StoreError::Unavailable { .. }), "{read:?}");
+    server.restart().await.unwrap();
+    let again = database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    assert!(again.last_sequence <= 2);
 }
 
 #[tokio::test]
