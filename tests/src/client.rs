@@ -1,9 +1,14 @@
 //! A small client for the HTTP API, such as an orchestrator would have.
 
+mod answer;
+mod refusal;
+
+pub use answer::{Append, Appended, Dropped, History, MessagePage, Repaired};
+pub use refusal::{CallError, Problem, refusal};
+
 use std::time::Duration;
 
-use reqwest::header::RETRY_AFTER;
-use reqwest::{Method, Response, StatusCode};
+use reqwest::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -134,134 +139,6 @@ impl Chat {
     ) -> Result<Value, CallError> {
         let path = format!("/api/chats/{APP}/{}/{what}", self.chat_id);
         self.client.call(method, &path, body).await
-    }
-}
-
-/// What came of an append.
-#[derive(Debug, Deserialize)]
-pub struct Append {
-    /// The chat's counter after it.
-    pub last_sequence: u64,
-    /// One for each message, in their order.
-    pub messages: Vec<Appended>,
-}
-
-/// What came of one message.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-pub struct Appended {
-    /// The id it has.
-    pub event_id: String,
-    /// The sequence it has.
-    pub sequence: u64,
-    /// Whether the chat had it already.
-    pub duplicate: bool,
-}
-
-/// A page of messages.
-#[derive(Debug, Deserialize)]
-pub struct MessagePage {
-    /// The chat's counter.
-    pub last_sequence: u64,
-    /// The messages, oldest first.
-    pub messages: Vec<Value>,
-    /// Whether there are later ones.
-    pub has_more: bool,
-}
-
-/// A conversation in a dialect.
-#[derive(Debug, Deserialize)]
-pub struct History {
-    /// The messages, oldest first.
-    pub messages: Vec<Value>,
-    /// What the dialect has no place for.
-    pub dropped: Vec<Dropped>,
-    /// What had to be changed to fit.
-    #[serde(default)]
-    pub repaired: Vec<Repaired>,
-}
-
-/// A message that was changed.
-#[derive(Debug, Deserialize, PartialEq)]
-pub struct Repaired {
-    /// Its sequence.
-    pub sequence: u64,
-}
-
-/// A message that was left out.
-#[derive(Debug, Deserialize, PartialEq)]
-pub struct Dropped {
-    /// Its sequence.
-    pub sequence: u64,
-    /// Why, as a word.
-    pub reason: String,
-}
-
-/// Why a call did not succeed.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// The service did not answer, or not to the end.
-    #[error("no answer")]
-    NoAnswer(#[from] reqwest::Error),
-    /// The service answered with a problem.
-    #[error("the service answered {} ({}): {}", .0.status, .0.kind, .0.detail)]
-    Refused(Problem),
-    /// The answer is not what the route is said to answer with.
-    #[error("the answer has another shape than it should")]
-    OtherShape(#[from] serde_json::Error),
-}
-
-impl CallError {
-    /// Tells whether the same call may succeed later: the service or its store was away, or the
-    /// outcome is unknown.
-    pub fn may_pass(&self) -> bool {
-        match self {
-            Self::NoAnswer(_) => true,
-            Self::Refused(problem) => matches!(problem.status, 503 | 504),
-            Self::OtherShape(_) => false,
-        }
-    }
-}
-
-/// Answers with the problem of a call that is expected to be refused.
-pub fn refusal<T>(answer: Result<T, CallError>) -> anyhow::Result<Problem> {
-    match answer {
-        Ok(_) => anyhow::bail!("the call was not refused"),
-        Err(CallError::Refused(problem)) => Ok(problem),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A problem as the service describes it (RFC 9457).
-#[derive(Debug, Deserialize)]
-pub struct Problem {
-    /// The kind of problem.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// The HTTP status.
-    pub status: u16,
-    /// What happened.
-    pub detail: String,
-    /// When to try again, in seconds.
-    #[serde(skip)]
-    pub retry_after: Option<u64>,
-}
-
-impl Problem {
-    async fn read(response: Response) -> Result<Self, CallError> {
-        let status = response.status();
-        let retry_after = response.headers().get(RETRY_AFTER);
-        let retry_after =
-            retry_after.and_then(|seconds| seconds.to_str().ok()).and_then(|s| s.parse().ok());
-        let text = response.text().await?;
-        let told: Result<Self, _> = serde_json::from_str(&text);
-        let problem = told.unwrap_or_else(|_| Self::untold(status, text));
-        Ok(Self { retry_after, ..problem })
-    }
-
-    /// What is not described as a problem, such as the answer of `ready`.
-    fn untold(status: StatusCode, text: String) -> Self {
-        let status = status.as_u16();
-        Self { kind: "untold".to_owned(), status, detail: text, retry_after: None }
     }
 }
 

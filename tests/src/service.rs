@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::process::{ExitStatus, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use reqwest::Method;
@@ -15,6 +16,9 @@ use crate::binary;
 use crate::client::Client;
 use crate::patience::{PATIENCE, until, within};
 use crate::settings::Settings;
+
+/// How long a service may take until it listens: it may have to fetch a mongod first.
+const FETCH_PATIENCE: Duration = Duration::from_mins(5);
 
 /// A running `reprise serve`; dropping it kills it.
 #[derive(Debug)]
@@ -43,7 +47,8 @@ impl Service {
         let mut child = child.context("failed to start reprise")?;
         let stdout = child.stdout.take().context("reprise has no output")?;
         let mut announcements = BufReader::new(stdout).lines();
-        let first = within(PATIENCE, "the service to listen", announcements.next_line()).await??;
+        let first = announcements.next_line();
+        let first = within(FETCH_PATIENCE, "the service to listen", first).await??;
         let Some(first) = first else {
             bail!("reprise ended before it listened: {}", read(&log)?);
         };

@@ -5,6 +5,7 @@
 mod claims;
 mod jwt;
 mod keys;
+mod local;
 
 use axum::http::HeaderMap;
 use records::{AppId, Caller};
@@ -15,7 +16,7 @@ use crate::problem::{Problem, ProblemKind};
 /// Tells callers apart.
 #[derive(Debug)]
 pub(crate) enum Authenticator {
-    /// Whoever gets here is trusted.
+    /// This machine's programs are trusted, and nobody else gets here.
     Open,
     /// Callers show a JSON Web Token.
     Jwt(Box<jwt::Verifier>),
@@ -47,7 +48,10 @@ impl Authenticator {
     /// Recognises the caller by the headers of the request.
     pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
         match self {
-            Self::Open => Ok(Identity { caller: Caller::Service, apps: Apps::All }),
+            Self::Open => match local::objection(headers) {
+                Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
+                None => Ok(Identity { caller: Caller::Service, apps: Apps::All }),
+            },
             Self::Jwt(verifier) => bearer_token(headers)
                 .and_then(|token| verifier.verify(token))
                 .map_err(|refusal| Problem::new(ProblemKind::UNAUTHENTICATED, refusal)),

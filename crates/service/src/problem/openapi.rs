@@ -14,9 +14,10 @@ use super::ProblemKind as P;
 type Responses = BTreeMap<String, RefOr<Response>>;
 
 /// What every route below an app may answer.
-const ANY: [P; 8] = [
+const ANY: [P; 9] = [
     P::INVALID_APP_ID,
     P::UNAUTHENTICATED,
+    P::FORBIDDEN_ORIGIN,
     P::INVALID_REQUEST,
     P::INTERNAL,
     P::UNSUPPORTED_SCHEMA_VERSION,

@@ -8,6 +8,7 @@ use jsonwebtoken::{Algorithm as Signature, EncodingKey};
 use serde_json::{Value, json};
 use service::AuthConfig;
 
+use crate::harness::Client;
 use crate::tokens::{SECRET, client, hs256, seconds, status, token};
 
 const CHATS: &str = "/api/chats/acme_corp";
@@ -156,4 +157,25 @@ async fn only_the_token_says_who_calls() {
     }
     let answer = client.send(request.body(Body::empty()).unwrap()).await;
     assert_eq!(answer.status, 401);
+}
+
+/// A page from elsewhere reaches a service on this machine through the browser: as the `Origin` of
+/// its requests, or as the `Host` after its name was pointed here.
+#[tokio::test]
+async fn without_tokens_a_page_from_elsewhere_is_refused_and_changes_nothing() {
+    let client = Client::open();
+    let chat = client.create_chat("chat_1").await;
+    let foreign = [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")];
+    for (name, value) in foreign {
+        for (method, path) in [("GET", chat.clone()), ("POST", format!("{chat}/complete"))] {
+            let request = client.request(method, &path).header(name, value);
+            let answer = client.send(request.body(Body::empty()).unwrap()).await;
+            assert_eq!(answer.status, 403, "{name}: {value}");
+            assert_eq!(answer.body()["type"], "forbidden-origin");
+        }
+    }
+    let local = client.request("GET", &chat).header("host", "localhost:8080");
+    let answer =
+        client.send(local.header("origin", "http://127.0.0.1:3000").body(Body::empty()).unwrap());
+    assert_eq!(answer.await.body()["status"], "running");
 }

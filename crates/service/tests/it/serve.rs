@@ -65,7 +65,7 @@ const BODY: &str = r#"{"workflow_name": "Generator", "chat_id": "c1"}"#;
 
 fn head(length: usize) -> String {
     format!(
-        "POST /api/chats/acme_corp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+        "POST /api/chats/acme_corp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
          expect: 100-continue\r\ncontent-length: {length}\r\n\r\n"
     )
 }
@@ -74,7 +74,7 @@ fn head(length: usize) -> String {
 async fn a_client_that_does_not_finish_its_headers_is_hung_up_on() {
     let limits = Limits { header_timeout_ms: 200, ..Limits::default() };
     let server = start(memory(), limits).await;
-    for text in ["", "GET / HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+    for text in ["", "GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "] {
         let started = Instant::now();
         let mut stream = server.connect().await;
         stream.write_all(text.as_bytes()).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_shutdown_finishes_what_was_accepted() {
 async fn a_shutdown_does_not_wait_for_idle_connections() {
     let server = start(memory(), Limits::default()).await;
     let mut stream = server.connect().await;
-    let request = "GET /api/health/live HTTP/1.1\r\nhost: x\r\n\r\n";
+    let request = "GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut stream, "\"ok\"}").await;
     server.shutdown.cancel();
@@ -139,7 +139,7 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
 async fn oversized_headers_are_refused() {
     let server = start(memory(), Limits::default()).await;
     let mut stream = server.connect().await;
-    let request = format!("GET / HTTP/1.1\r\nhost: x\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
+    let request = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
     // The server may hang up before it has taken all of it.
     let _sent = stream.write_all(request.as_bytes()).await;
     let answer = read_until(&mut stream, "\r\n").await;
@@ -150,7 +150,7 @@ async fn oversized_headers_are_refused() {
 async fn beyond_the_limit_connections_wait_for_their_turn() {
     let limits = Limits { connections: 1, ..Limits::default() };
     let server = start(memory(), limits).await;
-    let request = "GET /api/health/live HTTP/1.1\r\nhost: x\r\n\r\n";
+    let request = "GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut first = server.connect().await;
     first.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut first, "\"ok\"}").await;
