@@ -2,8 +2,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use persistence::mongo::{IndexState, MongoStore};
-use persistence::{ChatSessions, Store};
-use records::{AppId, ChatStatus, NewChatSession, Scope, WorkflowName};
+use persistence::{ChatSessions, Contexts, Store, StoreError};
+use records::{AppId, ChatId, JsonObject, NewChatSession, Scope, WorkflowName};
 use serde_json::Value;
 
 use crate::backend::Backend;
@@ -108,18 +108,23 @@ async fn indexes(store: &MongoStore) -> Finding {
     Err(format!("others stand in the way of {}: drop those", in_the_way.join(", ")))
 }
 
-/// Writes a chat as a server would, with majority and journal, and reads it back.
+/// Writes as a server would, with majority and journal: always to the same chat.
 async fn durable_write(store: &MongoStore) -> Finding {
     let attempt = async {
         store.ping().await?;
         let scope = Scope::service(AppId::parse("reprise_check")?);
+        let chat_id = ChatId::parse("reprise_check")?;
         let new = NewChatSession::of(WorkflowName::parse("reprise check")?);
-        let chat = store.create_chat(&scope, new).await?;
-        store.set_status(&scope, &chat.chat_id, ChatStatus::Completed, None).await?;
+        let new = NewChatSession { chat_id: Some(chat_id.clone()), ..new };
+        match store.create_chat(&scope, new).await {
+            Ok(_) | Err(StoreError::ChatExists(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        store.update_context_snapshot(&scope, &chat_id, JsonObject::new()).await?;
         anyhow::Ok(())
     };
     match attempt.await {
-        Ok(()) => Ok("majority and journal, written in app reprise_check".into()),
+        Ok(()) => Ok("majority and journal, written to the chat reprise_check".into()),
         Err(error) => Err(format!("{error:#}; can a majority of the members be reached?")),
     }
 }

@@ -139,7 +139,8 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
 async fn oversized_headers_are_refused() {
     let server = start(memory(), Limits::default()).await;
     let mut stream = server.connect().await;
-    let request = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
+    let request =
+        format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
     // The server may hang up before it has taken all of it.
     let _sent = stream.write_all(request.as_bytes()).await;
     let answer = read_until(&mut stream, "\r\n").await;

@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use axum::response::IntoResponse;
 use persistence::Store;
 use serde::Serialize;
 use tokio::time::timeout;
@@ -38,14 +40,13 @@ pub(crate) struct Checks {
         (status = 503, description = "The store is away", body = ReadyResponse),
     ),
 )]
-pub(crate) async fn ready(
-    State(store): State<Arc<dyn Store>>,
-) -> (StatusCode, Json<ReadyResponse>) {
+pub(crate) async fn ready(State(store): State<Arc<dyn Store>>) -> impl IntoResponse {
     let reached = timeout(PATIENCE, store.ping()).await;
     let (code, status, store) = match reached {
         Ok(Ok(())) => (StatusCode::OK, "ready", "ok"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "unavailable"),
     };
     let checks = Checks { store };
-    (code, Json(ReadyResponse { status, checks }))
+    let retry_after = (code != StatusCode::OK).then_some([(RETRY_AFTER, "1")]);
+    (code, retry_after, Json(ReadyResponse { status, checks }))
 }
