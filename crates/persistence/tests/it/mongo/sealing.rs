@@ -116,3 +116,36 @@ async fn sealers_that_race_with_writers_and_editors_lose_nothing() {
     tokio::join!(sealing, writing, editing);
     assert_eq!(contents(&database, &chat_id).await, expected(150));
 }
+
+/// A sealing that makes several segments is stopped after each of its writes in turn.
+#[tokio::test]
+async fn a_sealer_that_stops_after_any_write_hides_and_doubles_nothing() {
+    let database = Database::create_with(|options| {
+        options.sealing.is_automatic = false;
+        options.sealing.segment_bytes = 1_000;
+    })
+    .await;
+    let chat_id = chat_of(&database, 40).await;
+    let app_id = scope().app_id;
+    let mut writes = 0;
+    loop {
+        let before = database.all("chat_segments").await.len();
+        for interruption in [Interruption::AfterSegment, Interruption::AfterFirstCut] {
+            database.seal(&app_id, &chat_id, interruption).await.unwrap();
+            assert_eq!(contents(&database, &chat_id).await, expected(40), "{writes}");
+            for index in [0, 20, 39] {
+                append(&database, &chat_id, index).await;
+            }
+            writes += 1;
+        }
+        if database.all("chat_segments").await.len() == before {
+            break;
+        }
+    }
+    assert!(writes > 10, "only {writes} writes were tried");
+    for index in 40..80 {
+        append(&database, &chat_id, index).await;
+    }
+    database.seal(&app_id, &chat_id, Interruption::Never).await.unwrap();
+    assert_eq!(contents(&database, &chat_id).await, expected(80));
+}
