@@ -45,6 +45,8 @@ impl Running {
     async fn end(mut self, signal: Signal) -> Result<ExitStatus> {
         let (pid, dbpath) = (driver::pid(&self.uri).await?, driver::dbpath(&self.uri).await?);
         ensure!(poll::runs(pid) && dbpath.exists(), "it did not run");
+        // Waiting would close its standard input, and so end the command before the signal does.
+        let _input = self.process.stdin.take();
         self.signal(signal)?;
         let status = self.process.wait()?;
         poll::until_gone(pid).await?;
