@@ -55,13 +55,15 @@ fn build() -> Result<PathBuf> {
         Some(name) => name,
         None => anyhow::bail!("the profile of {} is unknown", this_test.display()),
     };
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--package", "reprise", "--bin", "reprise", "--profile", profile])
-        .arg("--target-dir")
-        .arg(target_dir)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()
-        .context("failed to run cargo")?;
+    let mut command = Command::new(env!("CARGO"));
+    // The whole workspace, so that its dependencies are built with the features they have here, and
+    // without what cargo says of the package under test: either would have them built anew.
+    command.args(["build", "--workspace", "--bin", "reprise", "--profile", profile]);
+    command.arg("--target-dir").arg(target_dir).current_dir(env!("CARGO_MANIFEST_DIR"));
+    for name in variables("CARGO_PKG_").chain(variables("CARGO_MANIFEST_")) {
+        command.env_remove(name);
+    }
+    let status = command.status().context("failed to run cargo")?;
     ensure!(status.success(), "failed to build the reprise binary");
     Ok(binary)
 }

@@ -41,6 +41,12 @@ impl MongoOptions {
 #[error("the connection string or an option cannot be used")]
 pub struct ConnectError(#[from] mongodb::error::Error);
 
+/// How long a server is looked for.
+///
+/// Shorter than the deadline of a call, which then ends with the driver's word that nothing was
+/// sent, not with a doubt.
+const SELECTION_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Builds the driver's options.
 ///
 /// The primary, for reads too: what an append decides by has been looked up there. Majority and
@@ -52,7 +58,7 @@ pub(super) async fn options(options: &MongoOptions) -> Result<ClientOptions, Con
     driver.app_name = Some(options.app_name.clone());
     driver.connect_timeout = Some(Duration::from_millis(1_500));
     driver.heartbeat_freq = Some(Duration::from_millis(500));
-    driver.server_selection_timeout = Some(Duration::from_secs(5));
+    driver.server_selection_timeout = Some(SELECTION_TIMEOUT.min(options.deadline * 5 / 8));
     driver.max_pool_size = Some(options.max_pool_size);
     driver.retry_reads = Some(true);
     driver.retry_writes = Some(true);
