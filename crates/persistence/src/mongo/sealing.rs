@@ -124,12 +124,10 @@ impl MongoStore {
         interruption: Interruption,
     ) -> Result<(), StoreError> {
         self.write(|_| async {
-            while !self.seal_once(app_id, chat_id, interruption).await? {
-                if interruption != Interruption::Never {
-                    break;
-                }
+            match interruption {
+                Interruption::Never => self.seal_within(app_id, chat_id).await,
+                _ => self.seal_once(app_id, chat_id, interruption).await.map(|_| ()),
             }
-            Ok(())
         })
         .await
     }
@@ -153,9 +151,9 @@ impl MongoStore {
     ) -> Result<bool, Failure> {
         let sessions = &self.inner.chat_sessions;
         let session = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
-        let mut projection = Tail::projection();
-        projection.insert("messages", 1);
-        let Some(raw) = sessions.find_one(session.clone()).projection(projection).await? else {
+        let Some(raw) =
+            sessions.find_one(session.clone()).projection(Tail::with_messages()).await?
+        else {
             return Ok(true);
         };
         let fields = open_chat_session(&raw)?;

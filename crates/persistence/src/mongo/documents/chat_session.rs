@@ -113,6 +113,13 @@ impl Tail {
         }
     }
 
+    /// The same with the messages of the tail.
+    pub(in super::super) fn with_messages() -> Document {
+        let mut projection = Self::projection();
+        projection.insert("messages", 1);
+        projection
+    }
+
     /// Reads it from a session document.
     pub(in super::super) fn read(fields: &Fields<'_>) -> Result<Self, StoreError> {
         Ok(Self {

@@ -1,6 +1,6 @@
 //! The append: one `findOneAndUpdate` that stores the messages and gives them their sequences.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use bson::{DateTime, Document, doc};
@@ -58,7 +58,7 @@ pub(super) enum Condition {
     NothingAppended { last_sequence: u64 },
 }
 
-/// A look at a chat: where its messages lie, and which of the ids its tail holds.
+/// A look at a chat: where its messages lie, and which ones its tail holds.
 pub(super) struct Look {
     pub(super) tail: Tail,
     pub(super) in_tail: Vec<Known>,
@@ -98,7 +98,7 @@ impl MongoStore {
             {
                 return Ok(done);
             }
-            let look = self.look(scope, chat_id, batch).await?;
+            let look = self.look(scope, chat_id).await?;
             known.extend(look.in_tail);
             if may_repeat && look.tail.first_sequence != sealed_below {
                 continue;
@@ -199,12 +199,7 @@ impl MongoStore {
     ///
     /// Such an update waits for the majority like any other, and this reads what the majority has:
     /// what is found here can no longer be lost, so it may be answered with.
-    pub(super) async fn look(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        batch: &Batch,
-    ) -> Result<Look, Failure> {
+    pub(super) async fn look(&self, scope: &Scope, chat_id: &ChatId) -> Result<Look, Failure> {
         let mut projection = Tail::projection();
         projection.insert("messages.event_id", 1);
         projection.insert("messages.digest", 1);
@@ -212,12 +207,10 @@ impl MongoStore {
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         self.inner.sealed_below.learn(chat_id, &tail);
-        let known = known_messages(&fields, tail.first_sequence)?;
-        let in_tail = of_batch(batch, known).collect();
-        Ok(Look { tail, in_tail })
+        Ok(Look { tail, in_tail: known_messages(&fields, tail.first_sequence)? })
     }
 
-    /// Finds which of the ids are among the messages sealed below a sequence.
+    /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.
     pub(super) async fn known_in_segments(
         &self,
         scope: &Scope,
@@ -239,14 +232,9 @@ impl MongoStore {
             let (first_sequence, fields) = Segment::open(chat_id, raw)?;
             // One that begins at or above the tail was left by a sealing that did not finish.
             if first_sequence < sealed_below {
-                known.extend(of_batch(batch, known_messages(&fields, first_sequence)?));
+                known.extend(known_messages(&fields, first_sequence)?);
             }
         }
         Ok(known)
     }
-}
-
-fn of_batch(batch: &Batch, known: Vec<Known>) -> impl Iterator<Item = Known> {
-    let ids: HashSet<_> = batch.event_ids().cloned().collect();
-    known.into_iter().filter(move |known| ids.contains(&known.event_id))
 }

@@ -123,9 +123,7 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Found, Failure> {
-        let mut projection = Tail::projection();
-        projection.insert("messages", 1);
-        let raw = self.session_within(scope, chat_id, projection).await?;
+        let raw = self.session_within(scope, chat_id, Tail::with_messages()).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         let (place, messages) = if sequence >= tail.first_sequence {

@@ -30,7 +30,7 @@ impl MongoStore {
             let limit = batch.event_ids().count();
             let newest = MessageRange::Newest { before: None, limit };
             let newest = self.read_range_within(scope, chat_id, newest).await?;
-            let look = self.look(scope, chat_id, batch).await?;
+            let look = self.look(scope, chat_id).await?;
             let mut known = look.in_tail;
             let sealed_below = look.tail.first_sequence;
             if sealed_below > 0 {

@@ -77,9 +77,7 @@ impl MongoStore {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Option<Transcript>, Failure> {
-        let mut projection = Tail::projection();
-        projection.insert("messages", 1);
-        let raw = self.session_within(scope, chat_id, projection).await?;
+        let raw = self.session_within(scope, chat_id, Tail::with_messages()).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         let (span, has_more) = range.resolve(tail.last_sequence);
