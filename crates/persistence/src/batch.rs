@@ -17,6 +17,7 @@ pub(crate) struct Batch {
     entries: Vec<Entry>,
     /// For each entry, the earlier one that has the same id and body.
     repeats: Vec<Option<usize>>,
+    bytes: usize,
 }
 
 /// One message of a batch.
@@ -58,7 +59,17 @@ impl Batch {
             return Err(Invalid::too_large("/messages", detail));
         }
         let repeats = find_repeats(&entries)?;
-        Ok(Self { entries, repeats })
+        Ok(Self { entries, repeats, bytes })
+    }
+
+    /// Returns how many messages it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns how large the messages are together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns the ids of the messages.

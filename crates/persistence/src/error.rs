@@ -105,6 +105,13 @@ pub enum StoreError {
         source: BoxError,
     },
 
+    /// Too many appends wait already; nothing was applied.
+    #[error("too many appends are waiting")]
+    Overloaded {
+        /// When trying again makes sense.
+        retry_after: Duration,
+    },
+
     /// The write may or may not have been applied; repeating it with the same ids is safe.
     #[error("the outcome of the write is unknown")]
     OutcomeUnknown {

@@ -18,10 +18,12 @@ use crate::{BoxError, StoreError};
 pub(super) struct Attempt {
     /// There was none. Otherwise one may have been carried out, whatever its error said.
     pub(super) is_first: bool,
+    /// Not even its error says that none was carried out.
+    pub(super) may_have_applied: bool,
 }
 
 /// When a caller who was told `Unavailable` may try again.
-const RETRY_AFTER: Duration = Duration::from_secs(2);
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 impl MongoStore {
     /// Reads, until it succeeds or the deadline passes.
@@ -29,7 +31,7 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        self.carry(false, |_| attempt()).await
+        self.carry(false, self.deadline(), |_| attempt()).await
     }
 
     /// Writes, until it succeeds or the deadline passes.
@@ -40,23 +42,45 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        self.carry(true, attempt).await
+        self.write_until(self.deadline(), attempt).await
     }
 
-    async fn carry<T, F>(
+    /// Writes, until it succeeds or a deadline set by its caller passes.
+    pub(super) async fn write_until<T, F>(
         &self,
-        is_write: bool,
+        deadline: Instant,
         attempt: impl Fn(Attempt) -> F,
     ) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let deadline = Instant::now() + self.inner.deadline;
+        self.carry(true, deadline, attempt).await
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.inner.deadline
+    }
+
+    /// Waits until a server answers.
+    pub(super) async fn server_is_back(&self) {
+        self.wait_for_server(&mut pauses()).await;
+    }
+
+    async fn carry<T, F>(
+        &self,
+        is_write: bool,
+        deadline: Instant,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
         let mut pauses = pauses();
         let mut is_first = true;
         let mut may_have_applied = false;
         loop {
-            let outcome = timeout_at(deadline, attempt(Attempt { is_first })).await;
+            let outcome =
+                timeout_at(deadline, attempt(Attempt { is_first, may_have_applied })).await;
             let error: BoxError = match outcome {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(Failure::Decided(error))) => return Err(error),

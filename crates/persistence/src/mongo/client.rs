@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
 
-use super::SealingBounds;
+use super::{QueueBounds, SealingBounds};
 
 /// How to reach MongoDB, and how long to wait for it.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct MongoOptions {
     pub app_name: String,
     /// When messages are moved out of the session document.
     pub sealing: SealingBounds,
+    /// How many appends wait for their turn.
+    pub queue: QueueBounds,
 }
 
 impl MongoOptions {
@@ -32,6 +34,7 @@ impl MongoOptions {
             max_pool_size: 64,
             app_name: "reprise".to_owned(),
             sealing: SealingBounds::default(),
+            queue: QueueBounds::default(),
         }
     }
 }

@@ -22,6 +22,7 @@ mod messages;
 
 pub use client::{ConnectError, MongoOptions};
 pub use indexes::{IndexReport, IndexState};
+pub use messages::QueueBounds;
 pub use sealing::{Interruption, SealingBounds};
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ struct Inner {
     chat_segments: Collection<RawDocumentBuf>,
     chat_blobs: Collection<RawDocumentBuf>,
     deadline: std::time::Duration,
+    queues: messages::Queues,
     sealer: Sealer,
     sealed_below: messages::SealedBelow,
     indexes: OnceCell<()>,
@@ -78,6 +80,7 @@ impl MongoStore {
             chat_blobs: database.collection(documents::CHAT_BLOBS),
             database,
             deadline: options.deadline,
+            queues: messages::Queues::new(options.queue),
             sealer: Sealer::new(options.sealing),
             sealed_below: messages::SealedBelow::default(),
             indexes: OnceCell::new(),

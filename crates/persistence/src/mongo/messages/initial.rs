@@ -2,7 +2,7 @@
 
 use records::{ChatId, Scope};
 
-use super::append::Condition;
+use super::append::{Condition, verdict};
 use crate::StoreError;
 use crate::batch::Batch;
 use crate::mongo::MongoStore;
@@ -34,19 +34,22 @@ impl MongoStore {
             let mut known = look.in_tail;
             let sealed_below = look.tail.first_sequence;
             if sealed_below > 0 {
-                known.extend(self.known_in_segments(scope, chat_id, batch, sealed_below).await?);
+                let ids = batch.event_ids().map(records::EventId::as_str).collect();
+                known.extend(self.known_in_segments(scope, chat_id, ids, sealed_below).await?);
             }
             let mut plan = batch.plan(chat_id, &known)?;
             plan.recognise(&newest.messages);
             let last_sequence = newest.last_sequence;
             let condition = Condition::NothingAppended { last_sequence };
-            if let Some(done) = self.push(scope, chat_id, &plan, condition).await? {
-                return Ok(done);
+            let fresh: Vec<_> = plan.fresh().collect();
+            if let Some(pushed) = self.push(scope, chat_id, &fresh, condition).await? {
+                return Ok(plan.answer(pushed.first_sequence, pushed.last_sequence));
             }
-            if look.tail.last_sequence == last_sequence
-                && let Some(done) = self.settle(scope, chat_id, &plan, &look.tail).await?
-            {
-                return Ok(done);
+            if look.tail.last_sequence == last_sequence {
+                if let Some(answer) = verdict(chat_id, &plan, &look.tail) {
+                    return Ok(answer?);
+                }
+                self.make_room(scope, chat_id, &look.tail).await?;
             }
         }
     }

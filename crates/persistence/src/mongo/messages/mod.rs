@@ -12,7 +12,8 @@ use crate::StoreError;
 use crate::batch::Batch;
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
-pub(super) use append::SealedBelow;
+pub use append::QueueBounds;
+pub(super) use append::{Queues, SealedBelow};
 
 #[async_trait]
 impl Messages for MongoStore {
@@ -23,7 +24,7 @@ impl Messages for MongoStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(messages, &*self.inner.ids)?;
-        self.append_batch(scope, chat_id, &batch).await
+        self.append_batch(scope, chat_id, batch).await
     }
 
     async fn persist_initial_messages(

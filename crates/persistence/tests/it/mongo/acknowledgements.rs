@@ -2,73 +2,11 @@
 
 use std::time::Duration;
 
-use bson::{Document, doc};
-use persistence::{Append, ChatSessions, MessageRange, Messages, Outcome, StoreError};
-use records::{
-    AppId, ChatId, EventId, MessageBody, NewChatSession, NewMessage, Scope, WorkflowName,
-};
+use bson::doc;
+use persistence::{MessageRange, Messages, Outcome, StoreError};
 
 use super::database::Database;
-
-/// Fail points belong to the server, so what sets them names the client it means, and the tests
-/// that set one which cannot do so have a server to themselves.
-struct FailPoint<'a> {
-    admin: mongodb::Database,
-    name: &'a str,
-}
-
-impl<'a> FailPoint<'a> {
-    async fn set(client: &mongodb::Client, name: &'a str, mode: Document, data: Document) -> Self {
-        let admin = client.database("admin");
-        let set = doc! { "configureFailPoint": name, "mode": mode, "data": data };
-        admin.run_command(set).await.unwrap();
-        Self { admin, name }
-    }
-
-    /// Turns it off, and returns how often it was met.
-    async fn off(self) -> i64 {
-        let off = doc! { "configureFailPoint": self.name, "mode": "off" };
-        let reply = self.admin.run_command(off).await.unwrap();
-        reply.get_i64("count").or_else(|_| reply.get_i32("count").map(i64::from)).unwrap()
-    }
-}
-
-/// A database on a server of its own, so that fail points hit nobody else.
-async fn database() -> (local_mongod::LocalMongod, Database) {
-    let server =
-        local_mongod::LocalMongod::start(local_mongod::Options::for_tests()).await.unwrap();
-    let uri = server.uri().to_owned();
-    let database = Database::create_with(|options| {
-        options.uri = uri;
-        "under-test".clone_into(&mut options.app_name);
-    })
-    .await;
-    (server, database)
-}
-
-fn scope() -> Scope {
-    Scope::service(AppId::parse("acme_corp").unwrap())
-}
-
-async fn chat(database: &Database) -> ChatId {
-    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
-    database.create_chat(&scope(), new).await.unwrap().chat_id
-}
-
-fn message(event_id: Option<&str>) -> Vec<NewMessage> {
-    let event_id = event_id.map(|id| EventId::parse(id).unwrap());
-    vec![NewMessage { event_id, body: MessageBody::new("user", Some("user"), "hello") }]
-}
-
-async fn count(database: &Database, chat_id: &ChatId) -> usize {
-    let page = database.messages(&scope(), chat_id, MessageRange::all()).await.unwrap();
-    assert_eq!(page.last_sequence, page.messages.len() as u64);
-    page.messages.len()
-}
-
-fn sequences(append: &Append) -> Vec<u64> {
-    append.messages.iter().map(|message| message.sequence).collect()
-}
+use super::faults::{FailPoint, chat, count, database, message, scope, sequences};
 
 /// The write is applied, the connection closed before the reply: first the driver's own retry gets
 /// through, then that one is cut as well, and ours has to find the message there.

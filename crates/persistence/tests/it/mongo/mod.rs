@@ -3,6 +3,8 @@
 mod acknowledgements;
 mod contract;
 pub(crate) mod database;
+mod faults;
+mod groups;
 mod growth;
 mod plans;
 mod sealing;

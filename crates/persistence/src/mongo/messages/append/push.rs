@@ -1,4 +1,4 @@
-//! The append: one `findOneAndUpdate` that stores the messages and gives them their sequences.
+//! The one update that stores messages, and the looks at a chat that decide about it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,9 +9,8 @@ use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatStatus, Scope};
 
 use crate::StoreError;
-use crate::batch::{Batch, Known, Plan};
+use crate::batch::{Entry, Known, Plan};
 use crate::mongo::MongoStore;
-use crate::mongo::attempts::Attempt;
 use crate::mongo::documents::{
     MESSAGE_OVERHEAD, Segment, Tail, counter, known_messages, message_document, open_chat_session,
 };
@@ -29,7 +28,7 @@ impl SealedBelow {
     /// So that a process that serves many chats does not remember them for ever.
     const CAPACITY: usize = 65_536;
 
-    fn get(&self, chat_id: &ChatId) -> u64 {
+    pub(super) fn get(&self, chat_id: &ChatId) -> u64 {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(chat_id).copied().unwrap_or(0)
     }
@@ -49,7 +48,7 @@ impl SealedBelow {
 
 /// What else must hold of the session for a push to be carried out.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Condition {
+pub(in crate::mongo::messages) enum Condition {
     /// Nothing: the ids are new, having just been minted.
     None,
     /// No message has one of the ids: none in the tail, and no more are sealed than were looked at.
@@ -58,96 +57,35 @@ pub(super) enum Condition {
     NothingAppended { last_sequence: u64 },
 }
 
+/// The sequences that messages were given: from the first to before the last.
+pub(in crate::mongo::messages) struct Pushed {
+    pub(in crate::mongo::messages) first_sequence: u64,
+    pub(in crate::mongo::messages) last_sequence: u64,
+}
+
 /// A look at a chat: where its messages lie, and which ones its tail holds.
-pub(super) struct Look {
-    pub(super) tail: Tail,
-    pub(super) in_tail: Vec<Known>,
+pub(in crate::mongo::messages) struct Look {
+    pub(in crate::mongo::messages) tail: Tail,
+    pub(in crate::mongo::messages) in_tail: Vec<Known>,
 }
 
 impl MongoStore {
-    pub(super) async fn append_batch(
+    /// Stores new messages, if there are any and the condition holds.
+    pub(in crate::mongo::messages) async fn push(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        batch: &Batch,
-    ) -> Result<Append, StoreError> {
-        self.write(|attempt| async move { self.append_once(scope, chat_id, batch, attempt).await })
-            .await
-    }
-
-    async fn append_once(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        batch: &Batch,
-        attempt: Attempt,
-    ) -> Result<Append, Failure> {
-        // Ids minted for this call cannot have been stored, unless by an earlier attempt of it.
-        let may_repeat = batch.has_given_ids() || !attempt.is_first;
-        let mut known: Vec<Known> = Vec::new();
-        loop {
-            let sealed_below = self.inner.sealed_below.get(chat_id);
-            if may_repeat && sealed_below > 0 {
-                known.extend(self.known_in_segments(scope, chat_id, batch, sealed_below).await?);
-            }
-            let condition =
-                if may_repeat { Condition::NoneOfTheIds { sealed_below } } else { Condition::None };
-            // A conflict is for those who may see the chat, which the look below finds out.
-            if let Ok(plan) = batch.plan(chat_id, &known)
-                && let Some(done) = self.push(scope, chat_id, &plan, condition).await?
-            {
-                return Ok(done);
-            }
-            let look = self.look(scope, chat_id).await?;
-            known.extend(look.in_tail);
-            if may_repeat && look.tail.first_sequence != sealed_below {
-                continue;
-            }
-            let plan = batch.plan(chat_id, &known)?;
-            if let Some(done) = self.settle(scope, chat_id, &plan, &look.tail).await? {
-                return Ok(done);
-            }
-        }
-    }
-
-    /// Answers if there is nothing to store; refuses, or makes room, if that is what kept a push
-    /// from being carried out. `None`: try again.
-    pub(super) async fn settle(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        plan: &Plan<'_>,
-        tail: &Tail,
-    ) -> Result<Option<Append>, Failure> {
-        if plan.fresh().next().is_none() {
-            return Ok(Some(plan.answer(tail.last_sequence, tail.last_sequence)));
-        }
-        if tail.status.is_ended() {
-            let (chat_id, status) = (chat_id.clone(), tail.status);
-            return Err(StoreError::ChatEnded { chat_id, status }.into());
-        }
-        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
-            self.seal_within(&scope.app_id, chat_id).await?;
-        }
-        Ok(None)
-    }
-
-    /// Stores the new messages of a plan, if there are any and the condition holds.
-    pub(super) async fn push(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        plan: &Plan<'_>,
+        fresh: &[&Entry],
         condition: Condition,
-    ) -> Result<Option<Append>, Failure> {
-        let count = plan.fresh().count() as u64;
-        if count == 0 {
+    ) -> Result<Option<Pushed>, Failure> {
+        if fresh.is_empty() {
             return Ok(None);
         }
-        let filter = self.push_filter(scope, chat_id, plan, condition);
+        let filter = self.push_filter(scope, chat_id, fresh, condition);
         let now = self.inner.clock.now();
-        let bytes = plan.fresh().map(|entry| entry.bytes + MESSAGE_OVERHEAD).sum::<usize>();
-        let documents: Vec<_> = plan.fresh().map(|entry| message_document(entry, now)).collect();
+        let bytes = fresh.iter().map(|entry| entry.bytes + MESSAGE_OVERHEAD).sum::<usize>();
+        let documents: Vec<_> = fresh.iter().map(|entry| message_document(entry, now)).collect();
+        let count = fresh.len() as u64;
         let update = doc! {
             "$push": { "messages": { "$each": documents } },
             "$inc": { "last_sequence": counter(count), "tail_bytes": counter(bytes as u64) },
@@ -166,14 +104,15 @@ impl MongoStore {
         let tail = Tail::read(&open_chat_session(&updated)?)?;
         self.inner.sealed_below.learn(chat_id, &tail);
         self.seal_soon(&scope.app_id, chat_id, &tail);
-        Ok(Some(plan.answer(tail.last_sequence - count, tail.last_sequence)))
+        let last_sequence = tail.last_sequence;
+        Ok(Some(Pushed { first_sequence: last_sequence - count, last_sequence }))
     }
 
     fn push_filter(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        plan: &Plan<'_>,
+        fresh: &[&Entry],
         condition: Condition,
     ) -> Document {
         let going_on = [ChatStatus::Running.number(), ChatStatus::Paused.number()];
@@ -184,7 +123,7 @@ impl MongoStore {
         match condition {
             Condition::None => {}
             Condition::NoneOfTheIds { sealed_below } => {
-                let ids: Vec<&str> = plan.fresh().map(|entry| entry.event_id.as_str()).collect();
+                let ids: Vec<&str> = fresh.iter().map(|entry| entry.event_id.as_str()).collect();
                 filter.insert("first_sequence", counter(sealed_below));
                 filter.insert("messages.event_id", doc! { "$nin": ids });
             }
@@ -195,11 +134,28 @@ impl MongoStore {
         filter
     }
 
+    /// Seals a tail that is too large to be appended to.
+    pub(in crate::mongo::messages) async fn make_room(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        tail: &Tail,
+    ) -> Result<(), Failure> {
+        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
+            self.seal_within(&scope.app_id, chat_id).await?;
+        }
+        Ok(())
+    }
+
     /// Looks at a chat after an update that matched nothing.
     ///
     /// Such an update waits for the majority like any other, and this reads what the majority has:
     /// what is found here can no longer be lost, so it may be answered with.
-    pub(super) async fn look(&self, scope: &Scope, chat_id: &ChatId) -> Result<Look, Failure> {
+    pub(in crate::mongo::messages) async fn look(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Look, Failure> {
         let mut projection = Tail::projection();
         projection.insert("messages.event_id", 1);
         projection.insert("messages.digest", 1);
@@ -211,14 +167,13 @@ impl MongoStore {
     }
 
     /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.
-    pub(super) async fn known_in_segments(
+    pub(in crate::mongo::messages) async fn known_in_segments(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        batch: &Batch,
+        ids: Vec<&str>,
         sealed_below: u64,
     ) -> Result<Vec<Known>, Failure> {
-        let ids: Vec<&str> = batch.event_ids().map(records::EventId::as_str).collect();
         let filter = doc! {
             "app_id": scope.app_id.as_str(),
             "_id.chat_id": chat_id.as_str(),
@@ -237,4 +192,17 @@ impl MongoStore {
         }
         Ok(known)
     }
+}
+
+/// Answers an append that has nothing to store, or must not; `None`: it is to be stored.
+pub(in crate::mongo::messages) fn verdict(
+    chat_id: &ChatId,
+    plan: &Plan<'_>,
+    tail: &Tail,
+) -> Option<Result<Append, StoreError>> {
+    if plan.fresh().next().is_none() {
+        return Some(Ok(plan.answer(tail.last_sequence, tail.last_sequence)));
+    }
+    let (chat_id, status) = (chat_id.clone(), tail.status);
+    status.is_ended().then_some(Err(StoreError::ChatEnded { chat_id, status }))
 }

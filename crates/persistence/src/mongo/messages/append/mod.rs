@@ -1,0 +1,40 @@
+//! The append: one `findOneAndUpdate` that stores messages and gives them their sequences.
+//!
+//! Appends to one chat take turns. Those that come while an update is under way wait in a queue,
+//! and the next update carries all that have gathered; one that comes alone never waits. That is
+//! for speed alone: every update is right whoever else writes to the chat, from wherever.
+
+mod group;
+mod push;
+mod queue;
+
+use records::{ChatId, Scope};
+use tokio::time::Instant;
+
+use crate::StoreError;
+use crate::batch::Batch;
+use crate::mongo::MongoStore;
+use crate::store::Append;
+
+pub(in crate::mongo) use push::SealedBelow;
+pub(super) use push::{Condition, verdict};
+pub use queue::QueueBounds;
+pub(in crate::mongo) use queue::Queues;
+
+impl MongoStore {
+    /// Appends in the chat's next group, from a task of its own: an update that is under way ends
+    /// whether or not the caller still waits for it.
+    pub(super) async fn append_batch(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        batch: Batch,
+    ) -> Result<Append, StoreError> {
+        let deadline = Instant::now() + self.inner.deadline;
+        let (ticket, serving) = self.inner.queues.enter(scope, chat_id, batch, deadline)?;
+        if let Some(serving) = serving {
+            tokio::spawn(self.clone().serve(serving));
+        }
+        ticket.answered(deadline).await
+    }
+}

@@ -1,0 +1,196 @@
+//! Appends to one chat that come together are stored together, and answered one by one.
+
+use std::time::Duration;
+
+use bson::{Document, doc};
+use futures::future::join_all;
+use persistence::mongo::MongoStore;
+use persistence::{Append, ChatSessions, Messages, Outcome, Store, StoreError};
+use records::{Caller, ChatId, EventId, MessageBody, NewMessage, Scope, UserId};
+
+use super::database::Database;
+use super::faults::{FailPoint, chat, count, database, message, scope, sequences};
+
+/// Appends all at once; they enter the queue in this order.
+async fn together(
+    store: &MongoStore,
+    chat_id: &ChatId,
+    appends: Vec<Vec<NewMessage>>,
+) -> Vec<Result<Append, StoreError>> {
+    let scope = &scope();
+    join_all(appends.into_iter().map(|messages| store.append(scope, chat_id, messages))).await
+}
+
+fn numbered(count: usize) -> Vec<Vec<NewMessage>> {
+    (0..count).map(|index| message(Some(&format!("evt_{index}")))).collect()
+}
+
+/// Holds up every update for a while, so that what comes meanwhile has to wait.
+fn slow(milliseconds: i64) -> Document {
+    doc! {
+        "failCommands": ["findAndModify"], "appName": "under-test",
+        "blockConnection": true, "blockTimeMS": milliseconds,
+    }
+}
+
+#[tokio::test]
+async fn appends_that_come_together_take_few_updates_and_keep_their_order() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat(&database).await;
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    let answers = together(&database, &chat_id, numbered(500)).await;
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+
+    for (index, answer) in answers.into_iter().enumerate() {
+        let answer = answer.unwrap();
+        assert_eq!(sequences(&answer), [index as u64]);
+        assert_eq!(answer.last_sequence, index as u64 + 1);
+        assert_eq!(answer.messages[0].event_id.as_str(), format!("evt_{index}"));
+        assert_eq!(answer.messages[0].outcome, Outcome::Stored);
+    }
+    let profile = database.raw.collection::<Document>("system.profile");
+    let updates = doc! { "command.findAndModify": "chat_sessions" };
+    let updates = profile.count_documents(updates).await.unwrap();
+    assert!((2..=20).contains(&updates), "500 appends took {updates} updates");
+}
+
+#[tokio::test]
+async fn each_append_of_a_group_gets_its_own_answer() {
+    let (server, database) = database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let chat_id = chat(&database).await;
+    database.append(&scope(), &chat_id, message(Some("known"))).await.unwrap();
+    let mut other = message(Some("known"));
+    other[0].body = MessageBody::new("user", Some("user"), "something else");
+    let pair = [message(Some("new 1")), message(Some("known")), message(None)].concat();
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow(300)).await;
+    let appends = vec![
+        message(Some("first")),
+        message(Some("known")),
+        other,
+        pair,
+        message(Some("new 2")),
+        message(Some("new 2")),
+        message(None),
+    ];
+    let answers = together(&database, &chat_id, appends).await;
+    assert!(point.off().await >= 1);
+
+    let [first, known, other, pair, new, again, minted] = answers.try_into().unwrap();
+    assert_eq!(sequences(&first.unwrap()), [1]);
+    assert_eq!(sequences(known.as_ref().unwrap()), [0]);
+    assert_eq!(known.unwrap().messages[0].outcome, Outcome::Duplicate);
+    let other = other.unwrap_err();
+    assert!(matches!(other, StoreError::EventConflict { sequence: 0, index: 0, .. }), "{other:?}");
+    assert_eq!(sequences(&pair.unwrap()), [2, 0, 3]);
+    assert_eq!(sequences(&new.unwrap()), [4]);
+    let again = again.unwrap();
+    assert_eq!((sequences(&again), again.messages[0].outcome), (vec![4], Outcome::Duplicate));
+    assert_eq!(sequences(&minted.unwrap()), [5]);
+    assert_eq!(count(&database, &chat_id).await, 6);
+}
+
+#[tokio::test]
+async fn a_group_that_is_refused_is_tried_one_by_one() {
+    let (server, database) = database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let chat_id = chat(&database).await;
+    let refuse = doc! {
+        "failCommands": ["findAndModify"], "appName": "under-test", "errorCode": 13,
+    };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 2 }, refuse).await;
+    let answers = together(&database, &chat_id, numbered(3)).await;
+    assert_eq!(point.off().await, 2, "the group was not refused, and then the first of it");
+    let [first, second, third] = answers.try_into().unwrap();
+    let first = first.unwrap_err();
+    assert!(matches!(first, StoreError::Refused { .. }), "{first:?}");
+    assert_eq!(sequences(&second.unwrap()), [0]);
+    assert_eq!(sequences(&third.unwrap()), [1]);
+    assert_eq!(count(&database, &chat_id).await, 2);
+}
+
+#[tokio::test]
+async fn a_full_queue_refuses_and_holds_up_no_other_chat() {
+    let (server, mut database) = database().await;
+    database.options.queue.chat_appends = 2;
+    let store = MongoStore::connect(&database.options).await.unwrap();
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let (full, other) = (chat(&database).await, chat(&database).await);
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow(500)).await;
+    let elsewhere = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        store.append(&scope(), &other, message(None)).await
+    };
+    let (answers, elsewhere) = tokio::join!(together(&store, &full, numbered(5)), elsewhere);
+    assert!(point.off().await >= 1);
+    assert_eq!(sequences(&elsewhere.unwrap()), [0]);
+    let refused = answers.iter().filter(|answer| answer.is_err()).count();
+    // One is under way and two wait, unless the first was taken out only after the others came.
+    assert!((2..=3).contains(&refused), "{answers:?}");
+    for error in answers.into_iter().filter_map(Result::err) {
+        assert!(matches!(error, StoreError::Overloaded { .. }), "{error:?}");
+    }
+    assert_eq!(count(&database, &full).await, 5 - refused);
+}
+
+#[tokio::test]
+async fn what_gives_up_before_its_turn_is_never_stored() {
+    let (server, mut database) = database().await;
+    database.options.deadline = Duration::from_millis(600);
+    let store = MongoStore::connect(&database.options).await.unwrap();
+    let chat_id = chat(&database).await;
+    // So that there is a connection to send the first append on.
+    store.ping().await.unwrap();
+    server.members()[0].pause().unwrap();
+    let scope = scope();
+    let first = store.append(&scope, &chat_id, message(Some("first")));
+    let behind = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let abandoned = store.append(&scope, &chat_id, message(Some("abandoned")));
+        let answer = tokio::time::timeout(Duration::from_millis(50), abandoned).await;
+        assert!(answer.is_err(), "it did not wait for its turn");
+        together(&store, &chat_id, numbered(2)).await
+    };
+    let (first, behind) = tokio::join!(first, behind);
+    server.members()[0].resume().unwrap();
+    let first = first.unwrap_err();
+    assert!(matches!(first, StoreError::OutcomeUnknown { .. }), "{first:?}");
+    for waiting in behind {
+        let error = waiting.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    }
+    let repeat = database.append(&scope, &chat_id, message(Some("first"))).await.unwrap();
+    assert_eq!(sequences(&repeat), [0]);
+    assert_eq!(count(&database, &chat_id).await, 1);
+}
+
+#[tokio::test]
+async fn who_may_not_see_the_chat_is_told_so_beside_those_who_may() {
+    let database = Database::create().await;
+    let mut new = records::NewChatSession::of(records::WorkflowName::parse("Generator").unwrap());
+    new.visibility = records::Visibility::Private;
+    new.user_id = Some(UserId::parse("ann").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let user = |name: &str| Scope {
+        caller: Caller::User { user_id: UserId::parse(name).unwrap(), team_id: None },
+        ..scope()
+    };
+    let scopes = [scope(), user("bob"), user("ann"), user("bob"), scope(), user("ann")];
+    let appends = scopes.iter().enumerate().map(|(index, scope)| {
+        let event_id = EventId::parse(format!("evt_{index}")).unwrap();
+        let body = MessageBody::new("user", Some("user"), "hello");
+        database.append(scope, &chat_id, vec![NewMessage { event_id: Some(event_id), body }])
+    });
+    let answers = join_all(appends).await;
+    let mut sequence = 0;
+    for (scope, answer) in scopes.iter().zip(answers) {
+        if *scope == user("bob") {
+            let error = answer.unwrap_err();
+            assert!(matches!(error, StoreError::ChatNotFound(_)), "{error:?}");
+        } else {
+            assert_eq!(sequences(&answer.unwrap()), [sequence]);
+            sequence += 1;
+        }
+    }
+    assert_eq!(count(&database, &chat_id).await, 4);
+}
