@@ -1,0 +1,52 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum as _};
+
+use crate::scenarios::Scenario;
+use crate::stage::{Plan, Size};
+
+/// Measures what Reprise costs beside the MongoDB driver alone.
+///
+/// Starts a mongod of its own, plays each scenario in short rounds that alternate with its floor,
+/// and prints one table. Targets are reported, not enforced.
+#[derive(Debug, Parser)]
+#[command(name = "bench", version)]
+pub(crate) struct Arguments {
+    /// What to measure; everything unless said.
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<Scenario>,
+
+    /// Make everything as small as shows that it works; the numbers then mean nothing.
+    #[arg(long)]
+    quick: bool,
+
+    /// Rounds of each comparison [default: 40, with --quick 2]
+    #[arg(long, value_name = "COUNT")]
+    rounds: Option<NonZeroUsize>,
+
+    /// What the messages are made from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Write everything measured to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the table to this file, as Markdown.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Returns what to play, in the order of the table.
+    pub(crate) fn scenarios(&self) -> Vec<Scenario> {
+        let all = Scenario::value_variants().iter().copied();
+        all.filter(|it| self.scenarios.is_empty() || self.scenarios.contains(it)).collect()
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        let (size, rounds) = if self.quick { (Size::Quick, 2) } else { (Size::Full, 40) };
+        Plan { seed: self.seed, rounds: self.rounds.map_or(rounds, NonZeroUsize::get), size }
+    }
+}

@@ -1,0 +1,60 @@
+//! The floors: what the same costs with the driver alone, and nothing of ours.
+//!
+//! The driver is named here and nowhere else in this crate.
+
+mod counter;
+mod insert;
+mod list;
+mod message;
+mod session;
+mod window;
+
+pub(crate) use counter::CountThenInsert;
+pub(crate) use insert::{InsertMany, InsertOne};
+pub(crate) use list::ListSessions;
+pub(crate) use session::ReadSession;
+pub(crate) use window::ReadWindow;
+
+use std::time::Duration;
+
+use anyhow::Result;
+use bson::doc;
+use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
+use mongodb::{Client, Database};
+
+/// A database that the floors read and write, over connections of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Floor {
+    database: Database,
+}
+
+impl Floor {
+    /// Connects with the same settings as the store's own client, so that only the code differs.
+    pub(crate) async fn connect(uri: &str, database: &str, max_pool_size: u32) -> Result<Self> {
+        let mut options = ClientOptions::parse(uri).await?;
+        options.app_name = Some("bench floor".to_owned());
+        options.connect_timeout = Some(Duration::from_millis(1_500));
+        options.heartbeat_freq = Some(Duration::from_millis(500));
+        options.server_selection_timeout = Some(Duration::from_secs(5));
+        options.max_pool_size = Some(max_pool_size);
+        options.retry_reads = Some(true);
+        options.retry_writes = Some(true);
+        options.selection_criteria = Some(ReadPreference::Primary.into());
+        options.read_concern = Some(ReadConcern::majority());
+        let journaled = WriteConcern::builder().w(Acknowledgment::Majority).journal(true).build();
+        options.write_concern = Some(journaled);
+        Ok(Self { database: Client::with_options(options)?.database(database) })
+    }
+
+    /// Returns the version of the server.
+    pub(crate) async fn server_version(&self) -> Result<String> {
+        let reply = self.database.run_command(doc! { "buildInfo": 1 }).await?;
+        Ok(reply.get_str("version")?.to_owned())
+    }
+
+    /// Removes this database and another one.
+    pub(crate) async fn drop_databases(self, other: &str) -> Result<()> {
+        self.database.client().database(other).drop().await?;
+        Ok(self.database.drop().await?)
+    }
+}

@@ -1,0 +1,68 @@
+#![doc = include_str!("../README.md")]
+#![expect(clippy::cast_precision_loss, reason = "whatever is counted here, an f64 holds exactly")]
+
+mod arguments;
+mod scenarios;
+mod stage;
+
+mod messages;
+
+mod floor;
+mod http;
+mod ours;
+
+mod measure;
+mod report;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use clap::Parser as _;
+use local_mongod::{LocalMongod, Options};
+
+use arguments::Arguments;
+use report::{Machine, Played, Report};
+use stage::Stage;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    // Large enough for all that a scenario stores, so that reads are not reads of the disk.
+    let options = Options { cache_size_gb: 1.0, oplog_size_mb: 2_048, ..Options::from_env() };
+    let mongod = LocalMongod::start(options).await?;
+    let report = play(mongod.uri(), &arguments).await;
+    mongod.stop().await;
+    let report = report?;
+    if let Some(file) = &arguments.json {
+        write_file(file, &report.json()?)?;
+    }
+    if let Some(file) = &arguments.markdown {
+        write_file(file, &report::markdown(&report))?;
+    }
+    write!(std::io::stdout(), "{}", report::text(&report))?;
+    Ok(())
+}
+
+/// Plays the scenarios one after the other, each with fresh databases.
+async fn play(uri: &str, arguments: &Arguments) -> Result<Report> {
+    let plan = arguments.plan();
+    let floor = floor::Floor::connect(uri, "admin", 1).await?;
+    let machine = Machine::observe(floor.server_version().await?);
+    let mut scenarios = Vec::new();
+    for scenario in arguments.scenarios() {
+        let (name, began) = (scenario.name(), Instant::now());
+        let stage = Stage::set_up(uri, &name, plan).await?;
+        let comparisons = scenario.run(&stage).await;
+        let comparisons = comparisons.with_context(|| format!("scenario {name}"))?;
+        stage.strike().await?;
+        scenarios.push(Played { name, seconds: began.elapsed().as_secs(), comparisons });
+    }
+    Ok(Report { machine, seed: plan.seed, rounds: plan.rounds, scenarios })
+}
+
+fn write_file(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

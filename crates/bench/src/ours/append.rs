@@ -1,0 +1,59 @@
+use anyhow::{Result, ensure};
+use async_trait::async_trait;
+use persistence::{Messages as _, Outcome};
+use records::NewMessage;
+
+use super::Chat;
+use super::chat::new_messages;
+use crate::measure::Write;
+use crate::messages::Message;
+
+/// `Messages::append`, to one chat or to one for each writer.
+#[derive(Debug)]
+pub(crate) struct Append {
+    chats: Vec<Chat>,
+    event_ids: EventIds,
+}
+
+/// Where the event ids come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventIds {
+    /// From the caller, which makes the append safe to repeat.
+    Given,
+    /// From the store.
+    Minted,
+}
+
+impl Append {
+    /// All writers write to one chat.
+    pub(crate) fn to(chat: Chat) -> Self {
+        Self { chats: vec![chat], event_ids: EventIds::Given }
+    }
+
+    /// Each writer writes to a chat of its own.
+    pub(crate) fn to_each(chats: Vec<Chat>) -> Self {
+        Self { chats, event_ids: EventIds::Given }
+    }
+
+    /// The same with ids that the store mints.
+    pub(crate) fn with_minted_ids(self) -> Self {
+        Self { event_ids: EventIds::Minted, ..self }
+    }
+}
+
+#[async_trait]
+impl Write for Append {
+    type Input = (Chat, Vec<NewMessage>);
+
+    fn prepare(&self, writer: usize, messages: &[Message]) -> Result<Self::Input> {
+        let chat = self.chats[writer % self.chats.len()].clone();
+        Ok((chat, new_messages(messages, self.event_ids)?))
+    }
+
+    async fn write(&self, (chat, messages): Self::Input) -> Result<()> {
+        let append = chat.store.append(&chat.scope, &chat.id, messages).await?;
+        let is_new = append.messages.iter().all(|message| message.outcome == Outcome::Stored);
+        ensure!(is_new, "a message was there already");
+        Ok(())
+    }
+}

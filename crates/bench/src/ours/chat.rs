@@ -1,0 +1,77 @@
+use anyhow::Result;
+use futures::future::try_join_all;
+use indicatif::ProgressBar;
+use persistence::mongo::MongoStore;
+use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Messages as _};
+use records::{
+    AppId, ChatId, EventId, MessageBody, NewArtifact, NewChatSession, NewMessage, Scope,
+    WorkflowName,
+};
+use serde_json::{Map, Value};
+
+use super::EventIds;
+use crate::messages::Message;
+
+/// A chat in the store.
+#[derive(Debug, Clone)]
+pub(crate) struct Chat {
+    pub(crate) store: MongoStore,
+    pub(crate) scope: Scope,
+    pub(crate) id: ChatId,
+}
+
+/// The app that all chats belong to.
+pub(crate) const APP: &str = "bench";
+
+impl Chat {
+    pub(crate) async fn create(store: &MongoStore) -> Result<Self> {
+        let scope = Scope::service(AppId::parse(APP)?);
+        let new = NewChatSession::of(WorkflowName::parse("Benchmark")?);
+        let id = store.create_chat(&scope, new).await?.chat_id;
+        Ok(Self { store: store.clone(), scope, id })
+    }
+
+    pub(crate) async fn create_many(store: &MongoStore, count: usize) -> Result<Vec<Self>> {
+        try_join_all((0..count).map(|_| Self::create(store))).await
+    }
+
+    /// Appends messages, so many at a time.
+    pub(crate) async fn fill(
+        &self,
+        messages: &[Message],
+        batch: usize,
+        progress: &ProgressBar,
+    ) -> Result<()> {
+        for messages in messages.chunks(batch) {
+            let messages = new_messages(messages, EventIds::Given)?;
+            let count = messages.len();
+            self.store.append(&self.scope, &self.id, messages).await?;
+            progress.inc(count as u64);
+        }
+        Ok(())
+    }
+
+    /// Gives it a context snapshot and an artifact that hold this text.
+    pub(crate) async fn lade(&self, text: &str) -> Result<()> {
+        let data = || Map::from_iter([("text".to_owned(), Value::from(text))]);
+        self.store.update_context_snapshot(&self.scope, &self.id, data()).await?;
+        let artifact = NewArtifact { payload: data().into(), ..NewArtifact::default() };
+        self.store.update_last_artifact(&self.scope, &self.id, artifact).await?;
+        Ok(())
+    }
+}
+
+/// Gives messages the form in which the store takes them.
+pub(super) fn new_messages(messages: &[Message], ids: EventIds) -> Result<Vec<NewMessage>> {
+    let new_message = |message: &Message| {
+        let event_id = match ids {
+            EventIds::Given => Some(EventId::parse(message.event_id.as_str())?),
+            EventIds::Minted => None,
+        };
+        let content = message.content.as_str();
+        let mut body = MessageBody::new(message.role, Some(message.name), content);
+        body.timestamp = Some(message.timestamp.clone());
+        Ok(NewMessage { event_id, body })
+    };
+    messages.iter().map(new_message).collect()
+}

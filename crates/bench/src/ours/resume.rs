@@ -1,0 +1,104 @@
+use anyhow::{Context as _, Result, ensure};
+use async_trait::async_trait;
+use futures::future::try_join_all;
+use futures::{TryStreamExt as _, try_join};
+use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Messages as _};
+use resume::Options;
+use resume::dialect::{Ag2, Dialect as _};
+
+use super::Chat;
+use crate::measure::Read;
+
+/// Loads what an orchestrator resumes from, or a part of it.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    pub(crate) chat: Chat,
+    /// How many messages the chat has.
+    pub(crate) messages: usize,
+    pub(crate) parts: &'static [Part],
+    pub(crate) order: Order,
+}
+
+/// In which order the parts are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Each when the one before it is there.
+    InTurn,
+    /// All at the same time.
+    AtOnce,
+}
+
+/// One call of a resume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The session.
+    Session,
+    /// The session and its last artifact, as `GET meta` answers them.
+    Meta,
+    /// All messages, in the form that AG2 resumes from.
+    History,
+    /// The context snapshot.
+    Context,
+    /// The last artifact.
+    Artifact,
+}
+
+impl Part {
+    /// What the library loads, in this order.
+    pub(crate) const LIBRARY: [Self; 4] =
+        [Self::Session, Self::History, Self::Context, Self::Artifact];
+    /// What an orchestrator asks the service for, in this order.
+    pub(crate) const SERVICE: [Self; 4] =
+        [Self::Meta, Self::History, Self::Context, Self::Artifact];
+}
+
+impl Chat {
+    async fn load(&self, part: Part, messages: usize) -> Result<()> {
+        let Self { store, scope, id } = self;
+        match part {
+            Part::Session => {
+                let chat = store.get_chat(scope, id).await?;
+                chat.context("the session is missing")?;
+            }
+            Part::Meta => {
+                let chat = store.get_chat(scope, id);
+                let artifact = store.get_last_artifact(scope, id);
+                let (chat, artifact) = try_join!(chat, artifact)?;
+                chat.zip(artifact).context("the session or its artifact is missing")?;
+            }
+            Part::History => {
+                let history = store.history(scope, id).try_collect().await?;
+                let rendered = Ag2.render(history, &Options::default());
+                let count = rendered.messages.len();
+                ensure!(count == messages, "{count} messages were rendered");
+            }
+            Part::Context => {
+                let context = store.load_context_snapshot(scope, id).await?;
+                ensure!(!context.data.is_empty(), "the context snapshot is missing");
+            }
+            Part::Artifact => {
+                let artifact = store.get_last_artifact(scope, id).await?;
+                artifact.context("the artifact is missing")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Read for Resume {
+    async fn read(&self) -> Result<()> {
+        let loads = self.parts.iter().map(|part| self.chat.load(*part, self.messages));
+        match self.order {
+            Order::InTurn => {
+                for load in loads {
+                    load.await?;
+                }
+            }
+            Order::AtOnce => {
+                try_join_all(loads).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! The scenarios, one file for each.
+
+mod append;
+mod append_batch;
+mod append_growth;
+mod append_hot;
+mod append_many;
+mod http_append;
+mod http_resume;
+mod list;
+mod resume;
+mod tail;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::measure::Comparison;
+use crate::stage::Stage;
+
+/// What can be measured; the words below are those of `--help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenario {
+    /// One writer, one chat, one message at a time; floor: `insert_one` of the same message
+    Append,
+    /// The last of 100,000 messages of a chat; floor: its first ones, and those of a fresh chat
+    AppendGrowth,
+    /// 16 writers, one chat; floors: 16 writers of `insert_one`, and of a counter, then `insert_one`
+    AppendHot,
+    /// 64 writers, each with a chat of its own; floor: 64 writers of `insert_one`
+    AppendMany,
+    /// Batches of 100 messages, from one writer and from 8; floor: `insert_many` of the same
+    AppendBatch,
+    /// A chat of 2,000 messages, in the form AG2 resumes from, with its context snapshot and its
+    /// artifact; floor: the same stored documents as raw bytes
+    Resume,
+    /// The newest 50 of 100,000 messages; floor: `find_one` of one document that holds 50
+    Tail,
+    /// The newest 20 of 10,000 sessions; floor: the same find
+    List,
+    /// An append through the service on loopback; floor: the library's call
+    HttpAppend,
+    /// A resume through the service on loopback, whole and by request; floor: the library's calls
+    HttpResume,
+}
+
+impl Scenario {
+    /// Returns its name on the command line and in reports.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Plays it; returns its lines of the table.
+    pub(crate) async fn run(self, stage: &Stage) -> Result<Vec<Comparison>> {
+        match self {
+            Self::Append => append::run(stage).await,
+            Self::AppendGrowth => append_growth::run(stage).await,
+            Self::AppendHot => append_hot::run(stage).await,
+            Self::AppendMany => append_many::run(stage).await,
+            Self::AppendBatch => append_batch::run(stage).await,
+            Self::Resume => resume::run(stage).await,
+            Self::Tail => tail::run(stage).await,
+            Self::List => list::run(stage).await,
+            Self::HttpAppend => http_append::run(stage).await,
+            Self::HttpResume => http_resume::run(stage).await,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use persistence::Store as _;
+use persistence::mongo::{MongoOptions, MongoStore};
+
+use crate::floor::Floor;
+use crate::messages::SharedSource;
+
+/// What a scenario plays on: a store and a floor, each with a fresh database on one server.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) store: MongoStore,
+    /// The database of the store, for floors that read what the store has written.
+    pub(crate) store_database: String,
+    pub(crate) floor: Floor,
+    pub(crate) source: SharedSource,
+    pub(crate) rounds: usize,
+    size: Size,
+    scenario: String,
+}
+
+/// How a run is carried out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) rounds: usize,
+    pub(crate) size: Size,
+}
+
+/// How large everything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// As the scenario says.
+    Full,
+    /// As small as shows that it works.
+    Quick,
+}
+
+impl Stage {
+    /// Sets up a stage for one scenario.
+    pub(crate) async fn set_up(uri: &str, scenario: &str, plan: Plan) -> Result<Self> {
+        let store_database = format!("store_{scenario}");
+        let options = MongoOptions::new(uri, &store_database);
+        let store = MongoStore::connect(&options).await?;
+        // Creates the indexes, as a service does before it says it is ready.
+        store.ping().await?;
+        let floor_database = format!("floor_{scenario}");
+        let floor = Floor::connect(uri, &floor_database, options.max_pool_size).await?;
+        Ok(Self {
+            store,
+            store_database,
+            floor,
+            source: SharedSource::new(plan.seed),
+            rounds: plan.rounds,
+            size: plan.size,
+            scenario: scenario.to_owned(),
+        })
+    }
+
+    /// Removes both databases.
+    pub(crate) async fn strike(self) -> Result<()> {
+        self.floor.drop_databases(&self.store_database).await
+    }
+
+    /// Chooses between the full size of something and the quick one.
+    pub(crate) fn sized(&self, full: usize, quick: usize) -> usize {
+        match self.size {
+            Size::Full => full,
+            Size::Quick => quick,
+        }
+    }
+
+    /// Shows how far a part of the scenario has come; nothing where nobody looks.
+    pub(crate) fn progress(&self, part: &'static str, total: usize) -> ProgressBar {
+        let template = "{prefix:<14} {msg:<10} {wide_bar} {human_pos}/{human_len} {eta}";
+        let style = ProgressStyle::with_template(template);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressBar::new(total as u64)
+            .with_style(style)
+            .with_prefix(self.scenario.clone())
+            .with_message(part)
+    }
+}
