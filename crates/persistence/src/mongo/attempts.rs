@@ -92,6 +92,10 @@ impl MongoStore {
                     may_have_applied |= is_write && meaning == Meaning::Unknown;
                     error.into()
                 }
+                Ok(Err(Failure::Unsafe(error))) => {
+                    may_have_applied = true;
+                    error
+                }
                 Err(elapsed) => {
                     may_have_applied |= is_write;
                     elapsed.into()

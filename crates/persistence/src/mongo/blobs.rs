@@ -16,7 +16,6 @@ use super::documents::{
 };
 use super::failure::{Failure, is_duplicate_key};
 use super::fields::Fields;
-use super::sealing::encode;
 use crate::StoreError;
 
 /// The largest value that stays in the session document, in bytes.
@@ -52,7 +51,8 @@ impl MongoStore {
         }
         let blob = self.inner.ids.mint("blob_");
         let id = blob_id(chat_id, kind, &blob);
-        let document = encode(&blob_document(&scope.app_id, id, value, self.inner.clock.now()))?;
+        let document = blob_document(&scope.app_id, id, value, self.inner.clock.now());
+        let document = RawDocumentBuf::try_from(&document).map_err(mongodb::error::Error::from)?;
         Ok(Placed { inline: None, blob: Some(blob), document: Some(document) })
     }
 

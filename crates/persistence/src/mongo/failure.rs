@@ -4,7 +4,7 @@ use mongodb::error::{
 };
 use records::Invalid;
 
-use crate::StoreError;
+use crate::{BoxError, StoreError};
 
 /// How an attempt at a call failed.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(super) enum Failure {
     Decided(StoreError),
     /// The driver reports an error; what it means depends on the error.
     Driver(Error),
+    /// The write was carried out, and is not known to be safe.
+    Unsafe(BoxError),
 }
 
 impl From<StoreError> for Failure {
@@ -27,6 +29,7 @@ impl From<Failure> for StoreError {
         match failure {
             Failure::Decided(error) => error,
             Failure::Driver(error) => Self::Refused { source: error.into() },
+            Failure::Unsafe(source) => Self::OutcomeUnknown { source },
         }
     }
 }
@@ -76,6 +79,10 @@ const DUPLICATE_KEY: i32 = 11_000;
 pub(super) fn meaning(error: &Error) -> Meaning {
     if error.contains_label(NO_WRITES_PERFORMED) {
         return Meaning::NotApplied;
+    }
+    // Even where no server could be chosen: for the second try, that is.
+    if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
+        return Meaning::Unknown;
     }
     match &*error.kind {
         ErrorKind::ServerSelection { .. } => Meaning::NotApplied,

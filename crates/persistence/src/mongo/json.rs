@@ -3,7 +3,8 @@
 //! The driver's own conversions read keys such as `$oid` and `$date` as extended JSON and change or
 //! refuse what they find. These do not look at keys at all.
 
-use bson::{Bson, Document, RawBsonRef, RawDocument};
+use bson::raw::{CStr, RawArrayBuf};
+use bson::{Bson, Document, RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
 use records::JsonObject;
 use serde_json::{Number, Value};
 
@@ -24,6 +25,49 @@ pub(super) fn to_bson(value: &Value) -> Bson {
 /// Converts an object that has been measured.
 pub(super) fn to_document(object: &JsonObject) -> Document {
     object.iter().map(|(key, value)| (key.clone(), to_bson(value))).collect()
+}
+
+/// Appends a value that has been measured to a document that is being written.
+pub(super) fn append(document: &mut RawDocumentBuf, key: &CStr, value: &Value) {
+    match value {
+        // The common case is written without a copy in between.
+        Value::String(text) => document.append(key, text.as_str()),
+        value => document.append(key, to_raw(value)),
+    }
+}
+
+fn to_raw(value: &Value) -> RawBson {
+    match value {
+        Value::Null => RawBson::Null,
+        Value::Bool(flag) => RawBson::Boolean(*flag),
+        Value::Number(number) => number
+            .as_i64()
+            .map_or_else(|| RawBson::Double(number.as_f64().unwrap_or(f64::NAN)), RawBson::Int64),
+        Value::String(text) => RawBson::String(text.clone()),
+        Value::Array(items) => {
+            let mut array = RawArrayBuf::new();
+            for item in items {
+                array.push(to_raw(item));
+            }
+            RawBson::Array(array)
+        }
+        Value::Object(object) => RawBson::Document(to_raw_document(object)),
+    }
+}
+
+/// Writes an object that has been measured.
+pub(super) fn to_raw_document(object: &JsonObject) -> RawDocumentBuf {
+    let mut document = RawDocumentBuf::new();
+    for (name, value) in object {
+        append(&mut document, key(name), value);
+    }
+    document
+}
+
+/// Returns a key as it is written; those with a NUL are refused when a value is measured.
+#[expect(clippy::expect_used, reason = "what is stored has been measured")]
+pub(super) fn key(name: &str) -> &CStr {
+    name.try_into().expect("a key without a NUL")
 }
 
 /// What is wrong with stored BSON that should be JSON.

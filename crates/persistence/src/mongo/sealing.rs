@@ -9,14 +9,15 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{Document, doc};
 use records::{AppId, ChatId};
 
 use super::MongoStore;
 use super::documents::{
-    Segment, StoredMessage, Tail, counter, open_chat_session, segment_document, segment_id,
+    Segment, SegmentHead, Tail, counter, open_chat_session, segment_document, segment_id,
 };
 use super::failure::{Failure, is_duplicate_key};
+use super::fields::Fields;
 use crate::StoreError;
 
 /// When messages are moved out of the session document.
@@ -26,6 +27,10 @@ pub struct SealingBounds {
     pub tail_messages: u64,
     /// So is a tail larger than this, in bytes.
     pub tail_bytes: u64,
+    /// So many messages stored by one append, or by several together, go straight into a segment.
+    pub large_messages: u64,
+    /// So do messages that are together as large as this, in bytes.
+    pub large_bytes: u64,
     /// An append that finds a tail larger than this, in bytes, seals it first.
     pub hard_bytes: u64,
     /// How many of the newest messages stay when a tail is sealed, if they are small.
@@ -43,6 +48,8 @@ impl Default for SealingBounds {
         Self {
             tail_messages: 32,
             tail_bytes: 64 << 10,
+            large_messages: 8,
+            large_bytes: 32 << 10,
             hard_bytes: 512 << 10,
             keep_messages: 4,
             keep_bytes: 16 << 10,
@@ -56,6 +63,11 @@ impl SealingBounds {
     fn admit(&self, tail: &Tail) -> bool {
         tail.last_sequence - tail.first_sequence <= self.tail_messages
             && tail.bytes <= self.tail_bytes
+    }
+
+    /// Tells whether messages are better sealed at once than pushed to the tail.
+    pub(super) fn is_large(&self, messages: u64, bytes: u64) -> bool {
+        self.is_automatic && (messages >= self.large_messages || bytes >= self.large_bytes)
     }
 }
 
@@ -158,14 +170,14 @@ impl MongoStore {
         };
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
-        let mut messages = tail.messages(&fields)?;
-        self.inner.sealer.bounds.leave_newest(&mut messages);
-        self.inner.sealer.bounds.cut_to_segment(&mut messages);
-        let Some(sealed) = self.insert_segment(app_id, chat_id, &tail, messages).await? else {
+        let mut messages = fields.documents("messages")?.collect::<Result<Vec<_>, _>>()?;
+        self.inner.sealer.bounds.leave_newest(&mut messages)?;
+        self.inner.sealer.bounds.cut_to_segment(&mut messages)?;
+        let Some(sealed) = self.insert_segment(app_id, chat_id, &tail, &messages).await? else {
             return Ok(true);
         };
         if interruption != Interruption::AfterSegment {
-            sessions.update_one(condition(session, &tail), cut(&sealed)).await?;
+            sessions.update_one(condition(session, &tail), cut(sealed)).await?;
         }
         Ok(false)
     }
@@ -177,63 +189,92 @@ impl MongoStore {
         app_id: &AppId,
         chat_id: &ChatId,
         tail: &Tail,
-        messages: Vec<StoredMessage>,
-    ) -> Result<Option<Vec<StoredMessage>>, Failure> {
+        messages: &[Fields<'_>],
+    ) -> Result<Option<Sealed>, Failure> {
         if messages.is_empty() {
             return Ok(None);
         }
         let segments = &self.inner.chat_segments;
         let (first_sequence, revision) = (tail.first_sequence, tail.revision);
-        let segment = Segment { first_sequence, messages, revision, edits: 0 };
-        let raw = encode(&segment_document(app_id, chat_id, &segment))?;
-        match segments.insert_one(raw.clone()).await {
-            Ok(_) => return Ok(Some(segment.messages)),
+        let head = SegmentHead { first_sequence, revision, edits: 0 };
+        // As they lie there: nothing is read but their sizes.
+        let raw = messages.iter().map(Fields::raw);
+        let segment = segment_document(app_id, chat_id, &head, raw);
+        let ours = Sealed::of(messages.iter().map(|fields| fields.count("bytes")))?;
+        match segments.insert_one(&segment).await {
+            Ok(_) => return Ok(Some(ours)),
             Err(error) if is_duplicate_key(&error) => {}
             Err(error) => return Err(error.into()),
         }
         let id = segment_id(chat_id, first_sequence);
         let Some(found) = segments.find_one(doc! { "_id": id.clone() }).await? else {
-            return Ok(Some(Vec::new()));
+            return Ok(Some(Sealed::default()));
         };
         let found = Segment::read(chat_id, &found)?;
         // Its messages have not changed since they were copied, so it is as good as ours.
-        if found.revision == revision {
-            return Ok(Some(found.messages));
+        if found.head.revision == revision {
+            return Ok(Some(Sealed::of(found.messages.iter().map(|stored| Ok(stored.bytes)))?));
         }
         // Copied before an edit. One that is in use was copied at the session's revision of that
         // moment, which no later view with this first sequence exceeds: it is never replaced here.
-        if found.revision < revision {
-            let stale = doc! { "_id": id, "revision": found.revision };
-            let replaced = segments.replace_one(stale, raw).await?;
+        if found.head.revision < revision {
+            let stale = doc! { "_id": id, "revision": found.head.revision };
+            let replaced = segments.replace_one(stale, &segment).await?;
             if replaced.matched_count == 1 {
-                return Ok(Some(segment.messages));
+                return Ok(Some(ours));
             }
         }
-        Ok(Some(Vec::new()))
+        Ok(Some(Sealed::default()))
+    }
+}
+
+/// What is to be cut from the tail.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sealed {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Sealed {
+    fn of(bytes: impl Iterator<Item = Result<u64, StoreError>>) -> Result<Self, StoreError> {
+        let mut sealed = Self::default();
+        for bytes in bytes {
+            sealed.messages += 1;
+            sealed.bytes += bytes?;
+        }
+        Ok(sealed)
     }
 }
 
 impl SealingBounds {
     /// Takes out the newest messages, which stay in the tail.
-    fn leave_newest(&self, messages: &mut Vec<StoredMessage>) {
+    fn leave_newest(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
         let mut bytes = 0;
-        let newest = messages.iter().rev().take(self.keep_messages).take_while(|message| {
-            bytes += message.bytes;
-            bytes <= self.keep_bytes
-        });
-        let staying = newest.count();
+        let mut staying = 0;
+        for message in messages.iter().rev().take(self.keep_messages) {
+            bytes += message.count("bytes")?;
+            if bytes > self.keep_bytes {
+                break;
+            }
+            staying += 1;
+        }
         messages.truncate(messages.len() - staying);
+        Ok(())
     }
 
     /// Keeps as many of the oldest messages as one segment takes: at least one.
-    fn cut_to_segment(&self, messages: &mut Vec<StoredMessage>) {
+    fn cut_to_segment(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
         let mut bytes = 0;
-        let fits = messages.iter().take_while(|message| {
-            bytes += message.bytes;
-            bytes <= self.segment_bytes
-        });
-        let fitting = fits.count().max(1);
-        messages.truncate(fitting);
+        let mut fitting = 0;
+        for message in messages.iter() {
+            bytes += message.count("bytes")?;
+            if bytes > self.segment_bytes {
+                break;
+            }
+            fitting += 1;
+        }
+        messages.truncate(fitting.max(1));
+        Ok(())
     }
 }
 
@@ -247,17 +288,11 @@ fn condition(mut session: Document, tail: &Tail) -> Document {
 /// Cuts by position, so that what is left is right whatever the messages are.
 ///
 /// A pipeline, because no other operator removes the first so many; it names fields of ours alone.
-fn cut(sealed: &[StoredMessage]) -> Vec<Document> {
-    let count = counter(sealed.len() as u64);
-    let bytes: u64 = sealed.iter().map(|stored| stored.bytes).sum();
+fn cut(sealed: Sealed) -> Vec<Document> {
+    let (count, bytes) = (counter(sealed.messages), counter(sealed.bytes));
     vec![doc! { "$set": {
         "messages": { "$slice": ["$messages", count, i64::from(i32::MAX)] },
         "first_sequence": { "$add": ["$first_sequence", count] },
-        "tail_bytes": { "$subtract": ["$tail_bytes", counter(bytes)] },
+        "tail_bytes": { "$subtract": ["$tail_bytes", bytes] },
     } }]
-}
-
-/// Encodes a document for a collection of raw ones.
-pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf, Failure> {
-    Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
 }

@@ -1,11 +1,12 @@
+use bson::raw::cstr;
 use bson::spec::BinarySubtype;
-use bson::{Binary, DateTime, Document, RawBsonRef, doc};
+use bson::{Binary, DateTime, RawBsonRef, RawDocumentBuf, rawdoc};
 use chrono::{DateTime as Time, Utc};
 use records::json::Digest;
 use records::{JsonObject, Message, MessageBody};
 
 use super::super::fields::Fields;
-use super::super::json::{to_bson, to_document};
+use super::super::json::{append, key, to_raw_document};
 use crate::StoreError;
 use crate::batch::{Entry, Known};
 
@@ -21,37 +22,37 @@ pub(in super::super) struct StoredMessage {
     pub(in super::super) bytes: u64,
 }
 
-/// Returns the document of a message that is appended now.
-pub(in super::super) fn message_document(entry: &Entry, now: Time<Utc>) -> Document {
+/// Writes the document of a message that is appended now.
+pub(in super::super) fn message_document(entry: &Entry, now: Time<Utc>) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
     finish(&mut document, entry.digest, bytes as u64, now);
     document
 }
 
-fn body_document(event_id: &str, body: &MessageBody) -> Document {
-    let mut document = doc! { "event_id": event_id, "role": &body.role };
+fn body_document(event_id: &str, body: &MessageBody) -> RawDocumentBuf {
+    let mut document = rawdoc! { "event_id": event_id, "role": body.role.as_str() };
     if let Some(name) = &body.name {
-        document.insert("name", name);
+        document.append(cstr!("name"), name.as_str());
     }
-    document.insert("content", to_bson(&body.content));
+    append(&mut document, cstr!("content"), &body.content);
     if let Some(timestamp) = &body.timestamp {
-        document.insert("timestamp", timestamp);
+        document.append(cstr!("timestamp"), timestamp.as_str());
     }
     if let Some(metadata) = &body.metadata {
-        document.insert("metadata", to_document(metadata));
+        document.append(cstr!("metadata"), to_raw_document(metadata));
     }
     for (name, value) in &body.extra {
-        document.insert(name, to_bson(value));
+        append(&mut document, key(name), value);
     }
     document
 }
 
-fn finish(document: &mut Document, digest: Digest, bytes: u64, created_at: Time<Utc>) {
+fn finish(document: &mut RawDocumentBuf, digest: Digest, bytes: u64, created_at: Time<Utc>) {
     let digest = Binary { subtype: BinarySubtype::Generic, bytes: digest.to_vec() };
-    document.insert("digest", digest);
-    document.insert("bytes", super::counter(bytes));
-    document.insert("created_at", DateTime::from_chrono(created_at));
+    document.append(cstr!("digest"), digest);
+    document.append(cstr!("bytes"), super::counter(bytes));
+    document.append(cstr!("created_at"), DateTime::from_chrono(created_at));
 }
 
 impl StoredMessage {
@@ -76,16 +77,16 @@ impl StoredMessage {
         Ok(Self { message, digest: digest(fields)?, bytes: fields.count("bytes")? })
     }
 
-    /// Returns the document it is written back as.
-    pub(in super::super) fn document(&self) -> Document {
+    /// Writes the document it is put back as.
+    pub(in super::super) fn document(&self) -> RawDocumentBuf {
         let message = &self.message;
         let mut document = body_document(message.event_id.as_str(), &message.body);
         finish(&mut document, self.digest, self.bytes, message.created_at);
         if let Some(edited_at) = message.edited_at {
-            document.insert("edited_at", DateTime::from_chrono(edited_at));
+            document.append(cstr!("edited_at"), DateTime::from_chrono(edited_at));
         }
         if let Some(deleted_at) = message.deleted_at {
-            document.insert("deleted_at", DateTime::from_chrono(deleted_at));
+            document.append(cstr!("deleted_at"), DateTime::from_chrono(deleted_at));
         }
         document
     }

@@ -11,7 +11,7 @@ pub(super) use chat_session::{
     chat_session_record, open_chat_session,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
-pub(super) use segment::{Segment, segment_document, segment_id};
+pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id};
 
 /// Chat sessions, each with the tail of its messages.
 pub(super) const CHAT_SESSIONS: &str = "chat_sessions";

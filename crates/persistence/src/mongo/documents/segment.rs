@@ -1,4 +1,5 @@
-use bson::{Document, RawDocument, doc};
+use bson::raw::{BindRawBsonRef, RawArrayBuf};
+use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId};
 
 use super::super::fields::Fields;
@@ -8,11 +9,17 @@ use crate::StoreError;
 /// A run of sealed messages.
 #[derive(Debug)]
 pub(in super::super) struct Segment {
-    /// The sequence of the first message.
-    pub(in super::super) first_sequence: u64,
+    pub(in super::super) head: SegmentHead,
     /// The messages, in order.
     pub(in super::super) messages: Vec<StoredMessage>,
-    /// The session's revision when they were copied out of it.
+}
+
+/// What a segment is besides its messages.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct SegmentHead {
+    /// The sequence of the first message.
+    pub(in super::super) first_sequence: u64,
+    /// The session's revision when the messages were copied out of it.
     pub(in super::super) revision: i64,
     /// Grows with every edit since then.
     pub(in super::super) edits: i64,
@@ -23,21 +30,30 @@ pub(in super::super) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Doc
     doc! { "chat_id": chat_id.as_str(), "first_sequence": counter(first_sequence) }
 }
 
-/// Returns the document of a segment.
-pub(in super::super) fn segment_document(
+/// Writes the document of a segment of messages as they are stored.
+pub(in super::super) fn segment_document<M: BindRawBsonRef>(
     app_id: &AppId,
     chat_id: &ChatId,
-    segment: &Segment,
-) -> Document {
-    let messages: Vec<Document> = segment.messages.iter().map(StoredMessage::document).collect();
-    doc! {
-        "_id": segment_id(chat_id, segment.first_sequence),
+    segment: &SegmentHead,
+    messages: impl IntoIterator<Item = M>,
+) -> RawDocumentBuf {
+    let mut count = 0;
+    let mut array = RawArrayBuf::new();
+    for message in messages {
+        array.push(message);
+        count += 1;
+    }
+    rawdoc! {
+        "_id": {
+            "chat_id": chat_id.as_str(),
+            "first_sequence": counter(segment.first_sequence),
+        },
         "app_id": app_id.as_str(),
-        "count": counter(messages.len() as u64),
+        "count": counter(count),
         "revision": segment.revision,
         "edits": segment.edits,
         "schema_version": SCHEMA_VERSION,
-        "messages": messages,
+        "messages": array,
     }
 }
 
@@ -60,7 +76,7 @@ impl Segment {
             .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
             .collect::<Result<_, _>>()?;
         let (revision, edits) = (fields.integer("revision")?, fields.integer("edits")?);
-        Ok(Self { first_sequence, messages, revision, edits })
+        Ok(Self { head: SegmentHead { first_sequence, revision, edits }, messages })
     }
 
     /// Returns the size of its messages.

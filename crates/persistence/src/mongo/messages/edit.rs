@@ -1,6 +1,6 @@
 //! Changing a message where it lies: in the tail or in a segment.
 
-use bson::{DateTime, doc};
+use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, Message, MessageEdit, Scope};
@@ -9,12 +9,11 @@ use super::read::segment_of;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, Segment, StoredMessage, Tail, counter, open_chat_session, segment_document,
-    segment_id,
+    MESSAGE_OVERHEAD, Segment, SegmentHead, StoredMessage, Tail, counter, open_chat_session,
+    segment_document, segment_id,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
-use crate::mongo::sealing::encode;
 
 /// A segment may grow by edits up to this size, in bytes, before it is split.
 const SPLIT_BYTES: u64 = 1 << 20;
@@ -162,7 +161,7 @@ impl MongoStore {
         let growth = counter(stored.bytes) - counter(old.bytes);
         let update = doc! {
             "$set": {
-                format!("messages.{index}"): stored.document(),
+                format!("messages.{index}"): decoded(&stored.document())?,
                 "last_updated_at": DateTime::from_chrono(*at),
             },
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
@@ -191,12 +190,12 @@ impl MongoStore {
         let fits = segment.bytes() <= SPLIT_BYTES || segment.messages.len() == 1;
         let is_written = if fits {
             let filter = doc! {
-                "_id": segment_id(chat_id, segment.first_sequence),
+                "_id": segment_id(chat_id, segment.head.first_sequence),
                 "app_id": scope.app_id.as_str(),
-                "edits": segment.edits,
+                "edits": segment.head.edits,
             };
             let update = doc! {
-                "$set": { format!("messages.{index}"): change.stored.document() },
+                "$set": { format!("messages.{index}"): decoded(&change.stored.document())? },
                 "$inc": { "edits": 1_i64 },
             };
             self.inner.chat_segments.update_one(filter, update).await?.matched_count == 1
@@ -220,22 +219,23 @@ impl MongoStore {
         segment: Segment,
         index: usize,
     ) -> Result<bool, Failure> {
-        let Segment { first_sequence, mut messages, revision, edits } = segment;
+        let Segment { head, mut messages } = segment;
         let after = messages.split_off(index + 1);
         let message = messages.split_off(index);
         let parts = [messages, message, after].into_iter().filter(|part| !part.is_empty());
         let pieces = parts.map(|messages| {
             let first_sequence = messages[0].message.sequence;
-            let piece = Segment { first_sequence, messages, revision, edits: edits + 1 };
-            encode(&segment_document(&scope.app_id, chat_id, &piece))
+            let head = SegmentHead { first_sequence, edits: head.edits + 1, ..head };
+            let messages = messages.iter().map(StoredMessage::document);
+            segment_document(&scope.app_id, chat_id, &head, messages)
         });
-        let pieces = pieces.collect::<Result<Vec<_>, _>>()?;
+        let pieces: Vec<_> = pieces.collect();
 
         let segments = &self.inner.chat_segments;
         let whole = doc! {
-            "_id": segment_id(chat_id, first_sequence),
+            "_id": segment_id(chat_id, head.first_sequence),
             "app_id": scope.app_id.as_str(),
-            "edits": edits,
+            "edits": head.edits,
         };
         let mut session = self.inner.database.client().start_session().await?;
         session.start_transaction().await?;
@@ -248,4 +248,9 @@ impl MongoStore {
         session.commit_transaction().await?;
         Ok(true)
     }
+}
+
+/// Reads a document back, for an update that is made of such.
+fn decoded(document: &RawDocument) -> Result<Document, Failure> {
+    Ok(Document::try_from(document).map_err(mongodb::error::Error::from)?)
 }

@@ -6,45 +6,40 @@ use bson::doc;
 use persistence::{MessageRange, Messages, Outcome, StoreError};
 
 use super::database::Database;
-use super::faults::{FailPoint, chat, count, database, message, scope, sequences};
+use super::faults::{
+    FailPoint, chat, count, database, database_behind_proxy, message, scope, sequences,
+};
 
-/// The write is applied, the connection closed before the reply: first the driver's own retry gets
-/// through, then that one is cut as well, and ours has to find the message there.
+/// The write is applied, the connection closed before the reply: once, so that the second attempt
+/// has to find the message there, and twice, so that the third has to.
 #[tokio::test]
 async fn an_acknowledgement_lost_once_or_twice_stores_one_message() {
-    let (server, database) = database().await;
-    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
-    let close = || doc! { "closeConnection": true };
-    let again = || {
-        doc! { "failCommands": ["findAndModify"], "closeConnection": true, "appName": "under-test" }
-    };
-    for (round, event_id) in [Some("given"), None].into_iter().enumerate() {
-        let chat_id = chat(&database).await;
-        let lost = "onPrimaryTransactionalWrite";
-        let point = FailPoint::set(&client, lost, doc! { "times": 1 }, close()).await;
-        let once = database.append(&scope(), &chat_id, message(event_id)).await.unwrap();
-        assert_eq!(sequences(&once), [0]);
-        assert_eq!(once.messages[0].outcome, Outcome::Stored);
-        assert!(point.off().await >= 1, "the fault did not fire in round {round}");
-        assert_eq!(count(&database, &chat_id).await, 1);
+    let (_server, proxy, database) = database_behind_proxy().await;
+    for event_id in [Some("given"), None] {
+        for times in [1, 2] {
+            let chat_id = chat(&database).await;
+            proxy.lose_replies("findAndModify", times);
+            let append = database.append(&scope(), &chat_id, message(event_id)).await.unwrap();
+            assert_eq!(proxy.lost(), times);
+            assert_eq!(sequences(&append), [0]);
+            assert_eq!(append.last_sequence, 1);
+            assert_eq!(count(&database, &chat_id).await, 1);
+        }
+    }
+}
 
+/// The same where many messages go straight into a segment: it is the commit that is not answered.
+#[tokio::test]
+async fn a_lost_commit_stores_each_message_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    for times in [1, 2] {
         let chat_id = chat(&database).await;
-        let first = FailPoint::set(&client, lost, doc! { "times": 1 }, close()).await;
-        let second = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, again()).await;
-        let cutting = async {
-            // Long enough for the driver's one retry, which is cut, and short enough for ours.
-            tokio::time::sleep(Duration::from_millis(1_500)).await;
-            (first.off().await, second.off().await)
-        };
-        let scope = scope();
-        let appending = database.append(&scope, &chat_id, message(event_id));
-        let (twice, fired) = tokio::join!(appending, cutting);
-        assert_eq!(sequences(&twice.unwrap()), [0]);
-        assert!(
-            fired.0 >= 1 && fired.1 >= 1,
-            "the faults did not fire in round {round}: {fired:?}"
-        );
-        assert_eq!(count(&database, &chat_id).await, 1);
+        let messages: Vec<_> = (0..40).flat_map(|_| message(None)).collect();
+        proxy.lose_replies("commitTransaction", times);
+        let append = database.append(&scope(), &chat_id, messages).await.unwrap();
+        assert_eq!(proxy.lost(), times);
+        assert_eq!(sequences(&append), (0..40).collect::<Vec<u64>>());
+        assert_eq!(count(&database, &chat_id).await, 40);
     }
 }
 
@@ -83,29 +78,28 @@ async fn a_write_concern_error_is_not_an_acknowledgement() {
     assert_eq!(count(&database, &chat_id).await, 1);
 }
 
-/// The first try is applied and its acknowledgement lost; the driver's second one fails with an
-/// error that comes before any write, and is all that we get to see.
+/// The first attempt is applied and its acknowledgement lost; the second fails with an error that
+/// comes before any write, and says nothing about the first.
 #[tokio::test]
 async fn an_error_of_the_second_try_says_nothing_about_the_first() {
-    let (server, database) = database().await;
+    let (server, proxy, database) = database_behind_proxy().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
-    let close = || doc! { "closeConnection": true };
     for code in [10_107, 13_435, 112, 262] {
         let chat_id = chat(&database).await;
-        let lost = "onPrimaryTransactionalWrite";
-        let first = FailPoint::set(&client, lost, doc! { "times": 1 }, close()).await;
+        proxy.lose_replies("findAndModify", 1);
         let refuse = doc! {
             "failCommands": ["findAndModify"], "errorCode": code, "appName": "under-test",
         };
-        let second = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, refuse).await;
+        // The first is let through; what comes after it, and is no look, is refused for a while.
+        let point = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, refuse).await;
         let ending = async {
-            tokio::time::sleep(Duration::from_millis(900)).await;
-            (first.off().await, second.off().await)
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            point.off().await
         };
         let scope = scope();
         let appending = database.append(&scope, &chat_id, message(None));
         let (append, fired) = tokio::join!(appending, ending);
-        assert!(fired.0 >= 1 && fired.1 >= 1, "the faults did not fire for {code}: {fired:?}");
+        assert!(proxy.lost() == 1 && fired >= 1, "the faults did not fire for {code}: {fired}");
         assert_eq!(sequences(&append.unwrap()), [0], "{code}");
         assert_eq!(count(&database, &chat_id).await, 1, "{code}");
     }

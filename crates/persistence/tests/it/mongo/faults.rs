@@ -1,6 +1,7 @@
 //! Faults of the server, and the little that the tests of them need of a chat.
 
 use bson::{Document, doc};
+use local_mongod::{LocalMongod, Options, Proxy};
 use persistence::{Append, ChatSessions, MessageRange, Messages};
 use records::{
     AppId, ChatId, EventId, MessageBody, NewChatSession, NewMessage, Scope, WorkflowName,
@@ -37,9 +38,8 @@ impl<'a> FailPoint<'a> {
 }
 
 /// A database on a server of its own, so that fail points hit nobody else.
-pub(crate) async fn database() -> (local_mongod::LocalMongod, Database) {
-    let server =
-        local_mongod::LocalMongod::start(local_mongod::Options::for_tests()).await.unwrap();
+pub(crate) async fn database() -> (LocalMongod, Database) {
+    let server = LocalMongod::start(Options::for_tests()).await.unwrap();
     let uri = server.uri().to_owned();
     let database = Database::create_with(|options| {
         options.uri = uri;
@@ -47,6 +47,21 @@ pub(crate) async fn database() -> (local_mongod::LocalMongod, Database) {
     })
     .await;
     (server, database)
+}
+
+/// The same, reached through a proxy that can lose replies.
+pub(crate) async fn database_behind_proxy() -> (LocalMongod, Proxy, Database) {
+    let server = LocalMongod::start(Options::for_tests()).await.unwrap();
+    let proxy = Proxy::start(server.members()[0].port()).await.unwrap();
+    let uri = proxy.uri();
+    let mut database = Database::create_with(|options| {
+        options.uri = uri;
+        "under-test".clone_into(&mut options.app_name);
+    })
+    .await;
+    // For the dropping, when nobody serves the proxy any more.
+    server.uri().clone_into(&mut database.options.uri);
+    (server, proxy, database)
 }
 
 pub(crate) fn scope() -> Scope {

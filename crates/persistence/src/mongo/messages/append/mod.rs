@@ -7,6 +7,7 @@
 mod group;
 mod push;
 mod queue;
+mod sealed;
 
 use records::{ChatId, Scope};
 use tokio::time::Instant;

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use bson::{DateTime, Document, doc};
+use bson::raw::RawArrayBuf;
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
+use chrono::Utc;
 use futures::TryStreamExt;
-use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatStatus, Scope};
 
 use crate::StoreError;
 use crate::batch::{Entry, Known, Plan};
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, Segment, Tail, counter, known_messages, message_document, open_chat_session,
+    CHAT_SESSIONS, MESSAGE_OVERHEAD, Segment, Tail, counter, known_messages, message_document,
+    open_chat_session,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
@@ -57,6 +59,32 @@ pub(in crate::mongo::messages) enum Condition {
     NothingAppended { last_sequence: u64 },
 }
 
+/// Messages on their way into the store.
+pub(super) struct Push {
+    pub(super) documents: Vec<RawDocumentBuf>,
+    pub(super) bytes: u64,
+    pub(super) now: chrono::DateTime<Utc>,
+}
+
+impl Push {
+    fn update(&self) -> RawDocumentBuf {
+        let mut messages = RawArrayBuf::new();
+        for document in &self.documents {
+            messages.push(document);
+        }
+        let count = counter(self.documents.len() as u64);
+        rawdoc! {
+            "$push": { "messages": { "$each": messages } },
+            "$inc": { "last_sequence": count, "tail_bytes": counter(self.bytes) },
+            "$set": { "last_updated_at": DateTime::from_chrono(self.now) },
+        }
+    }
+}
+
+fn raw(document: &Document) -> Result<RawDocumentBuf, Failure> {
+    Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
+}
+
 /// The sequences that messages were given: from the first to before the last.
 pub(in crate::mongo::messages) struct Pushed {
     pub(in crate::mongo::messages) first_sequence: u64,
@@ -81,31 +109,54 @@ impl MongoStore {
         if fresh.is_empty() {
             return Ok(None);
         }
-        let filter = self.push_filter(scope, chat_id, fresh, condition);
         let now = self.inner.clock.now();
-        let bytes = fresh.iter().map(|entry| entry.bytes + MESSAGE_OVERHEAD).sum::<usize>();
-        let documents: Vec<_> = fresh.iter().map(|entry| message_document(entry, now)).collect();
-        let count = fresh.len() as u64;
-        let update = doc! {
-            "$push": { "messages": { "$each": documents } },
-            "$inc": { "last_sequence": counter(count), "tail_bytes": counter(bytes as u64) },
-            "$set": { "last_updated_at": DateTime::from_chrono(now) },
+        let bytes: usize = fresh.iter().map(|entry| entry.bytes + MESSAGE_OVERHEAD).sum();
+        let documents = fresh.iter().map(|entry| message_document(entry, now)).collect();
+        let push = Push { documents, bytes: bytes as u64, now };
+        let filter = self.push_filter(scope, chat_id, fresh, condition);
+        let is_large = self.inner.sealer.bounds().is_large(fresh.len() as u64, push.bytes);
+        let tail = if is_large {
+            self.push_sealed(scope, chat_id, filter, &push).await?
+        } else {
+            self.push_to_tail(filter, &push).await?
         };
-        let updated = self
-            .inner
-            .chat_sessions
-            .find_one_and_update(filter, update)
-            .projection(Tail::projection())
-            .return_document(ReturnDocument::After)
-            .await?;
-        let Some(updated) = updated else {
+        let Some(tail) = tail else {
             return Ok(None);
         };
-        let tail = Tail::read(&open_chat_session(&updated)?)?;
         self.inner.sealed_below.learn(chat_id, &tail);
         self.seal_soon(&scope.app_id, chat_id, &tail);
         let last_sequence = tail.last_sequence;
-        Ok(Some(Pushed { first_sequence: last_sequence - count, last_sequence }))
+        let first_sequence = last_sequence - fresh.len() as u64;
+        Ok(Some(Pushed { first_sequence, last_sequence }))
+    }
+
+    /// Pushes to the end of the tail.
+    ///
+    /// As a command of our own, because the driver would try a `findAndModify` again by itself, and
+    /// for that the server keeps a copy of the whole session document with each. It is ours that
+    /// are tried again, and these look for what an earlier one may have stored.
+    pub(super) async fn push_to_tail(
+        &self,
+        filter: Document,
+        push: &Push,
+    ) -> Result<Option<Tail>, Failure> {
+        let command = rawdoc! {
+            "findAndModify": CHAT_SESSIONS,
+            "query": raw(&filter)?,
+            "update": push.update(),
+            "fields": raw(&Tail::projection())?,
+            "new": true,
+            "hint": "_id_",
+            "writeConcern": { "w": "majority", "j": true },
+        };
+        let mut reply = self.inner.database.run_raw_command(command).await?;
+        if let Some(error) = reply.remove("writeConcernError") {
+            return Err(Failure::Unsafe(error.to_string().into()));
+        }
+        let Some(Bson::Document(updated)) = reply.remove("value") else {
+            return Ok(None);
+        };
+        Ok(Some(Tail::read(&open_chat_session(&raw(&updated)?)?)?))
     }
 
     fn push_filter(
