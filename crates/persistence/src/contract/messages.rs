@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use records::Message;
 
 use super::fixture::{TestChat, assert_dense, assert_refused, contents, message, numbered};
@@ -54,6 +55,40 @@ pub async fn the_history_streams_everything_in_order(store: Arc<dyn Store>) {
     );
 }
 
+pub async fn what_is_appended_while_the_history_is_read_is_not_in_it(store: Arc<dyn Store>) {
+    let chat = chat_of_8_mib(&store).await;
+    let mut history = chat.store.history(&chat.scope, &chat.id);
+    let mut read = vec![history.try_next().await.unwrap().unwrap()];
+    chat.append(numbered(16..50)).await.unwrap();
+    read.extend(history.try_collect::<Vec<_>>().await.unwrap());
+    assert_dense(&read);
+    assert_eq!(read.len(), 16);
+}
+
+pub async fn an_edit_while_the_history_is_read_shows_in_what_comes_later_or_not_at_all(
+    store: Arc<dyn Store>,
+) {
+    let chat = chat_of_8_mib(&store).await;
+    let mut history = chat.store.history(&chat.scope, &chat.id);
+    let mut read = vec![history.try_next().await.unwrap().unwrap()];
+    for sequence in [0, 1, 15] {
+        chat.delete_message(sequence).await.unwrap();
+    }
+    read.extend(history.try_collect::<Vec<_>>().await.unwrap());
+    assert_dense(&read);
+    assert_eq!(read[0].deleted_at, None);
+    let is_deleted = |message: &Message| message.deleted_at.is_some();
+    let may_show = |message: &Message| [1, 15].contains(&message.sequence);
+    assert!(read.iter().all(|message| !is_deleted(message) || may_show(message)));
+}
+
+pub async fn the_history_of_a_chat_never_created_is_an_error_and_ends(store: Arc<dyn Store>) {
+    let chat = TestChat::unknown(&store);
+    let mut history = chat.store.history(&chat.scope, &chat.id);
+    assert_refused(history.try_next().await, &StoreError::ChatNotFound(chat.id.clone()));
+    assert!(history.next().await.is_none());
+}
+
 pub async fn a_message_is_found_by_its_sequence(store: Arc<dyn Store>) {
     let chat = chat_of(300, &store).await;
     let all = chat.history().await.unwrap();
@@ -83,6 +118,15 @@ pub async fn a_page_ends_early_past_16_mib_and_the_next_goes_on_from_there(store
         let largest = pages.iter().map(size).max().unwrap_or_default();
         assert!(largest.abs_diff(PAGE) <= MESSAGE, "{largest} bytes in a page");
     }
+}
+
+/// More than a stream holds at a time, in sixteen messages.
+async fn chat_of_8_mib(store: &Arc<dyn Store>) -> TestChat {
+    let chat = TestChat::create(store).await;
+    for n in 0..16 {
+        chat.append([message(n.to_string().repeat(400_000))]).await.unwrap();
+    }
+    chat
 }
 
 async fn chat_of(count: usize, store: &Arc<dyn Store>) -> TestChat {

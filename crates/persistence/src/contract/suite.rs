@@ -95,6 +95,9 @@ macro_rules! contract_tests {
                 pages_of_any_size_join_into_the_whole,
                 a_chat_without_messages_reads_as_empty,
                 the_history_streams_everything_in_order,
+                what_is_appended_while_the_history_is_read_is_not_in_it,
+                an_edit_while_the_history_is_read_shows_in_what_comes_later_or_not_at_all,
+                the_history_of_a_chat_never_created_is_an_error_and_ends,
                 a_message_is_found_by_its_sequence,
                 a_page_ends_early_past_16_mib_and_the_next_goes_on_from_there,
             }

@@ -71,13 +71,14 @@ impl Messages for MemoryStore {
         scope: &'a Scope,
         chat_id: &'a ChatId,
     ) -> BoxStream<'a, Result<Message, StoreError>> {
-        let messages = self.with_chat(scope, chat_id, |chat| {
-            Ok(chat.messages.iter().map(|kept| kept.message.clone()).collect::<Vec<_>>())
+        let messages = stream::try_unfold((0, None), async move |(position, end)| {
+            self.with_chat(scope, chat_id, |chat| {
+                let end = end.unwrap_or(chat.messages.len());
+                let kept = chat.messages[..end].get(position);
+                Ok(kept.map(|kept| (kept.message.clone(), (position + 1, Some(end)))))
+            })
         });
-        match messages {
-            Ok(messages) => stream::iter(messages.into_iter().map(Ok)).boxed(),
-            Err(error) => stream::iter([Err(error)]).boxed(),
-        }
+        messages.boxed()
     }
 
     async fn get_message(

@@ -55,7 +55,12 @@ pub trait Messages: Send + Sync {
         range: MessageRange,
     ) -> Result<Transcript, StoreError>;
 
-    /// Streams every message the chat holds now, oldest first.
+    /// Streams every message the chat holds when the first is read, oldest first.
+    ///
+    /// What is appended later is not among them. An edit or a deletion made while the stream is
+    /// read shows in what has not been read yet, or not at all. The stream holds a bounded number
+    /// of bytes, however long the chat is; whoever drops it early ends the reading. After an error
+    /// it ends.
     fn history<'a>(
         &'a self,
         scope: &'a Scope,

@@ -18,22 +18,34 @@ use crate::store::{MessageRange, Transcript};
 /// How often segments that do not fit together are read again: an edit may be splitting one.
 const LOOKS: usize = 4;
 
+/// The size at which a page of a stream ends: what a reader of a history holds at a time.
+const STREAMED_BYTES: usize = 1 << 20;
+
+/// The usual size of a segment; so many are fetched at a time as should fill the page.
+const SEGMENT_BYTES: u64 = 64 << 10;
+
 /// Messages that are being gathered into a page, in the direction of reading.
 struct Gathering {
     messages: Vec<Message>,
     bytes: u64,
+    /// The size at which the page ends.
+    most_bytes: u64,
 }
 
 impl Gathering {
     /// Takes a message unless the page is full; a page always takes one.
     fn take(&mut self, stored: StoredMessage) -> bool {
-        let is_full =
-            !self.messages.is_empty() && self.bytes + stored.bytes > Transcript::PAGE_BYTES as u64;
+        let is_full = !self.messages.is_empty() && self.bytes + stored.bytes > self.most_bytes;
         if !is_full {
             self.bytes += stored.bytes;
             self.messages.push(stored.message);
         }
         !is_full
+    }
+
+    /// How many segments of the usual size the page has room for.
+    fn segments(&self) -> u32 {
+        u32::try_from(self.most_bytes / SEGMENT_BYTES).unwrap_or(u32::MAX)
     }
 }
 
@@ -50,7 +62,7 @@ impl MongoStore {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Transcript, StoreError> {
-        self.read(|| async { self.read_range_within(scope, chat_id, range).await }).await
+        self.read(|| self.read_range_within(scope, chat_id, range)).await
     }
 
     /// Does so within the attempt of another call.
@@ -60,8 +72,20 @@ impl MongoStore {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Transcript, Failure> {
+        self.read_up_to(Transcript::PAGE_BYTES, scope, chat_id, range).await
+    }
+
+    /// Reads as much of a range as `most_bytes` allow, a message at least.
+    async fn read_up_to(
+        &self,
+        most_bytes: usize,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, Failure> {
         for _ in 0..LOOKS {
-            if let Some(page) = self.read_page(scope, chat_id, range).await? {
+            let page = Gathering { messages: Vec::new(), bytes: 0, most_bytes: most_bytes as u64 };
+            if let Some(page) = self.read_page(scope, chat_id, range, page).await? {
                 return Ok(page);
             }
         }
@@ -70,12 +94,13 @@ impl MongoStore {
         Err(StoreError::Corrupt { collection, id, field, source: None }.into())
     }
 
-    /// Reads a page; `None` where the messages found are not a run without gaps.
+    /// Fills a page; `None` where the messages found are not a run without gaps.
     async fn read_page(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         range: MessageRange,
+        mut page: Gathering,
     ) -> Result<Option<Transcript>, Failure> {
         let raw = self.session_within(scope, chat_id, Tail::with_messages()).await?;
         let fields = open_chat_session(&raw)?;
@@ -85,7 +110,6 @@ impl MongoStore {
         let in_tail = in_tail.into_iter().filter(|stored| span.contains(&stored.message.sequence));
         let sealed = span.start..span.end.min(tail.first_sequence);
 
-        let mut page = Gathering { messages: Vec::new(), bytes: 0 };
         let direction = match range {
             MessageRange::Oldest { .. } => Direction::OldestFirst,
             MessageRange::Newest { .. } => Direction::NewestFirst,
@@ -129,8 +153,8 @@ impl MongoStore {
             "_id": { "$gte": segment_id(chat_id, start), "$lt": segment_id(chat_id, span.end) },
         };
         let order = if direction == Direction::OldestFirst { 1 } else { -1 };
-        let mut segments =
-            self.inner.chat_segments.find(filter).sort(doc! { "_id": order }).await?;
+        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": order });
+        let mut segments = find.batch_size(page.segments()).await?;
         while let Some(raw) = segments.try_next().await? {
             let mut messages = Segment::read(chat_id, &raw)?.messages;
             if direction == Direction::NewestFirst {
@@ -172,7 +196,7 @@ impl MongoStore {
             let Some(range) = range else {
                 return Ok::<_, StoreError>(None);
             };
-            let page = self.read_range(scope, chat_id, range).await?;
+            let page = self.read(|| self.read_up_to(STREAMED_BYTES, scope, chat_id, range)).await?;
             let next = page.messages.last().filter(|_| page.has_more).map(|last| {
                 // What is appended while the stream is read is not part of it.
                 let before = match range {
