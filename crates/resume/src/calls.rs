@@ -1,30 +1,48 @@
 use records::MessageBody;
+use records::json::{Digest, Hasher};
 use serde_json::Value;
 
 /// What a call and its result have in common.
+///
+/// A digest, because an id may be as long as a message, and the keys of all calls of a
+/// conversation are held at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum CallKey<'a> {
-    /// The id of a tool call.
-    Id(&'a str),
-    /// The name of the function, for the older calls that have no id.
-    Function(&'a str),
+pub(crate) struct CallKey(Digest);
+
+impl CallKey {
+    /// The key of a tool call.
+    pub(crate) fn of_id(id: &str) -> Self {
+        Self::of("id", id)
+    }
+
+    /// The key of the older calls, which have no id, only the name of the function.
+    fn of_function(name: &str) -> Self {
+        Self::of("function", name)
+    }
+
+    fn of(kind: &str, text: &str) -> Self {
+        let mut hasher = Hasher::default();
+        hasher.field(kind, &Value::from(text));
+        Self(hasher.finish())
+    }
 }
 
 /// Returns the calls that a message makes.
-pub(crate) fn made(body: &MessageBody) -> impl Iterator<Item = CallKey<'_>> {
+pub(crate) fn made(body: &MessageBody) -> impl Iterator<Item = CallKey> {
     let calls = items(body, "tool_calls").filter_map(|call| text_at(call, "id"));
     let function = body.extra.get("function_call");
     let function = function.and_then(|call| text_at(call, "name"));
-    calls.map(CallKey::Id).chain(function.map(CallKey::Function))
+    calls.map(CallKey::of_id).chain(function.map(CallKey::of_function))
 }
 
 /// Returns the calls that a message answers.
-pub(crate) fn answered(body: &MessageBody) -> impl Iterator<Item = CallKey<'_>> {
+pub(crate) fn answered(body: &MessageBody) -> impl Iterator<Item = CallKey> {
     let own = body.extra.get("tool_call_id").and_then(Value::as_str);
     let several =
         items(body, "tool_responses").filter_map(|result| text_at(result, "tool_call_id"));
     let function = body.name.as_deref().filter(|_| body.role == "function");
-    own.into_iter().chain(several).map(CallKey::Id).chain(function.map(CallKey::Function))
+    let ids = own.into_iter().chain(several);
+    ids.map(CallKey::of_id).chain(function.map(CallKey::of_function))
 }
 
 fn items<'a>(body: &'a MessageBody, field: &str) -> impl Iterator<Item = &'a Value> {

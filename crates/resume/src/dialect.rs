@@ -11,6 +11,7 @@ use records::Message;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::window::Window;
 use crate::{DropReason, Dropped, Options, Repair, Repaired};
 
 mod ag2;
@@ -45,8 +46,38 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// message holds several.
     fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered;
 
+    /// Says whether a message cannot be rendered before later ones have been seen.
+    fn looks_ahead(&self) -> bool;
+
+    /// Begins to render a conversation that is too long to be held, for [`crate::replay`].
+    fn survey(&self, options: &Options) -> Box<dyn Survey>;
+
     /// Returns every way in which the messages break the rules of the form, by position.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
+}
+
+/// Takes note of what has to be known before the first message of a conversation is rendered.
+///
+/// Each message goes by once, in order, and is not kept. A dialect that does not look ahead need
+/// not be shown any.
+pub trait Survey: fmt::Debug + Send {
+    /// Takes note of the message at a position of the conversation.
+    fn note(&mut self, position: usize, message: Message);
+
+    /// Goes on to render those messages that are in the window.
+    fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer>;
+}
+
+/// Renders messages one by one, as [`Dialect::render`] does at once.
+///
+/// What it renders is in the form also when messages have been edited or deleted since they were
+/// surveyed.
+pub trait Renderer: fmt::Debug + Send {
+    /// Adds the message at a position of the window to the rendering.
+    fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered);
+
+    /// Adds what can only be said in the end.
+    fn finish(self: Box<Self>, rendered: &mut Rendered);
 }
 
 /// A conversation in the form of a dialect.

@@ -43,25 +43,25 @@ pub enum DropReason {
     /// It is a tool result, and no message before it makes the call.
     #[error("the tool result answers the call {call_id:?}, which no message before it makes")]
     OrphanResult {
-        /// The call it answers.
+        /// The call it answers; shortened when it is long.
         call_id: String,
     },
     /// It is a tool result, and other messages stand between the call and it.
     #[error("the tool result does not follow directly on its call {call_id:?}")]
     LateResult {
-        /// The call it answers.
+        /// The call it answers; shortened when it is long.
         call_id: String,
     },
     /// It is a tool result, and the call has been answered already.
     #[error("the call {call_id:?} has been answered already")]
     DuplicateResult {
-        /// The call it answers.
+        /// The call it answers; shortened when it is long.
         call_id: String,
     },
     /// It is a tool result whose call was removed from the message before it.
     #[error("the call {call_id:?} was removed, because not every call beside it could be kept")]
     CallRemoved {
-        /// The call it answers.
+        /// The call it answers; shortened when it is long.
         call_id: String,
     },
     /// Its calls were not all answered directly after it, and without them nothing is left of it.
@@ -94,13 +94,16 @@ impl DropReason {
 
     /// Says that a form has no such role.
     pub(crate) fn unsupported_role(role: &str) -> Self {
-        const SHOWN_CHARS: usize = 128;
-        let shown = role.char_indices().nth(SHOWN_CHARS);
-        let role = match shown {
-            Some((end, _)) => format!("{}…", &role[..end]),
-            None => role.to_owned(),
-        };
-        Self::UnsupportedRole { role }
+        Self::UnsupportedRole { role: shown(role) }
+    }
+}
+
+/// Shortens a text for a report: it may be as long as a message, and reports are kept to the end.
+pub(crate) fn shown(text: &str) -> String {
+    const SHOWN_CHARS: usize = 128;
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -12,4 +12,5 @@ pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 mod calls;
 pub mod dialect;
 pub mod ingest;
+pub mod replay;
 pub mod window;

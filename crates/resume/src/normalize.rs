@@ -95,7 +95,11 @@ pub fn normalize<'a, M: Into<Candidate<'a>>>(
     (kept, dropped)
 }
 
-fn judge(candidate: Candidate<'_>, options: &Options) -> Result<StrictMessage, DropReason> {
+/// Brings one message into the strict form, or says why it has no place in it.
+pub(crate) fn judge(
+    candidate: Candidate<'_>,
+    options: &Options,
+) -> Result<StrictMessage, DropReason> {
     let fields = candidate.fields.ok_or(DropReason::NotAnObject)?;
     if fields.deleted {
         return Err(DropReason::Deleted);

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -22,10 +23,10 @@ pub struct Repaired {
 pub enum Repair {
     /// A name was rewritten in the characters that the form admits.
     NameSanitised {
-        /// The name in the log.
-        original: String,
+        /// The name in the log; shared, because most messages of its bearer say the same.
+        original: Arc<str>,
         /// The name in the rendering.
-        sanitised: String,
+        sanitised: Arc<str>,
     },
     /// A content that is neither text nor content parts became its JSON text.
     ContentSerialised,
@@ -35,19 +36,19 @@ pub enum Repair {
     RefusalMoved,
     /// The arguments of a call became their JSON text.
     ArgumentsSerialised {
-        /// The function or tool that is called.
+        /// The function or tool that is called; shortened when it is long.
         name: String,
     },
     /// A call without a type was taken for a function call.
     CallTypeAdded {
-        /// The call.
+        /// The call; shortened when it is long.
         call_id: String,
     },
     /// A call and its result got a new id, because an earlier call has the same one.
     CallIdRenamed {
-        /// The id in the log.
+        /// The id in the log; shortened when it is long.
         original: String,
-        /// The id in the rendering.
+        /// The id in the rendering; shortened when it is long.
         renamed: String,
     },
     /// The tool calls were left out, because the form has none.
@@ -56,6 +57,13 @@ pub enum Repair {
     UnansweredCallsRemoved,
     /// The tool calls were left out, because they are not well formed.
     MalformedCallsRemoved,
+    /// A result was deleted after its call had been rendered, so that null stands in for it.
+    ///
+    /// Only in a conversation that is rendered while it is read.
+    DeletedResultReplaced {
+        /// The call it answers; shortened when it is long.
+        call_id: String,
+    },
     /// A field was left out, because its value has no place in the form.
     FieldRemoved {
         /// The field.
@@ -77,6 +85,7 @@ impl Repair {
             Self::UnsupportedCallsRemoved => "unsupported_calls_removed",
             Self::UnansweredCallsRemoved => "unanswered_calls_removed",
             Self::MalformedCallsRemoved => "malformed_calls_removed",
+            Self::DeletedResultReplaced { .. } => "deleted_result_replaced",
             Self::FieldRemoved { .. } => "field_removed",
         }
     }
@@ -110,6 +119,9 @@ impl fmt::Display for Repair {
             }
             Self::MalformedCallsRemoved => {
                 f.write_str("the tool calls are left out: they are not well formed")
+            }
+            Self::DeletedResultReplaced { call_id } => {
+                write!(f, "the result of the call {call_id:?} was deleted meanwhile: it is null")
             }
             Self::FieldRemoved { field } => {
                 write!(f, "the field {field:?} is left out: its value has no place in the form")

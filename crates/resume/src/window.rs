@@ -16,67 +16,159 @@
 //! is neither mended nor left out here: that is for a [dialect](crate::dialect) to do. Deleted
 //! messages count like any others.
 
-use std::collections::HashMap;
+//!
+//! Two positions say which messages are in a window, so that it can be chosen while a conversation
+//! goes by that is too long to be held: see [`Survey`].
+
+use std::collections::{HashMap, VecDeque};
 
 use records::Message;
 
-use crate::calls;
+use crate::calls::{self, CallKey};
 
 /// Returns the window of at most `size` messages, in order.
 pub fn newest(messages: Vec<Message>, size: usize) -> Vec<Message> {
-    let kept = select(&messages, size);
-    let pairs = messages.into_iter().zip(kept);
-    pairs.filter_map(|(message, keep)| keep.then_some(message)).collect()
+    let window = survey(&messages, size);
+    let numbered = messages.into_iter().enumerate();
+    let kept = numbered.filter(|(position, message)| window.contains(*position, message));
+    kept.map(|(_, message)| message).collect()
 }
 
 /// Returns the positions of the messages that [`newest`] would keep, in order.
 pub fn newest_indices(messages: &[Message], size: usize) -> Vec<usize> {
-    let kept = select(messages, size).into_iter().enumerate();
-    kept.filter_map(|(index, keep)| keep.then_some(index)).collect()
+    let window = survey(messages, size);
+    let numbered = messages.iter().enumerate();
+    let kept = numbered.filter(|(position, message)| window.contains(*position, message));
+    kept.map(|(position, _)| position).collect()
 }
 
-/// Says of each message whether it is in the window.
-fn select(messages: &[Message], size: usize) -> Vec<bool> {
-    let (instructions, spoken): (Vec<_>, Vec<_>) =
-        (0..messages.len()).partition(|&index| is_instruction(&messages[index]));
-    let first_instruction = instructions.len().saturating_sub(size);
-    let room = size.saturating_sub(instructions.len());
-    let first_spoken = start_of_run(messages, &spoken, room);
-    let mut kept = vec![false; messages.len()];
-    for &index in instructions[first_instruction..].iter().chain(&spoken[first_spoken..]) {
-        kept[index] = true;
+fn survey(messages: &[Message], size: usize) -> Window {
+    let mut survey = Survey::new(size);
+    for message in messages {
+        survey.note(message);
     }
-    kept
+    survey.finish()
 }
 
-fn is_instruction(message: &Message) -> bool {
-    matches!(message.body.role.as_str(), "system" | "developer")
+/// Which messages of a conversation are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The position of the first system or developer message in it.
+    first_instruction: usize,
+    /// The position from which on every other message is in it.
+    first_spoken: usize,
 }
 
-/// Returns where in `spoken` the longest run of at most `room` begins that has every call its
-/// results answer.
-fn start_of_run(messages: &[Message], spoken: &[usize], room: usize) -> usize {
-    let earliest_calls = earliest_calls(messages, spoken);
-    let mut start = spoken.len();
-    let mut needed = spoken.len();
-    for at in (spoken.len().saturating_sub(room)..spoken.len()).rev() {
-        needed = needed.min(earliest_calls[at]);
-        if needed >= at {
-            start = at;
+impl Window {
+    /// The window that holds the whole conversation.
+    pub const WHOLE: Self = Self { first_instruction: 0, first_spoken: 0 };
+
+    /// Says whether the message at a position of the conversation is in the window.
+    pub fn contains(&self, position: usize, message: &Message) -> bool {
+        self.contains_part(position, Part::of_role(&message.body.role))
+    }
+
+    pub(crate) fn contains_part(&self, position: usize, part: Part) -> bool {
+        match part {
+            Part::Instruction => position >= self.first_instruction,
+            Part::Spoken => position >= self.first_spoken,
         }
     }
-    start
 }
 
-/// Returns for each spoken message the earliest one with a call that it answers, else itself.
-fn earliest_calls(messages: &[Message], spoken: &[usize]) -> Vec<usize> {
-    let mut last_made = HashMap::new();
-    let mut earliest = Vec::with_capacity(spoken.len());
-    for (at, &index) in spoken.iter().enumerate() {
-        let body = &messages[index].body;
-        let answers = calls::answered(body).filter_map(|key| last_made.get(&key).copied());
-        earliest.push(answers.min().unwrap_or(at));
-        last_made.extend(calls::made(body).map(|key| (key, at)));
+/// The two kinds of messages that a window treats apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A system or developer message.
+    Instruction,
+    /// Any other message.
+    Spoken,
+}
+
+impl Part {
+    fn of_role(role: &str) -> Self {
+        if matches!(role, "system" | "developer") { Self::Instruction } else { Self::Spoken }
     }
-    earliest
+}
+
+/// Chooses a window while the messages of a conversation go by, each once and in order.
+///
+/// Holds a few bytes for each call, each result and each instruction, whatever they say.
+#[derive(Debug)]
+pub struct Survey {
+    size: usize,
+    /// How many messages have gone by.
+    count: usize,
+    /// The positions of the newest instructions, as many as fit.
+    instructions: VecDeque<usize>,
+    /// Where each call was last made.
+    last_made: HashMap<CallKey, usize>,
+    answers: Vec<Answer>,
+}
+
+/// A message that answers calls.
+#[derive(Debug)]
+struct Answer {
+    position: usize,
+    /// Where the earliest of the calls was made.
+    earliest_call: usize,
+}
+
+impl Survey {
+    /// Begins to choose a window of at most `size` messages.
+    pub fn new(size: usize) -> Self {
+        Self {
+            size,
+            count: 0,
+            instructions: VecDeque::new(),
+            last_made: HashMap::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Takes note of the next message.
+    pub fn note(&mut self, message: &Message) {
+        let position = self.count;
+        self.count += 1;
+        if Part::of_role(&message.body.role) == Part::Instruction {
+            self.instructions.push_back(position);
+            if self.instructions.len() > self.size {
+                self.instructions.pop_front();
+            }
+            return;
+        }
+        let answered = calls::answered(&message.body);
+        let made_at = answered.filter_map(|key| self.last_made.get(&key).copied());
+        if let Some(earliest_call) = made_at.min() {
+            self.answers.push(Answer { position, earliest_call });
+        }
+        self.last_made.extend(calls::made(&message.body).map(|key| (key, position)));
+    }
+
+    /// Returns the window of the messages that went by.
+    pub fn finish(self) -> Window {
+        let first_instruction = self.instructions.front().copied().unwrap_or(self.count);
+        let mut first_spoken = self.start_of_room();
+        // An answer that would be separated from its call is left outside, too. Moving on past it
+        // also leaves every answer outside that was looked at before, so one walk is enough.
+        for answer in &self.answers {
+            if answer.earliest_call < first_spoken && first_spoken <= answer.position {
+                first_spoken = answer.position + 1;
+            }
+        }
+        Window { first_instruction, first_spoken }
+    }
+
+    /// Returns the position from which on as many spoken messages follow as fit.
+    fn start_of_room(&self) -> usize {
+        let room = self.size - self.instructions.len();
+        let mut start = self.count.saturating_sub(room);
+        for &instruction in self.instructions.iter().rev() {
+            if instruction < start {
+                break;
+            }
+            start = start.saturating_sub(1);
+        }
+        start
+    }
 }

@@ -1,12 +1,11 @@
-use std::collections::HashSet;
-
 use records::Message;
 use serde_json::{Map, Value};
 
-use super::{Dialect, Origin, Rendered, Violation};
+use super::{Dialect, Origin, Rendered, Renderer, Survey, Violation};
+use crate::window::Window;
 use crate::{Options, Repair, calls, normalize};
 
-/// The strict form that AG2 resumes a group chat from: see [`normalize`].
+/// The strict form that AG2 resumes a group chat from: see [`normalize`](crate::normalize()).
 ///
 /// The form has no tool calls: a message that makes some is kept for its content, which is
 /// reported as a repair, and messages that hold results are dropped for their role.
@@ -19,20 +18,21 @@ impl Dialect for Ag2 {
     }
 
     fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        let callers = callers(&messages);
-        let (strict, dropped) = normalize(messages, options);
-        let mut rendered = Rendered {
-            messages: strict.into_iter().map(Value::from).collect(),
-            dropped,
-            ..Rendered::default()
-        };
-        let left_out: HashSet<_> = rendered.dropped.iter().map(|drop| drop.index).collect();
-        for caller in callers {
-            if !left_out.contains(&caller.index) {
-                rendered.repair(caller, Repair::UnsupportedCallsRemoved);
-            }
+        let mut rendered = Rendered::default();
+        rendered.messages.reserve(messages.len());
+        let mut strict = Strict { options: options.clone() };
+        for (index, message) in messages.into_iter().enumerate() {
+            strict.push(index, message, &mut rendered);
         }
         rendered
+    }
+
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        Box::new(Strict { options: options.clone() })
     }
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
@@ -41,13 +41,36 @@ impl Dialect for Ag2 {
     }
 }
 
-/// Returns where the messages that make calls stand.
-fn callers(messages: &[Message]) -> Vec<Origin> {
-    let numbered = messages.iter().enumerate();
-    numbered
-        .filter(|(_, message)| calls::made(&message.body).next().is_some())
-        .map(|(index, message)| Origin { index, sequence: message.sequence })
-        .collect()
+/// Renders each message by itself.
+#[derive(Debug)]
+struct Strict {
+    options: Options,
+}
+
+impl Survey for Strict {
+    fn note(&mut self, _position: usize, _message: Message) {}
+
+    fn finish(self: Box<Self>, _window: &Window) -> Box<dyn Renderer> {
+        self
+    }
+}
+
+impl Renderer for Strict {
+    fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
+        let origin = Origin { index, sequence: message.sequence };
+        let makes_calls = calls::made(&message.body).next().is_some();
+        match normalize::judge(message.into(), &self.options) {
+            Ok(strict) => {
+                rendered.messages.push(strict.into());
+                if makes_calls {
+                    rendered.repair(origin, Repair::UnsupportedCallsRemoved);
+                }
+            }
+            Err(reason) => rendered.drop(origin, reason),
+        }
+    }
+
+    fn finish(self: Box<Self>, _rendered: &mut Rendered) {}
 }
 
 fn violations(index: usize, message: &Value) -> Vec<Violation> {

@@ -1,8 +1,9 @@
 use records::Message;
 use serde_json::Value;
 
-use super::{Dialect, Rendered, Violation};
+use super::{Dialect, Rendered, Renderer, Survey, Violation};
 use crate::Options;
+use crate::window::Window;
 
 mod call;
 mod content;
@@ -10,7 +11,9 @@ mod draft;
 mod naming;
 mod pairing;
 mod read;
+mod renderer;
 mod role;
+mod survey;
 mod validate;
 
 /// The messages of `OpenAI` Chat Completions.
@@ -62,17 +65,54 @@ impl Dialect for OpenAi {
         for (index, message) in messages.into_iter().enumerate() {
             drafts.extend(read::read(index, message, &mut rendered));
         }
-        let mut settled = pairing::settle(drafts, &mut rendered);
-        pairing::rename_repeated_ids(&mut settled);
-        rendered.names = naming::sanitise(&mut settled);
-        for draft in settled {
-            draft.write(&mut rendered);
+        let mut survey = survey::Survey::default();
+        for draft in &drafts {
+            survey.note_draft(draft);
         }
+        let mut writer = survey.into_renderer(&Window::WHOLE);
+        rendered.messages.reserve(drafts.len());
+        for draft in drafts {
+            writer.add(draft, &mut rendered);
+        }
+        writer.end(&mut rendered);
         rendered.dropped.sort_by_key(|dropped| dropped.index);
         rendered
     }
 
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn survey(&self, _options: &Options) -> Box<dyn Survey> {
+        Box::new(survey::Survey::default())
+    }
+
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
+    }
+}
+
+impl Survey for survey::Survey {
+    fn note(&mut self, position: usize, message: Message) {
+        // What is left out here is reported by the renderer.
+        for draft in read::read(position, message, &mut Rendered::default()) {
+            self.note_draft(&draft);
+        }
+    }
+
+    fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
+        Box::new(self.into_renderer(window))
+    }
+}
+
+impl Renderer for renderer::Renderer {
+    fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
+        for draft in read::read(index, message, rendered) {
+            self.add(draft, rendered);
+        }
+    }
+
+    fn finish(self: Box<Self>, rendered: &mut Rendered) {
+        self.end(rendered);
     }
 }

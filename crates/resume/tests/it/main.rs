@@ -6,6 +6,7 @@ mod normalize;
 mod openai;
 mod properties;
 mod real;
+mod replay;
 mod snapshots;
 mod strategies;
 mod transcript;

@@ -62,7 +62,7 @@ proptest! {
         }
         for repaired in &rendered.repaired {
             if let Repair::NameSanitised { original, sanitised } = &repaired.repair {
-                prop_assert_eq!(&rendered.names[sanitised], original);
+                prop_assert_eq!(&*rendered.names[&**sanitised], &**original);
                 uses.entry(sanitised).and_modify(|count| *count -= 1);
             }
         }

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::Repair;
+use crate::dropped::shown;
 
 /// A tool call.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ impl Call {
         let mut repairs = Vec::new();
         let kind = match call.get("type").unwrap_or(&Value::Null) {
             Value::Null => {
-                repairs.push(Repair::CallTypeAdded { call_id: id.clone() });
+                repairs.push(Repair::CallTypeAdded { call_id: shown(&id) });
                 Kind::Function
             }
             Value::String(kind) if kind == "function" => Kind::Function,
@@ -95,7 +96,7 @@ impl Target {
         let input = match target.remove(kind.input_field()).unwrap_or_default() {
             Value::String(text) => text,
             other => {
-                repairs.push(Repair::ArgumentsSerialised { name: name.clone() });
+                repairs.push(Repair::ArgumentsSerialised { name: shown(&name) });
                 if other.is_null() { "{}".to_owned() } else { other.to_string() }
             }
         };

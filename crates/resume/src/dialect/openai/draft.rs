@@ -48,11 +48,29 @@ impl Draft {
         !self.calls.is_empty() || self.function_call.is_some()
     }
 
+    /// Returns the id of every call that the message makes, well formed or not.
+    pub(super) fn called_ids(&self) -> impl Iterator<Item = &str> {
+        let malformed = self.malformed.iter().flat_map(|malformed| &malformed.ids);
+        self.calls.iter().map(|call| &call.id).chain(malformed).map(String::as_str)
+    }
+
     /// Returns every name of a speaker or a function in the message.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        let called = self.calls.iter().map(|call| &call.target);
+        let targets = called.chain(self.function_call.as_ref());
+        self.name.iter().chain(targets.map(|target| &target.name))
+    }
+
+    /// Returns them to be changed.
     pub(super) fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let called = self.calls.iter_mut().map(|call| &mut call.target);
         let targets = called.chain(self.function_call.as_mut());
         self.name.iter_mut().chain(targets.map(|target| &mut target.name))
+    }
+
+    /// Says whether anything is left of the message without its tool calls.
+    pub(super) fn stays_without_calls(&self) -> bool {
+        !content::is_blank(&self.content) || self.refusal.is_some()
     }
 
     /// Takes the tool calls away, or says why nothing is left without them.
@@ -64,7 +82,7 @@ impl Draft {
         } else {
             (DropReason::UnansweredCalls, Repair::UnansweredCallsRemoved)
         };
-        if content::is_blank(&self.content) && self.refusal.is_none() {
+        if !self.stays_without_calls() {
             return Err((self.origin, reason));
         }
         self.repairs.push(repair);

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use records::json::Hasher;
 use serde_json::Value;
@@ -9,29 +10,61 @@ use crate::Repair;
 /// Longest name, in characters.
 const MAX_CHARS: usize = 64;
 
-/// Rewrites the names that the form does not admit, and returns the original of each new name.
-pub(super) fn sanitise(drafts: &mut [Draft]) -> BTreeMap<String, String> {
-    let names = drafts.iter_mut().flat_map(Draft::names_mut);
-    let mut taken: HashSet<_> =
-        names.filter(|name| is_admitted(name)).map(|name| name.clone()).collect();
-    let mut sanitised = HashMap::new();
-    for draft in drafts {
+/// The names of a conversation, and those given to names that the form does not admit.
+#[derive(Debug)]
+pub(super) struct Names {
+    /// Every name that no other may become.
+    taken: HashSet<String>,
+    /// What each original became.
+    given: HashMap<Arc<str>, Arc<str>>,
+    /// What some original became.
+    stand_ins: HashSet<Arc<str>>,
+}
+
+impl Names {
+    /// Begins with the names of the conversation that are admitted.
+    pub(super) fn new(taken: HashSet<String>) -> Self {
+        Self { taken, given: HashMap::new(), stand_ins: HashSet::new() }
+    }
+
+    /// Rewrites the names that the form does not admit.
+    pub(super) fn sanitise(&mut self, draft: &mut Draft) {
         let mut repairs = Vec::new();
-        for name in draft.names_mut().filter(|name| !is_admitted(name)) {
-            let new_name = sanitised
-                .entry(name.clone())
-                .or_insert_with_key(|original| distinct(original, &mut taken));
-            repairs.push(Repair::NameSanitised {
-                original: std::mem::replace(name, new_name.clone()),
-                sanitised: new_name.clone(),
-            });
+        for name in draft.names_mut() {
+            // A message that was edited meanwhile may bring a name that stands for another one.
+            if is_admitted(name) && !self.stand_ins.contains(name.as_str()) {
+                if !self.taken.contains(name) {
+                    self.taken.insert(name.clone());
+                }
+                continue;
+            }
+            let (original, sanitised) = self.stand_in(name);
+            sanitised.as_ref().clone_into(name);
+            repairs.push(Repair::NameSanitised { original, sanitised });
         }
         draft.repairs.extend(repairs);
     }
-    sanitised.into_iter().map(|(original, new_name)| (new_name, original)).collect()
+
+    /// Returns a name, and what stands for it.
+    fn stand_in(&mut self, name: &str) -> (Arc<str>, Arc<str>) {
+        if let Some((original, given)) = self.given.get_key_value(name) {
+            return (Arc::clone(original), Arc::clone(given));
+        }
+        let (original, given): (Arc<str>, Arc<str>) =
+            (name.into(), distinct(name, &mut self.taken).into());
+        self.given.insert(Arc::clone(&original), Arc::clone(&given));
+        self.stand_ins.insert(Arc::clone(&given));
+        (original, given)
+    }
+
+    /// Returns the original of each name given.
+    pub(super) fn into_originals(self) -> BTreeMap<String, String> {
+        let given = self.given.into_iter();
+        given.map(|(original, given)| (given.as_ref().into(), original.as_ref().into())).collect()
+    }
 }
 
-fn is_admitted(name: &str) -> bool {
+pub(super) fn is_admitted(name: &str) -> bool {
     (1..=MAX_CHARS).contains(&name.len()) && name.chars().all(is_admitted_char)
 }
 

@@ -1,113 +1,139 @@
 use std::collections::{HashMap, HashSet};
-use std::iter;
+use std::mem;
+
+use serde_json::Value;
 
 use super::draft::Draft;
 use super::role::Role;
-use crate::dialect::Rendered;
+use crate::calls::CallKey;
+use crate::dialect::Origin;
+use crate::dropped::shown;
 use crate::{DropReason, Repair};
 
-/// Keeps calls that are answered directly, and their answers; drops and reports the others.
-pub(super) fn settle(drafts: Vec<Draft>, rendered: &mut Rendered) -> Vec<Draft> {
-    let mut pairing =
-        Pairing { settled: Vec::with_capacity(drafts.len()), called: HashSet::new(), rendered };
-    let mut rest = drafts.into_iter().peekable();
-    loop {
-        let said = rest.next_if(|draft| draft.role != Role::Tool);
-        let answers: Vec<_> =
-            iter::from_fn(|| rest.next_if(|draft| draft.role == Role::Tool)).collect();
-        if said.is_none() && answers.is_empty() {
-            return pairing.settled;
-        }
-        pairing.add(said, answers);
+/// Pairs results with the calls they follow directly on.
+#[derive(Debug, Default)]
+pub(super) struct Pairing {
+    exchange: Exchange,
+    /// Every call before this exchange, kept or not.
+    called: HashSet<CallKey>,
+}
+
+/// A message that is not a result, and the results that follow on it.
+#[derive(Debug, Default)]
+struct Exchange {
+    caller: Option<Origin>,
+    /// The id of every call that the message made.
+    ids: HashSet<String>,
+    /// The calls that were kept and are not answered yet.
+    open: HashSet<String>,
+    /// The new ids of calls.
+    renamed: HashMap<String, String>,
+    calls: Fate,
+}
+
+/// What becomes of the calls of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Fate {
+    /// They are rendered.
+    #[default]
+    Kept,
+    /// They are taken away.
+    Removed,
+}
+
+impl Pairing {
+    /// Begins the exchange of a message; the one before must have been ended.
+    pub(super) fn begin(&mut self, caller: &Draft, calls: Fate) {
+        let ids: HashSet<_> = caller.called_ids().map(str::to_owned).collect();
+        let open = if calls == Fate::Kept { ids.clone() } else { HashSet::new() };
+        let caller = Some(caller.origin);
+        self.exchange = Exchange { caller, ids, open, renamed: HashMap::new(), calls };
     }
-}
 
-struct Pairing<'a> {
-    settled: Vec<Draft>,
-    /// The id of every call so far, kept or not.
-    called: HashSet<String>,
-    rendered: &'a mut Rendered,
-}
+    /// Notes that a call of the message has a new id.
+    pub(super) fn rename(&mut self, id: String, fresh: String) {
+        self.exchange.renamed.insert(id, fresh);
+    }
 
-impl Pairing<'_> {
-    /// Adds a message and the results that follow directly on it.
-    fn add(&mut self, said: Option<Draft>, answers: Vec<Draft>) {
-        let ids = said.as_ref().map(called_ids).unwrap_or_default();
-        let answered: HashSet<_> = answers.iter().map(|answer| answer.call_id.as_str()).collect();
-        let complete = said.as_ref().is_none_or(|draft| draft.malformed.is_none())
-            && ids.iter().all(|id| answered.contains(id.as_str()));
-        match said {
-            Some(draft) if !complete => match draft.without_calls() {
-                Ok(draft) => self.settled.push(draft),
-                Err((origin, reason)) => self.rendered.drop(origin, reason),
-            },
-            said => self.settled.extend(said),
+    /// Lets a result answer its call, or says why it cannot.
+    pub(super) fn answer(&mut self, result: &mut Draft) -> Result<(), DropReason> {
+        if !self.exchange.open.remove(&result.call_id) {
+            return Err(self.objection(&result.call_id));
         }
-        let mut open = if complete { ids.clone() } else { HashSet::new() };
-        for answer in answers {
-            if open.remove(&answer.call_id) {
-                self.settled.push(answer);
-                continue;
+        if let Some(fresh) = self.exchange.renamed.get(&result.call_id) {
+            result.repairs.push(renaming(&result.call_id, fresh));
+            result.call_id.clone_from(fresh);
+        }
+        Ok(())
+    }
+
+    /// Says why a result is left out.
+    fn objection(&self, id: &str) -> DropReason {
+        let (call_id, exchange) = (shown(id), &self.exchange);
+        match (exchange.ids.contains(id), exchange.calls) {
+            (true, Fate::Kept) => DropReason::DuplicateResult { call_id },
+            (true, Fate::Removed) => DropReason::CallRemoved { call_id },
+            (false, _) if self.called.contains(&CallKey::of_id(id)) => {
+                DropReason::LateResult { call_id }
             }
-            let reason = self.objection(answer.call_id, &ids, complete);
-            self.rendered.drop(answer.origin, reason);
-        }
-        self.called.extend(ids);
-    }
-
-    /// Says why a result is left out, given the calls of the message it follows on.
-    fn objection(&self, call_id: String, ids: &HashSet<String>, complete: bool) -> DropReason {
-        match (ids.contains(&call_id), complete) {
-            (true, true) => DropReason::DuplicateResult { call_id },
-            (true, false) => DropReason::CallRemoved { call_id },
-            (false, _) if self.called.contains(&call_id) => DropReason::LateResult { call_id },
             (false, _) => DropReason::OrphanResult { call_id },
         }
     }
+
+    /// Ends the exchange, and returns a stand-in for each result that has gone since the survey.
+    pub(super) fn end(&mut self) -> Vec<Draft> {
+        let Exchange { caller, ids, open, renamed, .. } = mem::take(&mut self.exchange);
+        self.called.extend(ids.iter().map(|id| CallKey::of_id(id)));
+        let Some(caller) = caller else {
+            return Vec::new();
+        };
+        let mut missing: Vec<_> = open.into_iter().collect();
+        missing.sort_unstable();
+        let stand_in = |id: String| {
+            let mut draft = Draft::new(caller, Role::Tool, Value::from("null"));
+            draft.repairs.push(Repair::DeletedResultReplaced { call_id: shown(&id) });
+            draft.call_id = renamed.get(&id).cloned().unwrap_or(id);
+            draft
+        };
+        missing.into_iter().map(stand_in).collect()
+    }
 }
 
-fn called_ids(draft: &Draft) -> HashSet<String> {
-    let malformed = draft.malformed.iter().flat_map(|malformed| &malformed.ids);
-    draft.calls.iter().map(|call| &call.id).chain(malformed).cloned().collect()
+/// Gives every call an id of its own.
+#[derive(Debug)]
+pub(super) struct CallIds {
+    /// How often each id that is taken has been used so far.
+    times_used: HashMap<CallKey, usize>,
 }
 
-/// Gives a call whose id an earlier message used a new id, and its result too.
-pub(super) fn rename_repeated_ids(settled: &mut [Draft]) {
-    let mut taken: HashSet<String> =
-        settled.iter().flat_map(|draft| &draft.calls).map(|call| call.id.clone()).collect();
-    let mut times_used: HashMap<String, usize> = HashMap::new();
-    let mut renamed = HashMap::new();
-    for draft in settled {
-        if draft.role != Role::Tool {
-            renamed.clear();
+impl CallIds {
+    /// Begins with ids that are taken, and have not been used so far.
+    pub(super) fn new(taken: impl IntoIterator<Item = CallKey>) -> Self {
+        Self { times_used: taken.into_iter().map(|key| (key, 0)).collect() }
+    }
+
+    /// Uses an id; returns another one to be used instead if it is not the first time: the id with
+    /// the first suffix that gives one nobody has taken.
+    pub(super) fn use_id(&mut self, id: &str) -> Option<String> {
+        let key = CallKey::of_id(id);
+        let times = self.times_used.entry(key).or_default();
+        *times += 1;
+        let mut suffix = *times;
+        if suffix == 1 {
+            return None;
         }
-        for call in &mut draft.calls {
-            let times = times_used.entry(call.id.clone()).or_default();
-            *times += 1;
-            if *times > 1 {
-                let fresh = fresh_id(&call.id, times, &mut taken);
-                draft.repairs.push(renaming(&call.id, &fresh));
-                renamed.insert(std::mem::replace(&mut call.id, fresh.clone()), fresh);
+        loop {
+            let fresh = format!("{id}_{suffix}");
+            let fresh_key = CallKey::of_id(&fresh);
+            if !self.times_used.contains_key(&fresh_key) {
+                self.times_used.extend([(fresh_key, 0), (key, suffix)]);
+                return Some(fresh);
             }
-        }
-        if let Some(fresh) = renamed.get(&draft.call_id) {
-            draft.repairs.push(renaming(&draft.call_id, fresh));
-            draft.call_id.clone_from(fresh);
+            suffix += 1;
         }
     }
 }
 
-/// Returns the id with the first suffix, from `suffix` on, that gives an id nobody has taken.
-fn fresh_id(id: &str, suffix: &mut usize, taken: &mut HashSet<String>) -> String {
-    loop {
-        let fresh = format!("{id}_{suffix}");
-        if taken.insert(fresh.clone()) {
-            return fresh;
-        }
-        *suffix += 1;
-    }
-}
-
-fn renaming(original: &str, renamed: &str) -> Repair {
-    Repair::CallIdRenamed { original: original.to_owned(), renamed: renamed.to_owned() }
+pub(super) fn renaming(original: &str, renamed: &str) -> Repair {
+    Repair::CallIdRenamed { original: shown(original), renamed: shown(renamed) }
 }
