@@ -9,6 +9,8 @@ pub use router::router;
 mod serve;
 pub use serve::serve;
 
+pub mod history;
+
 mod api;
 mod openapi;
 

@@ -29,14 +29,14 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
         limits: Arc::new(config.limits),
     };
-    let (router, document) = routes().split_for_parts();
+    let (router, document) = routes(&state).split_for_parts();
     let router = router.route("/openapi.json", served(&document));
     Ok(with_layers(router, state))
 }
 
 /// Every route; the methods of one path stand on one line.
 #[rustfmt::skip]
-fn routes() -> OpenApiRouter<AppState> {
+fn routes(state: &AppState) -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(health::live::live))
         .routes(routes!(health::ready::ready))
@@ -52,15 +52,19 @@ fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(chats::fail::fail_chat))
         .routes(routes!(chats::reopen::reopen_chat))
 
-        // … messages, messages/{sequence}, initial-messages, history
+        // … messages, messages/{sequence}, initial-messages
         .routes(routes!(messages::list::list_messages, messages::append::append_messages))
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
-        .routes(routes!(messages::history::get_history))
 
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
         .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))
+
+        .route_layer(from_fn_with_state(state.clone(), deadline))
+
+        // … history, which may take as long as its reader does; each of its reads has the deadline
+        .routes(routes!(messages::history::get_history))
 }
 
 /// Wraps the routes in what happens around every request; the last layer is the outermost.
@@ -73,7 +77,6 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
             Problem::new(ProblemKind::METHOD_NOT_ALLOWED, detail)
         })
         .layer(body_limit)
-        .layer(from_fn_with_state(state.clone(), deadline))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(respond))
         .layer(always(header::CACHE_CONTROL, "no-store"))

@@ -1,5 +1,5 @@
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,6 +11,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -20,7 +21,8 @@ use crate::config::Limits;
 ///
 /// The calls under way at that moment get `limits.shutdown_grace_ms`; what is not done by then is
 /// cut off. A client that does not send the head of a request within `limits.header_timeout_ms` is
-/// hung up on, whether it has sent a part of it or nothing at all. Beyond `limits.connections`
+/// hung up on, whether it has sent a part of it or nothing at all; so is one that accepts nothing of
+/// its answer for `limits.write_timeout_ms`. Beyond `limits.connections`
 /// clients wait to be accepted.
 pub async fn serve(
     listener: TcpListener,
@@ -29,6 +31,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let server = http_server(limits);
+    let write_timeout = limits.write_timeout();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -36,6 +39,7 @@ pub async fn serve(
             Some(_ended) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
                 Ok((stream, _peer)) => {
+                    let stream = prepared(stream, write_timeout);
                     let (server, app) = (server.clone(), app.clone());
                     connections.spawn(serve_connection(server, stream, app, shutdown.clone()));
                 }
@@ -61,16 +65,23 @@ fn http_server(limits: &Limits) -> http1::Builder {
     server
 }
 
-/// Serves one connection until either side closes it, or until its call is answered in a shutdown.
-async fn serve_connection(
-    server: http1::Builder,
-    stream: TcpStream,
-    app: Router,
-    shutdown: CancellationToken,
-) {
+/// Sets how a connection writes.
+fn prepared(stream: TcpStream, write_timeout: Duration) -> Pin<Box<TimeoutWriter<TcpStream>>> {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot switch off Nagle's algorithm");
     }
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(write_timeout));
+    Box::pin(stream)
+}
+
+/// Serves one connection until either side closes it, or until its call is answered in a shutdown.
+async fn serve_connection(
+    server: http1::Builder,
+    stream: Pin<Box<TimeoutWriter<TcpStream>>>,
+    app: Router,
+    shutdown: CancellationToken,
+) {
     let app = app.map_request(|request: Request<Incoming>| request.map(Body::new));
     let connection = server
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))

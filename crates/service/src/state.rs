@@ -14,6 +14,12 @@ pub(crate) struct AppState {
     pub(crate) limits: Arc<Limits>,
 }
 
+impl FromRef<AppState> for Arc<Limits> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.limits)
+    }
+}
+
 impl FromRef<AppState> for Arc<dyn Store> {
     fn from_ref(state: &AppState) -> Self {
         Self::clone(&state.store)

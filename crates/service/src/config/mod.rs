@@ -99,6 +99,8 @@ pub struct Limits {
     pub connections: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout_ms: u64,
+    /// How long a client may take to accept the next bytes of an answer.
+    pub write_timeout_ms: u64,
     /// How long a shutdown waits for the calls already accepted.
     pub shutdown_grace_ms: u64,
     /// Chat sessions in a page when the caller does not say.
@@ -118,6 +120,7 @@ impl Default for Limits {
             request_timeout_ms: 10_000,
             connections: 10_000,
             header_timeout_ms: 10_000,
+            write_timeout_ms: 30_000,
             shutdown_grace_ms: 15_000,
             list_default: 20,
             list_max: 100,
@@ -136,6 +139,10 @@ impl Limits {
         Duration::from_millis(self.header_timeout_ms)
     }
 
+    pub(crate) fn write_timeout(&self) -> Duration {
+        Duration::from_millis(self.write_timeout_ms)
+    }
+
     pub(crate) fn shutdown_grace(&self) -> Duration {
         Duration::from_millis(self.shutdown_grace_ms)
     }
@@ -146,6 +153,7 @@ impl Limits {
             ("request_timeout_ms", self.request_timeout_ms),
             ("connections", self.connections as u64),
             ("header_timeout_ms", self.header_timeout_ms),
+            ("write_timeout_ms", self.write_timeout_ms),
             ("list_default", self.list_default as u64),
             ("messages_default", self.messages_default as u64),
         ];

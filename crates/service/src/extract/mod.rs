@@ -1,5 +1,6 @@
 //! How a request becomes typed values: extractors parse and refuse, so that handlers need not.
 
+mod accepted;
 mod body;
 mod json;
 mod params;
@@ -7,6 +8,7 @@ mod path;
 mod query;
 mod scope;
 
+pub(crate) use accepted::Accepted;
 pub(crate) use json::{Json, MergePatch, OptionalJson, read_json, typed};
 pub(crate) use params::Params;
 pub(crate) use path::Sequence;

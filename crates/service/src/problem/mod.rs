@@ -11,10 +11,10 @@ mod store;
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AppProblems, AppendProblems, ChatProblems, ContextProblems, CreateProblems,
-    DeleteArtifactProblems, DeleteMessageProblems, MessageProblems, ProblemExamples,
-    PutArtifactProblems, StatusProblems, UpdateMessageProblems,
+    DeleteArtifactProblems, DeleteMessageProblems, HistoryProblems, MessageProblems,
+    ProblemExamples, PutArtifactProblems, StatusProblems, UpdateMessageProblems,
 };
-pub(crate) use respond::{ProblemResponse, respond};
+pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
 use std::time::Duration;
 

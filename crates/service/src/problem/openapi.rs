@@ -66,6 +66,15 @@ impl IntoResponses for ChatProblems {
     }
 }
 
+/// A read of a chat that comes in several media types.
+pub(crate) struct HistoryProblems;
+
+impl IntoResponses for HistoryProblems {
+    fn responses() -> Responses {
+        describe(&[&[P::CHAT_NOT_FOUND, P::NOT_ACCEPTABLE]])
+    }
+}
+
 /// A move of a chat to another status.
 pub(crate) struct StatusProblems;
 

@@ -1,3 +1,5 @@
+use std::error::Error;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,11 +97,17 @@ fn log(details: &Details) {
     let Some(error) = &details.source else {
         return;
     };
-    let mut causes = vec![error.to_string()];
-    let mut source = error.source();
-    while let Some(cause) = source {
-        causes.push(cause.to_string());
-        source = cause.source();
-    }
-    tracing::error!(problem = details.kind.slug, error = causes.join(": "), "request failed");
+    tracing::error!(problem = details.kind.slug, error = chain(&**error), "request failed");
+}
+
+/// Logs why an answer ends before its end; the caller sees no more than that it does.
+pub(crate) fn broke_off(error: &(dyn Error + 'static), request_id: &RequestId) {
+    tracing::error!(request_id = request_id.as_str(), error = chain(error), "answer broken off");
+}
+
+/// Returns an error and everything that led to it.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = iter::successors(Some(error), |&error| error.source());
+    let causes = causes.map(ToString::to_string);
+    causes.collect::<Vec<_>>().join(": ")
 }

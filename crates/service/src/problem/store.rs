@@ -4,6 +4,7 @@ use persistence::StoreError;
 use records::{Invalid, InvalidKind};
 
 use super::{Conflict, Problem, ProblemKind};
+use crate::history::HistoryError;
 
 /// When to ask what became of a write whose outcome is unknown.
 pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
@@ -28,6 +29,17 @@ impl From<StoreError> for Problem {
             }
             StoreError::Invalid(invalid) => invalid.into(),
             other => broken(other),
+        }
+    }
+}
+
+impl From<HistoryError> for Problem {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Store(error) => error.into(),
+            HistoryError::Unwritable(error) => {
+                Self::new(ProblemKind::INTERNAL, "the answer cannot be written").caused_by(error)
+            }
         }
     }
 }

@@ -83,6 +83,7 @@ fn limits_that_admit_nothing_are_refused() {
     let limits = [
         Limits { body_bytes: 0, ..Limits::default() },
         Limits { request_timeout_ms: 0, ..Limits::default() },
+        Limits { write_timeout_ms: 0, ..Limits::default() },
         Limits { list_default: 101, ..Limits::default() },
         Limits { messages_max: 10, ..Limits::default() },
     ];

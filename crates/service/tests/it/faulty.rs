@@ -4,6 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::{
     Append, Artifacts, BoxError, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange,
@@ -13,6 +14,9 @@ use records::{
     Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
     NewArtifact, NewChatSession, NewMessage, Scope,
 };
+use tokio::time::sleep;
+
+use crate::histories::{self, Meter};
 
 /// How it fails.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +28,12 @@ pub(crate) enum Fault {
     UnsupportedVersion,
     Hang,
     Panic,
+    /// Fails after so many messages of a history.
+    BreakOff(usize),
+    /// Has a history without an end.
+    Endless(&'static Meter),
+    /// Takes a while for each message of a short history.
+    Trickle(Duration),
 }
 
 #[derive(Debug)]
@@ -36,10 +46,12 @@ impl Faulty {
     async fn fail<T>(&self) -> Result<T, StoreError> {
         let source = || BoxError::from(DRIVER_SAYS);
         Err(match self.0 {
-            Fault::Unavailable => StoreError::Unavailable {
-                retry_after: Duration::from_millis(1_500),
-                source: source(),
-            },
+            Fault::Unavailable | Fault::BreakOff(_) | Fault::Endless(_) | Fault::Trickle(_) => {
+                StoreError::Unavailable {
+                    retry_after: Duration::from_millis(1_500),
+                    source: source(),
+                }
+            }
             Fault::OutcomeUnknown => StoreError::OutcomeUnknown { source: source() },
             Fault::Refused => StoreError::Refused { source: source() },
             Fault::Corrupt => StoreError::Corrupt {
@@ -132,7 +144,14 @@ impl Messages for Faulty {
         _: &'a Scope,
         _: &'a ChatId,
     ) -> BoxStream<'a, Result<Message, StoreError>> {
-        stream::once(self.fail()).boxed()
+        match self.0 {
+            Fault::BreakOff(count) => histories::of(count).chain(stream::once(self.fail())).boxed(),
+            Fault::Endless(meter) => histories::endless(meter).boxed(),
+            Fault::Trickle(pause) => {
+                histories::of(20).then(move |message| sleep(pause).map(|()| message)).boxed()
+            }
+            _ => stream::once(self.fail()).boxed(),
+        }
     }
 
     async fn get_message(&self, _: &Scope, _: &ChatId, _: u64) -> Result<Message, StoreError> {

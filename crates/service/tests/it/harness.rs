@@ -105,6 +105,12 @@ impl Client {
         self.send(request.body(body.into()).unwrap()).await
     }
 
+    /// Asks for an answer of a media type.
+    pub(crate) async fn get_as(&self, media_type: &str, path: &str) -> Answer {
+        let request = self.request("GET", path).header("accept", media_type);
+        self.send(request.body(Body::empty()).unwrap()).await
+    }
+
     /// Begins a request as this caller.
     pub(crate) fn request(&self, method: &str, path: &str) -> axum::http::request::Builder {
         let request =

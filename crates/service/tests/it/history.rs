@@ -1,4 +1,4 @@
-use insta::assert_json_snapshot;
+use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::json;
 
 use crate::harness::Client;
@@ -32,6 +32,49 @@ async fn another_dialect_says_what_it_repaired() {
     let path = conversation(&client).await;
     let answer = client.get(&format!("{path}/history?dialect=openai")).await;
     assert_json_snapshot!("openai", answer.snapshot());
+}
+
+#[tokio::test]
+async fn as_lines_it_ends_with_one_that_says_so() {
+    let client = Client::open();
+    let path = conversation(&client).await;
+    let url = format!("{path}/history?dialect=openai");
+    let answer = client.get_as("application/x-ndjson", &url).await;
+    assert_eq!(answer.header("content-type"), "application/x-ndjson");
+    assert_eq!(answer.header("vary"), "accept");
+    assert_snapshot!("lines", answer.text);
+    let empty = client.create_chat("c2").await;
+    let answer = client.get_as("application/x-ndjson", &format!("{empty}/history")).await;
+    let end = r#"{"complete":true,"chat_id":"c2","dialect":"ag2","message_count":0,"dropped":[]}"#;
+    assert_eq!(answer.text, format!("{end}\n"));
+}
+
+#[tokio::test]
+async fn the_caller_chooses_the_form_of_the_answer() {
+    let client = Client::open();
+    let url = format!("{}/history", client.create_chat("c1").await);
+    let (json, ndjson) = ("application/json", "application/x-ndjson");
+    let choices = [
+        ("*/*", json),
+        ("application/*", json),
+        ("application/x-ndjson", ndjson),
+        ("application/json, application/x-ndjson;q=0.9", json),
+        ("application/json;q=0.2, application/x-ndjson;q=0.3", ndjson),
+        ("application/json;q=0, */*", ndjson),
+        ("*/*;q=0.1, application/x-ndjson", ndjson),
+        ("text/html, Application/X-NDJSON;q=0.001", ndjson),
+        ("not a media type", json),
+        ("text/html, image/gif, *; q=.2, */*; q=.2", json),
+    ];
+    for (accept, expected) in choices {
+        let answer = client.get_as(accept, &url).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, expected), "{accept}");
+    }
+    for accept in ["text/html", "application/json;q=0", "application/*;q=0, text/*"] {
+        let answer = client.get_as(accept, &url).await;
+        assert_eq!(answer.problem(), (406, "not-acceptable".to_owned()), "{accept}");
+    }
+    assert_json_snapshot!("not_acceptable", client.get_as("text/html", &url).await.snapshot());
 }
 
 #[tokio::test]

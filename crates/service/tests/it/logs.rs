@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use serde_json::{Value, json};
-use service::Config;
+use service::{Config, router};
+use tower::ServiceExt as _;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::faulty::{DRIVER_SAYS, Fault, Faulty};
@@ -84,6 +85,20 @@ async fn a_failure_of_the_store_is_logged_once_with_its_cause_and_the_request() 
     let failure = lines.iter().find(|line| line["level"] == "ERROR").unwrap();
     assert_eq!(failure["span"]["request_id"], "req_test");
     assert_eq!(failure["fields"]["problem"], "store-unavailable");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_logged_with_its_cause_and_the_request() {
+    let app = router(Arc::new(Faulty(Fault::BreakOff(500))), Config::default()).unwrap();
+    let request = Client::open().request("GET", "/api/chats/acme_corp/c1/history");
+    let (log, _guard) = Log::start();
+    let response = app.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    assert!(to_bytes(response.into_body(), usize::MAX).await.is_err());
+    assert_eq!(log.text().matches(DRIVER_SAYS).count(), 1, "{}", log.text());
+    let lines = log.lines();
+    let failure = lines.iter().find(|line| line["level"] == "ERROR").unwrap();
+    assert_eq!(failure["fields"]["message"], "answer broken off");
+    assert_eq!(failure["fields"]["request_id"], "req_test");
 }
 
 const CANARY: &str = "c4n4ry";

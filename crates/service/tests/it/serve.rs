@@ -15,13 +15,14 @@ use tokio_util::sync::CancellationToken;
 use crate::faulty::{Fault, Faulty};
 use crate::harness::memory;
 
-struct Server {
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     shutdown: CancellationToken,
     running: JoinHandle<std::io::Result<()>>,
 }
 
-async fn start(store: Arc<dyn Store>, limits: Limits) -> Server {
+/// Serves on a free port.
+pub(crate) async fn start(store: Arc<dyn Store>, limits: Limits) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();

@@ -1,20 +1,22 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::State;
-use futures::TryStreamExt as _;
+use axum::http::header::{CONTENT_TYPE, VARY};
+use axum::response::{IntoResponse as _, Response};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use persistence::Store;
-use records::{ChatId, Message, UserId};
+use records::UserId;
+use resume::Options;
 use resume::dialect::{self, Dialect};
-use resume::{Dropped, Options, Repaired, window};
-use serde::Serialize;
-use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::extract::{Accepted, FromParams, InChat, Params, Query};
+use crate::history::{self, Form, HistoryLine, HistoryResponse, Source};
+use crate::layers::RequestId;
 use crate::openapi::ChatPath;
-use crate::problem::{ChatProblems, Problem};
+use crate::problem::{HistoryProblems, Problem, broke_off};
 
 /// In which form, and how much.
 #[derive(Debug, IntoParams)]
@@ -49,109 +51,49 @@ impl FromParams for HistoryQuery {
     }
 }
 
-/// A conversation in the form an orchestrator resumes from.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct HistoryResponse {
-    #[schema(example = "chat_abc123def456")]
-    chat_id: String,
-    #[schema(example = "ag2")]
-    dialect: &'static str,
-    /// The messages, oldest first; in `ag2` exactly `role`, `name` and `content`.
-    #[schema(value_type = Vec<Object>, example = json!([
-        {"role": "user", "name": "user", "content": "Create a todo app"}
-    ]))]
-    messages: Vec<Value>,
-    /// What the form has no place for.
-    dropped: Vec<DroppedResponse>,
-    /// What had to be changed to fit; missing when nothing had to.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    repaired: Vec<RepairedResponse>,
-    /// The original of each name that was changed; missing when none was.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    names: BTreeMap<String, String>,
-}
-
-/// A message that was left out.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Dropped)]
-pub(crate) struct DroppedResponse {
-    /// Its position in the chat.
-    sequence: Option<u64>,
-    /// Why, as a stable word.
-    #[schema(example = "unsupported_role")]
-    reason: &'static str,
-    /// Why, in a sentence.
-    detail: String,
-}
-
-/// A message that was changed; the stored one stays as it is.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Repaired)]
-pub(crate) struct RepairedResponse {
-    /// Its position in the chat.
-    sequence: u64,
-    /// What was changed, as a stable word.
-    #[schema(example = "name_sanitised")]
-    repair: &'static str,
-    /// What was changed, in a sentence.
-    detail: String,
-}
-
-impl From<Dropped> for DroppedResponse {
-    fn from(dropped: Dropped) -> Self {
-        Self {
-            sequence: dropped.sequence,
-            reason: dropped.reason.slug(),
-            detail: dropped.reason.to_string(),
-        }
-    }
-}
-
-impl From<Repaired> for RepairedResponse {
-    fn from(repaired: Repaired) -> Self {
-        Self {
-            sequence: repaired.sequence,
-            repair: repaired.repair.slug(),
-            detail: repaired.repair.to_string(),
-        }
-    }
-}
-
-impl HistoryQuery {
-    fn render(self, chat_id: ChatId, messages: Vec<Message>) -> HistoryResponse {
-        let messages = match self.newest {
-            Some(size) => window::newest(messages, size),
-            None => messages,
-        };
-        let options = Options { default_user_name: self.default_user_name };
-        let rendered = self.dialect.render(messages, &options);
-        HistoryResponse {
-            chat_id: chat_id.into(),
-            dialect: self.dialect.name(),
-            messages: rendered.messages,
-            dropped: rendered.dropped.into_iter().map(Into::into).collect(),
-            repaired: rendered.repaired.into_iter().map(Into::into).collect(),
-            names: rendered.names,
-        }
+impl From<HistoryQuery> for Form {
+    fn from(query: HistoryQuery) -> Self {
+        let options = Options { default_user_name: query.default_user_name };
+        Self { dialect: query.dialect, newest: query.newest, options }
     }
 }
 
 /// Returns the conversation in the form an orchestrator resumes from.
 ///
 /// What does not fit the form is left out or changed, and reported: nothing vanishes in silence.
+/// The answer is written while the chat is read, so that it may be of any length; when the reading
+/// fails half-way, the connection is broken off. As lines, the last one says that it is complete.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/history", tag = "messages",
     operation_id = "get_history", params(ChatPath, HistoryQuery),
     responses(
-        (status = 200, description = "The conversation", body = HistoryResponse),
-        ChatProblems,
+        (
+            status = 200, description = "The conversation",
+            content(
+                (HistoryResponse = "application/json"),
+                (HistoryLine = "application/x-ndjson"),
+            ),
+        ),
+        HistoryProblems,
     ),
 )]
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
+    State(limits): State<Arc<Limits>>,
     InChat { scope, chat_id }: InChat,
     Query(query): Query<HistoryQuery>,
-) -> Result<Json<HistoryResponse>, Problem> {
-    let messages = store.history(&scope, &chat_id).try_collect().await?;
-    Ok(Json(query.render(chat_id, messages)))
+    Accepted(format): Accepted,
+    request_id: RequestId,
+) -> Result<Response, Problem> {
+    let patience = limits.request_timeout();
+    let source = Source { store, scope, chat_id: chat_id.clone(), patience };
+    let dialect = query.dialect.name();
+    let parts = history::read(source, query.into()).await?;
+    let mut chunks = Box::pin(history::write(format, chat_id, dialect, parts));
+    // Whatever is wrong with the chat shows now, while the answer can still be a problem.
+    let first = chunks.try_next().await?;
+    let rest = chunks.inspect_err(move |error| broke_off(error, &request_id));
+    let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));
+    let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
+    Ok((headers, body).into_response())
 }

@@ -1,0 +1,39 @@
+use axum::extract::FromRequestParts;
+use axum::http::header::ACCEPT;
+use axum::http::request::Parts;
+use headers_accept::Accept;
+use headers_core::Header as _;
+use mediatype::names::{APPLICATION, JSON};
+use mediatype::{MediaType, Name};
+
+use crate::history::Format;
+use crate::problem::{Problem, ProblemKind};
+
+static AVAILABLE: [(MediaType<'static>, Format); 2] = [
+    (MediaType::new(APPLICATION, JSON), Format::Json),
+    (MediaType::new(APPLICATION, Name::new_unchecked("x-ndjson")), Format::Ndjson),
+];
+
+/// The format that the caller likes best.
+///
+/// A caller who does not say gets JSON, and so does one whose header cannot be read; one who
+/// accepts neither is refused, as RFC 9110 (12.5.1) has it.
+#[derive(Debug)]
+pub(crate) struct Accepted(pub(crate) Format);
+
+impl<S: Sync> FromRequestParts<S> for Accepted {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let Ok(accepted) = Accept::decode(&mut parts.headers.get_all(ACCEPT).iter()) else {
+            return Ok(Self(Format::Json));
+        };
+        let best = accepted.negotiate(AVAILABLE.iter().map(|(media_type, _)| media_type));
+        let format = AVAILABLE.iter().find(|(media_type, _)| Some(media_type) == best);
+        format.map(|(_, format)| Self(*format)).ok_or_else(|| {
+            let [json, ndjson] = [Format::Json, Format::Ndjson].map(Format::media_type);
+            let detail = format!("the answer comes as {json} or {ndjson}");
+            Problem::new(ProblemKind::NOT_ACCEPTABLE, detail)
+        })
+    }
+}

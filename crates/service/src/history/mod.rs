@@ -1,0 +1,11 @@
+//! The transcript to replay, as a stream that takes no more memory for a longer chat.
+
+mod format;
+mod read;
+mod response;
+mod writer;
+
+pub use format::Format;
+pub use read::{Form, Part, Parts, Source, read};
+pub(crate) use response::{HistoryLine, HistoryResponse};
+pub use writer::{HistoryError, write};

@@ -1,0 +1,179 @@
+use std::collections::BTreeMap;
+use std::mem;
+
+use async_stream::try_stream;
+use axum::body::Bytes;
+use futures::stream::{Stream, TryStreamExt as _};
+use persistence::StoreError;
+use records::ChatId;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::response::{DroppedResponse, RepairedResponse};
+use super::{Format, Part, Parts};
+
+/// About how many bytes are handed out at a time; a single message may have more.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Why a history broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A part of it cannot be written.
+    #[error("the history cannot be written")]
+    Unwritable(#[from] serde_json::Error),
+}
+
+/// Writes a history in a format.
+///
+/// A stream that ends without an error has written everything; after an error, what was written
+/// is not a whole document of the format.
+pub fn write(
+    format: Format,
+    chat_id: ChatId,
+    dialect: &'static str,
+    mut parts: Parts,
+) -> impl Stream<Item = Result<Bytes, HistoryError>> + Send {
+    try_stream! {
+        let mut writer = Writer::new(format, chat_id, dialect);
+        writer.begin();
+        while let Some(part) = parts.try_next().await? {
+            writer.add(part)?;
+            if writer.buffer.len() >= CHUNK_BYTES {
+                yield Bytes::from(mem::take(&mut writer.buffer));
+            }
+        }
+        writer.end()?;
+        yield Bytes::from(writer.buffer);
+    }
+}
+
+struct Writer {
+    format: Format,
+    chat_id: ChatId,
+    dialect: &'static str,
+    buffer: Vec<u8>,
+    section: Section,
+    message_count: u64,
+    names: BTreeMap<String, String>,
+    /// What stands before the next item of the list.
+    separator: &'static str,
+}
+
+/// The lists of a history, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Section {
+    Messages,
+    Dropped,
+    Repaired,
+}
+
+impl Writer {
+    fn new(format: Format, chat_id: ChatId, dialect: &'static str) -> Self {
+        Self {
+            format,
+            chat_id,
+            dialect,
+            buffer: Vec::new(),
+            section: Section::Messages,
+            message_count: 0,
+            names: BTreeMap::new(),
+            separator: "",
+        }
+    }
+
+    fn begin(&mut self) {
+        if self.format == Format::Json {
+            let head = self.head();
+            self.text(&format!(r#"{{{head},"messages":["#));
+        }
+    }
+
+    fn add(&mut self, part: Part) -> serde_json::Result<()> {
+        match part {
+            Part::Message(message) => self.message(&message),
+            Part::Dropped(dropped) => {
+                self.reach(Section::Dropped);
+                self.item(&DroppedResponse::from(dropped))
+            }
+            Part::Repaired(repaired) => {
+                self.reach(Section::Repaired);
+                self.item(&RepairedResponse::from(repaired))
+            }
+            Part::Names(names) => {
+                self.names = names;
+                Ok(())
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Value) -> serde_json::Result<()> {
+        self.message_count += 1;
+        match self.format {
+            Format::Json => self.item(message),
+            Format::Ndjson => {
+                serde_json::to_writer(&mut self.buffer, message)?;
+                self.text("\n");
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the lists before a section, and begins it, unless it has begun.
+    fn reach(&mut self, section: Section) {
+        while self.section < section {
+            self.section = match self.section {
+                Section::Messages => {
+                    self.end_messages();
+                    Section::Dropped
+                }
+                Section::Dropped | Section::Repaired => {
+                    self.text(r#"],"repaired":["#);
+                    Section::Repaired
+                }
+            };
+            self.separator = "";
+        }
+    }
+
+    fn end_messages(&mut self) {
+        if self.format == Format::Ndjson {
+            let (head, count) = (self.head(), self.message_count);
+            self.text(&format!(r#"{{"complete":true,{head},"message_count":{count},"dropped":["#));
+        } else {
+            self.text(r#"],"dropped":["#);
+        }
+    }
+
+    /// Returns the fields that say what this is the history of.
+    fn head(&self) -> String {
+        let (chat_id, dialect) = (json!(self.chat_id.as_str()), json!(self.dialect));
+        format!(r#""chat_id":{chat_id},"dialect":{dialect}"#)
+    }
+
+    fn end(&mut self) -> serde_json::Result<()> {
+        self.reach(Section::Dropped);
+        self.text("]");
+        if !self.names.is_empty() {
+            self.text(r#","names":"#);
+            serde_json::to_writer(&mut self.buffer, &self.names)?;
+        }
+        self.text(match self.format {
+            Format::Json => "}",
+            Format::Ndjson => "}\n",
+        });
+        Ok(())
+    }
+
+    fn item(&mut self, item: &impl Serialize) -> serde_json::Result<()> {
+        self.text(self.separator);
+        self.separator = ",";
+        serde_json::to_writer(&mut self.buffer, item)
+    }
+
+    fn text(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+}

@@ -1,0 +1,56 @@
+//! Histories that are made up while they are read.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use chrono::DateTime;
+use futures::stream::{self, Stream};
+use persistence::StoreError;
+use records::{EventId, Message, MessageBody};
+
+/// The size of each message's content.
+pub(crate) const CONTENT: usize = 1_000;
+
+/// Counts what is read of a history, and notices when it is let go.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    pub(crate) read: AtomicUsize,
+    pub(crate) is_dropped: AtomicBool,
+}
+
+/// Returns a history of so many messages.
+pub(crate) fn of(count: usize) -> impl Stream<Item = Result<Message, StoreError>> + Send {
+    stream::iter((0..count).map(|sequence| Ok(message(sequence))))
+}
+
+/// Returns a history without an end.
+pub(crate) fn endless(
+    meter: &'static Meter,
+) -> impl Stream<Item = Result<Message, StoreError>> + Send {
+    let reading = Reading(meter);
+    stream::repeat_with(move || Ok(message(reading.count())))
+}
+
+struct Reading(&'static Meter);
+
+impl Reading {
+    fn count(&self) -> usize {
+        self.0.read.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.is_dropped.store(true, Ordering::Relaxed);
+    }
+}
+
+fn message(sequence: usize) -> Message {
+    Message {
+        sequence: sequence as u64,
+        event_id: EventId::parse(format!("evt_{sequence}")).unwrap(),
+        body: MessageBody::new("assistant", Some("planner"), "x".repeat(CONTENT)),
+        created_at: DateTime::UNIX_EPOCH,
+        edited_at: None,
+        deleted_at: None,
+    }
+}
