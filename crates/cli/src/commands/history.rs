@@ -1,17 +1,22 @@
-use std::io::Write as _;
+use std::io::{self, BufWriter, Write as _};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use futures::TryStreamExt;
-use persistence::Messages;
-use records::{AppId, ChatId, Message, Scope};
+use records::{AppId, ChatId, Scope};
 use resume::dialect;
+use service::history::{self, Form, Format, Part, Parts, Source};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  reprise history acme_corp chat_abc123\n  \
-                        reprise history acme_corp chat_abc123 --dialect openai > messages.jsonl")]
+                        reprise history acme_corp chat_abc123 --dialect openai > messages.jsonl\n  \
+                        reprise history acme_corp chat_abc123 --format json > history.json")]
 pub(crate) struct Arguments {
     /// The app the chat belongs to.
     app: String,
@@ -20,9 +25,26 @@ pub(crate) struct Arguments {
     /// The form to print the messages in: ag2 or openai.
     #[arg(long, default_value = "ag2")]
     dialect: String,
+    /// Print only the newest so many; system messages are kept and counted.
+    #[arg(long, value_name = "COUNT")]
+    newest: Option<usize>,
+    /// What to print: messages alone, or all that the API answers with, as json or ndjson.
+    #[arg(long, value_enum, default_value_t = Output::Messages, hide_possible_values = true)]
+    format: Output,
 }
 
-/// Prints a chat in a dialect; what the dialect leaves out is said on standard error.
+/// What is printed of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// A message a line; what is left out or changed is said on standard error.
+    Messages,
+    /// The object that the API answers with.
+    Json,
+    /// The lines that the API answers with; the last one says that it is complete.
+    Ndjson,
+}
+
+/// Prints a chat in a dialect, while it is read; an exit code of 0 says that it is complete.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     let app_id = AppId::parse(&arguments.app)?;
     let chat_id = ChatId::parse(&arguments.chat)?;
@@ -31,23 +53,53 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         bail!("there is no dialect {:?}; there are {}", arguments.dialect, names.join(", "));
     };
     let backend = Backend::join(settings).await?;
-    let scope = Scope::service(app_id);
-    let messages: Result<Vec<Message>, _> =
-        backend.store.history(&scope, &chat_id).try_collect().await;
+    let source = Source {
+        store: Arc::new(backend.store.clone()),
+        scope: Scope::service(app_id),
+        chat_id,
+        patience: Duration::from_millis(settings.limits.request_timeout_ms),
+    };
+    let options = resume::Options::default();
+    let form = Form { dialect, newest: arguments.newest, options };
+    let printed = print(source, form, arguments.format).await;
     backend.close().await;
-    let messages = messages.context("cannot read the chat")?;
-    let rendered = dialect.render(messages, &resume::Options::default());
-    let mut out = std::io::stdout().lock();
-    for message in &rendered.messages {
-        writeln!(out, "{message}")?;
+    printed
+}
+
+async fn print(source: Source, form: Form, output: Output) -> anyhow::Result<()> {
+    let (chat_id, dialect) = (source.chat_id.clone(), form.dialect.name());
+    let parts = history::read(source, form).await.context("cannot read the chat")?;
+    let format = match output {
+        Output::Messages => return print_messages(parts).await,
+        Output::Json => Format::Json,
+        Output::Ndjson => Format::Ndjson,
+    };
+    let mut chunks = pin!(history::write(format, chat_id, dialect, parts));
+    let mut out = io::stdout();
+    while let Some(chunk) = chunks.try_next().await.context("cannot read the chat")? {
+        out.write_all(&chunk)?;
     }
-    let mut notes = std::io::stderr().lock();
-    for dropped in &rendered.dropped {
-        let sequence = dropped.sequence.unwrap_or_default();
-        writeln!(notes, "left out message {sequence}: {}", dropped.reason)?;
+    if format == Format::Json {
+        writeln!(out)?;
     }
-    for repaired in &rendered.repaired {
-        writeln!(notes, "changed message {}: {}", repaired.sequence, repaired.repair)?;
+    Ok(out.flush()?)
+}
+
+async fn print_messages(mut parts: Parts) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout());
+    let mut notes = io::stderr();
+    while let Some(part) = parts.try_next().await.context("cannot read the chat")? {
+        match part {
+            Part::Message(message) => writeln!(out, "{message}")?,
+            Part::Dropped(dropped) => {
+                let sequence = dropped.sequence.unwrap_or_default();
+                writeln!(notes, "left out message {sequence}: {}", dropped.reason)?;
+            }
+            Part::Repaired(repaired) => {
+                writeln!(notes, "changed message {}: {}", repaired.sequence, repaired.repair)?;
+            }
+            Part::Names(_) => {}
+        }
     }
-    Ok(())
+    Ok(out.flush()?)
 }
