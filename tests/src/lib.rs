@@ -10,3 +10,4 @@ pub mod patience;
 pub mod transcript;
 
 pub mod growth;
+pub mod memory;

@@ -1,0 +1,46 @@
+//! Measures the memory a service takes to store and read a large chat, on a mongod of its own.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use local_mongod::{LocalMongod, Options};
+use tests::memory::{Plan, measure};
+
+/// Stores one large chat and reads it in every way, and reports the resident set of the service.
+///
+/// Exits with 1 if it ever grows by more than 64 MB.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Size of the chat.
+    #[arg(long, default_value_t = 200, value_name = "MB")]
+    megabytes: usize,
+    /// Report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the service may take beyond what it takes when idle.
+const BOUND_MB: f64 = 64.0;
+
+#[tokio::main]
+async fn main() -> Result<ExitCode> {
+    let Arguments { megabytes, json } = Arguments::parse();
+    let mongod = LocalMongod::start(Options::from_env()).await?;
+    let style = ProgressStyle::with_template("{elapsed} {bytes:>10} {msg}")?;
+    let progress = ProgressBar::no_length().with_style(style);
+    let report = measure(mongod.uri(), Plan { megabytes }, &progress).await;
+    progress.finish_and_clear();
+    mongod.stop().await;
+    let report = report?;
+    let mut out = std::io::stdout();
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        write!(out, "{report}")?;
+    }
+    let is_fine = report.growth_mb() <= BOUND_MB;
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

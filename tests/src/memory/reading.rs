@@ -1,0 +1,99 @@
+use std::iter::Sum;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use reqwest::header::ACCEPT;
+use tokio::time::{Instant, sleep_until};
+
+use crate::client::APP;
+
+/// Reads a chat without keeping what it reads.
+#[derive(Debug)]
+pub(super) struct Reader {
+    http: reqwest::Client,
+    url: String,
+}
+
+/// How fast an answer is accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pace {
+    Full,
+    BytesPerMillisecond(usize),
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count {
+    pub(super) bytes: usize,
+    pub(super) messages: usize,
+}
+
+impl Sum for Count {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |one, other| Self {
+            bytes: one.bytes + other.bytes,
+            messages: one.messages + other.messages,
+        })
+    }
+}
+
+pub(super) const JSON: &str = "application/json";
+pub(super) const NDJSON: &str = "application/x-ndjson";
+
+/// Every message has this key once, and nothing else in these conversations has it.
+const MARK: &[u8] = br#""role":"#;
+const PAGE: usize = 1_000;
+
+impl Reader {
+    pub(super) fn new(service: &str, chat_id: &str) -> Result<Self> {
+        let http = reqwest::Client::builder().no_proxy().build()?;
+        Ok(Self { http, url: format!("{service}/api/chats/{APP}/{chat_id}") })
+    }
+
+    /// Reads all messages in pages, which must hold so many.
+    pub(super) async fn pages(&self, expected: usize) -> Result<Count> {
+        let mut total = Count::default();
+        while total.messages < expected {
+            // The sequences are dense, so the next page begins with the number of those read.
+            let after = i64::try_from(total.messages)? - 1;
+            let path = format!("messages?after={after}&limit={PAGE}");
+            let page = self.read(&path, JSON, Pace::Full).await?;
+            ensure!(page.messages > 0, "a page is empty");
+            total = [total, page].into_iter().sum();
+        }
+        Ok(total)
+    }
+
+    /// Reads the history, which must hold so many messages.
+    pub(super) async fn history(
+        &self,
+        query: &str,
+        media_type: &str,
+        pace: Pace,
+        expected: usize,
+    ) -> Result<Count> {
+        let count = self.read(&format!("history?{query}"), media_type, pace).await?;
+        ensure!(count.messages == expected, "{} of {expected} messages", count.messages);
+        Ok(count)
+    }
+
+    async fn read(&self, path: &str, media_type: &str, pace: Pace) -> Result<Count> {
+        let request = self.http.get(format!("{}/{path}", self.url)).header(ACCEPT, media_type);
+        let mut response = request.send().await?.error_for_status()?;
+        let started = Instant::now();
+        let mut count = Count::default();
+        let mut seam = Vec::new();
+        while let Some(chunk) = response.chunk().await? {
+            count.bytes += chunk.len();
+            // A mark may begin in one chunk and end in the next.
+            seam.extend_from_slice(&chunk);
+            count.messages += seam.windows(MARK.len()).filter(|bytes| *bytes == MARK).count();
+            seam.drain(..seam.len().saturating_sub(MARK.len() - 1));
+            if let Pace::BytesPerMillisecond(rate) = pace {
+                let due = Duration::from_millis((count.bytes / rate) as u64);
+                sleep_until(started + due).await;
+            }
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,53 @@
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// The resident set of a process.
+#[derive(Debug)]
+pub(super) struct Resident {
+    pid: u32,
+}
+
+/// What became of it during a phase, in megabytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Memory {
+    /// When it began.
+    pub before: f64,
+    /// At most.
+    pub peak: f64,
+    /// When it had ended.
+    pub after: f64,
+}
+
+impl Resident {
+    pub(super) fn of(pid: u32) -> Self {
+        Self { pid }
+    }
+
+    /// The size it has now, in megabytes.
+    pub(super) fn now(&self) -> Result<f64> {
+        self.field("VmRSS:")
+    }
+
+    /// Watches it while something happens.
+    pub(super) async fn during<T>(
+        &self,
+        happening: impl Future<Output = Result<T>>,
+    ) -> Result<(T, Memory)> {
+        // The kernel keeps the peak by itself, from the moment it is told to forget the last one.
+        fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?;
+        let before = self.now()?;
+        let outcome = happening.await?;
+        let (peak, after) = (self.field("VmHWM:")?, self.now()?);
+        Ok((outcome, Memory { before, peak, after }))
+    }
+
+    fn field(&self, name: &str) -> Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let text = line.with_context(|| format!("the process has no {name}"))?;
+        let kibibytes: f64 = text.trim().trim_end_matches(" kB").parse()?;
+        Ok(kibibytes * 1_024.0 / 1e6)
+    }
+}
