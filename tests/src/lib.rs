@@ -9,5 +9,6 @@ pub mod database;
 pub mod patience;
 pub mod transcript;
 
+pub mod faults;
 pub mod growth;
 pub mod memory;

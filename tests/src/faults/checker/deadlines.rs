@@ -1,0 +1,31 @@
+//! Every operation ends in time.
+
+use super::{Finding, Kind, Rules};
+use crate::faults::history::{History, Operation, Record};
+
+pub(super) fn check(history: &History, rules: &Rules, findings: &mut Vec<Finding>) {
+    let is_operation = |record: &&Record| !matches!(record.operation, Operation::Nemesis(_));
+    let operations = history.records.iter().filter(is_operation);
+    let late: Vec<_> = operations.filter(|it| it.t1.since(it.t0) > rules.deadline).collect();
+    if let Some(slowest) = late.iter().max_by_key(|record| record.t1.since(record.t0)) {
+        let (count, took, deadline) = (late.len(), slowest.t1.since(slowest.t0), rules.deadline);
+        let detail =
+            format!("{count} operations took longer than {deadline:?}, one of them {took:?}");
+        findings.push(Finding::of(Kind::Late, detail));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::checker::sketch::{Sketch, kinds};
+
+    #[test]
+    fn an_operation_that_takes_too_long_is_found() {
+        let deadline_us = 1_000_000;
+        let sketch = Sketch::new().append("a", 0, [1, 1 + deadline_us]).ends_with(["a"]);
+        assert_eq!(kinds(&sketch), []);
+        let sketch = Sketch::new().append("a", 0, [1, 2 + deadline_us]).ends_with(["a"]);
+        assert_eq!(kinds(&sketch), [Kind::Late]);
+    }
+}

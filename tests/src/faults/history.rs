@@ -1,0 +1,26 @@
+//! What the clients of a trial did and saw, and what was there in the end.
+//!
+//! A history is a folder of files with one JSON record on each line: one file for each client, so
+//! that no client waits for another, one for the faults, and one for the final state.
+
+mod moment;
+mod operation;
+mod recorder;
+mod state;
+
+pub use moment::{Clock, Moment};
+pub use operation::{
+    Answer, Append, HealthProbe, Listed, NemesisRecord, Operation, Outcome, Page, Placed, Read,
+    Record, Refusal, Replay, Sent,
+};
+pub use recorder::{Archive, Recorder};
+pub use state::{ChatState, Counter, FinalState, State, StoredMessage};
+
+/// Everything the checker looks at.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// What happened, in the order of its beginning.
+    pub records: Vec<Record>,
+    /// What was there in the end, after everything had been healed.
+    pub final_state: FinalState,
+}
