@@ -29,7 +29,12 @@ pub struct Client {
 impl Client {
     /// A client for the service at `url`.
     pub fn new(url: &str) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder().timeout(TIMEOUT).no_proxy().build()?;
+        Self::with_timeout(url, TIMEOUT)
+    }
+
+    /// A client that waits for an answer no longer than `timeout`.
+    pub fn with_timeout(url: &str, timeout: Duration) -> anyhow::Result<Self> {
+        let http = reqwest::Client::builder().timeout(timeout).no_proxy().build()?;
         Ok(Self { http, url: url.to_owned() })
     }
 
@@ -110,7 +115,16 @@ impl Chat {
 
     /// Reads the messages after a sequence, one page of them; -1 stands for the beginning.
     pub async fn page(&self, after: i64, limit: usize) -> Result<MessagePage, CallError> {
-        typed(self.get(&format!("messages?after={after}&limit={limit}")).await?)
+        self.read(&format!("messages?after={after}&limit={limit}")).await
+    }
+
+    /// Reads the newest messages.
+    pub async fn newest(&self, limit: usize) -> Result<MessagePage, CallError> {
+        self.read(&format!("messages?newest={limit}")).await
+    }
+
+    async fn read(&self, range: &str) -> Result<MessagePage, CallError> {
+        typed(self.get(range).await?)
     }
 
     /// Reads all messages, page by page.

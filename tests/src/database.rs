@@ -1,11 +1,16 @@
 //! A database of one test's own, and what truly lies in it.
 
+mod stored_chat;
+
+pub use stored_chat::{Kept, StoredChat};
+
 use std::collections::BTreeMap;
 use std::thread;
 
 use anyhow::{Result, ensure};
 use futures::TryStreamExt as _;
 use mongodb::bson::{Document, doc};
+use mongodb::options::{DatabaseOptions, ReadConcern, WriteConcern};
 use mongodb::{Client, Collection};
 use records::{Ids as _, Uuid7Ids};
 use serde::Deserialize;
@@ -29,8 +34,18 @@ impl Database {
 
     /// One on a mongod of the test's own, gone with it.
     pub async fn on(uri: &str) -> Result<Self> {
-        let raw = Client::with_uri_str(uri).await?.database(&Uuid7Ids.mint("test_"));
+        let client = Client::with_uri_str(uri).await?;
+        let majority = DatabaseOptions::builder()
+            .read_concern(ReadConcern::majority())
+            .write_concern(WriteConcern::majority())
+            .build();
+        let raw = client.database_with_options(&Uuid7Ids.mint("test_"), majority);
         Ok(Self { uri: uri.to_owned(), raw, is_dropped_with_this: false })
+    }
+
+    /// Its documents, as a majority of the members has them.
+    pub fn raw(&self) -> &mongodb::Database {
+        &self.raw
     }
 
     /// Connects to the server it is on.

@@ -89,8 +89,22 @@ impl Service {
 
     /// Asks it to stop (SIGTERM), and returns at once.
     pub fn terminate(&self) -> Result<()> {
+        self.signal(Signal::TERM)
+    }
+
+    /// Stops it from running (SIGSTOP); its connections stay open and silent.
+    pub fn pause(&self) -> Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets it run on (SIGCONT).
+    pub fn resume(&self) -> Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
         let pid = Pid::from_raw(i32::try_from(self.pid()?)?).context("not a process id")?;
-        Ok(kill_process(pid, Signal::TERM)?)
+        Ok(kill_process(pid, signal)?)
     }
 
     /// Waits until it has ended by itself.

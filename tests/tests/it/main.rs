@@ -10,4 +10,5 @@ mod commands;
 mod embedded;
 mod start;
 
+mod faults;
 mod growth;

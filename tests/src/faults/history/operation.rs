@@ -73,6 +73,15 @@ impl Operation {
         }
     }
 
+    /// Whether it may have been carried out, or yet be, without an answer.
+    pub fn is_unknown(&self) -> bool {
+        match self {
+            Self::Append(append) => matches!(append.outcome, Outcome::Info(_)),
+            Self::WriteContext { outcome, .. } => matches!(outcome, Outcome::Info(_)),
+            _ => false,
+        }
+    }
+
     /// Why there was no answer, if there was to be one and was none.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
@@ -100,6 +109,15 @@ pub enum Outcome<T> {
 }
 
 impl<T> Outcome<T> {
+    /// Changes the answer, if there was one.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
+        match self {
+            Self::Ok(answer) => Outcome::Ok(change(answer)),
+            Self::Fail(refusal) => Outcome::Fail(refusal),
+            Self::Info(refusal) => Outcome::Info(refusal),
+        }
+    }
+
     /// The answer, if there was one.
     pub fn ok(&self) -> Option<&T> {
         match self {

@@ -1,0 +1,138 @@
+//! The processes of a trial: a replica set, the services on it, and what can be done to them.
+
+mod fail_point;
+mod host;
+
+pub use fail_point::FailPoint;
+pub use host::Host;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use futures::future::try_join_all;
+use local_mongod::{LocalMongod, Member, Options};
+use mongodb::bson::{Document, doc};
+use tokio::sync::watch;
+
+use crate::client::Client;
+use crate::database::Database;
+use crate::patience::until;
+use crate::settings::Settings;
+
+/// The name by which the server knows the service, so that a fail point hits nobody else.
+pub const SERVICE: &str = "reprise";
+
+/// How long things may take in a trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// What the service gives a call to its store.
+    pub store_deadline: Duration,
+    /// What the service gives a request.
+    pub request_timeout: Duration,
+    /// How long the clients wait for an answer.
+    pub client_timeout: Duration,
+}
+
+impl Timing {
+    /// Short enough for a trial of some seconds to meet the deadlines.
+    pub const SHORT: Self = Self {
+        store_deadline: Duration::from_secs(3),
+        request_timeout: Duration::from_secs(4),
+        client_timeout: Duration::from_secs(12),
+    };
+}
+
+/// A replica set and the services on it.
+#[derive(Debug)]
+pub struct Cluster {
+    // Before the set, so that services go before what they call.
+    hosts: Vec<Host>,
+    database: Database,
+    set: LocalMongod,
+}
+
+impl Cluster {
+    /// Starts everything and waits until it is ready.
+    pub async fn start(members: u8, services: usize, timing: Timing) -> Result<Self> {
+        let options = Options { members, ..Options::for_tests() };
+        let set = LocalMongod::start(options).await?;
+        let database = Database::on(set.uri()).await?;
+        let settings = Settings::of(&database)
+            .with("mongo.deadline_ms", timing.store_deadline.as_millis())
+            .with("limits.request_timeout_ms", timing.request_timeout.as_millis());
+        let start = || Host::start(settings.clone(), timing.client_timeout);
+        let hosts = try_join_all((0..services).map(|_| start())).await?;
+        Ok(Self { hosts, database, set })
+    }
+
+    /// The replica set.
+    pub fn set(&self) -> &LocalMongod {
+        &self.set
+    }
+
+    /// The database of the services.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// The services.
+    pub fn hosts(&mut self) -> &mut [Host] {
+        &mut self.hosts
+    }
+
+    /// How each service is reached, also after it has been started again.
+    pub fn reached(&self) -> Vec<watch::Receiver<Client>> {
+        self.hosts.iter().map(Host::reached).collect()
+    }
+
+    /// A client of a service, as it is reached now.
+    pub fn client(&self) -> Client {
+        self.hosts[0].reached().borrow().clone()
+    }
+
+    /// Waits for a primary, and answers which member it is.
+    pub async fn primary(&self) -> Result<&Member> {
+        until("a primary", async || Ok(self.set.primary().await)).await
+    }
+
+    /// The members that are not primary.
+    pub async fn secondaries(&self) -> Result<Vec<&Member>> {
+        let primary = self.primary().await?.port();
+        Ok(self.set.members().iter().filter(|member| member.port() != primary).collect())
+    }
+
+    /// In which term the set is: a number that grows with each election.
+    pub async fn term(&self) -> Result<i64> {
+        let status = command(self.primary().await?, doc! { "replSetGetStatus": 1 }).await?;
+        Ok(status.get_i64("term")?)
+    }
+
+    /// Brings everything back: members and services that are paused or gone.
+    pub async fn heal(&mut self) -> Result<()> {
+        for member in self.set.members().iter().filter(|member| member.pid().is_some()) {
+            member.resume()?;
+        }
+        self.set.restart().await?;
+        for host in &mut self.hosts {
+            host.heal().await?;
+        }
+        Ok(())
+    }
+
+    /// Stops everything and waits until it is gone.
+    pub async fn stop(self) -> Result<()> {
+        for host in self.hosts {
+            host.stop().await?;
+        }
+        self.set.stop().await;
+        Ok(())
+    }
+}
+
+/// Has a member carry out an administrative command.
+pub async fn command(member: &Member, command: Document) -> Result<Document> {
+    let name = command.keys().next().cloned().unwrap_or_default();
+    let client = mongodb::Client::with_uri_str(member.uri()).await?;
+    let reply = client.database("admin").run_command(command).await;
+    reply.with_context(|| format!("the member on port {} refused {name}", member.port()))
+}

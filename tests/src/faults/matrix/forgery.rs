@@ -1,0 +1,164 @@
+//! Stands between the clients and the service, and forges appends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context as _, Result};
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::faults::cluster::Cluster;
+use crate::faults::fault::{Fault, Scene};
+use crate::patience::until;
+
+/// What is done to an append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forgery {
+    /// It is acknowledged, and dropped.
+    Lose,
+    /// It is stored again, under other ids.
+    Double,
+    /// It is acknowledged with other sequences.
+    Misplace,
+}
+
+/// A proxy that forges the next append when it is told to.
+#[derive(Debug)]
+pub(super) struct Forger {
+    forgery: Forgery,
+    /// Whether the next append is to be forged.
+    is_armed: Arc<AtomicBool>,
+}
+
+impl Forger {
+    pub(super) fn new(forgery: Forgery) -> Self {
+        Self { forgery, is_armed: Arc::default() }
+    }
+}
+
+#[async_trait(?Send)]
+impl Fault for Forger {
+    async fn prepare(&mut self, cluster: &mut Cluster) -> Result<()> {
+        for host in cluster.hosts() {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            host.reach_at(&format!("http://{}", listener.local_addr()?))?;
+            let proxy = Proxy {
+                upstream: host.service()?.url().to_owned(),
+                http: reqwest::Client::builder().no_proxy().build()?,
+                forgery: self.forgery,
+                is_armed: self.is_armed.clone(),
+            };
+            let app = Router::new().fallback(pass).with_state(Arc::new(proxy));
+            tokio::spawn(axum::serve(listener, app).into_future());
+        }
+        Ok(())
+    }
+
+    async fn strike(&mut self, _cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
+        scene.workload.progress().more_acknowledged(20).await?;
+        let t0 = scene.now();
+        self.is_armed.store(true, Ordering::SeqCst);
+        let is_done = async || Ok((!self.is_armed.load(Ordering::SeqCst)).then_some(()));
+        until("an append to forge", is_done).await?;
+        scene.struck("append forged", t0, 1)
+    }
+}
+
+struct Proxy {
+    upstream: String,
+    http: reqwest::Client,
+    forgery: Forgery,
+    is_armed: Arc<AtomicBool>,
+}
+
+/// Passes a request on, unless it is the append to be forged.
+async fn pass(
+    State(proxy): State<Arc<Proxy>>,
+    method: Method,
+    uri: Uri,
+    body: Bytes,
+) -> Result<Response, Broken> {
+    let is_append = method == Method::POST && uri.path().ends_with("/messages");
+    if is_append && proxy.is_armed.swap(false, Ordering::SeqCst) {
+        return Ok(proxy.forge(&uri, &body).await?);
+    }
+    Ok(proxy.forward(method, &uri, body).await?)
+}
+
+impl Proxy {
+    async fn forward(&self, method: Method, uri: &Uri, body: Bytes) -> Result<Response> {
+        let request = self.http.request(method, format!("{}{uri}", self.upstream));
+        let request = request.header(CONTENT_TYPE, "application/json").body(body);
+        let response = request.send().await?;
+        let status = response.status();
+        let kept = [CONTENT_TYPE, RETRY_AFTER].into_iter();
+        let headers = kept.filter_map(|name| {
+            let value = response.headers().get(&name)?.clone();
+            Some((name, value))
+        });
+        let headers: HeaderMap = headers.collect();
+        Ok((status, headers, response.bytes().await?).into_response())
+    }
+
+    async fn forge(&self, uri: &Uri, body: &Bytes) -> Result<Response> {
+        let mut append: Value = serde_json::from_slice(body)?;
+        match self.forgery {
+            Forgery::Lose => self.acknowledge(uri, &append, 0).await,
+            Forgery::Misplace => {
+                let answer = self.acknowledge(uri, &append, 1).await;
+                self.forward(Method::POST, uri, body.clone()).await?;
+                answer
+            }
+            Forgery::Double => {
+                let answer = self.forward(Method::POST, uri, body.clone()).await;
+                for message in append["messages"].as_array_mut().context("not an append")? {
+                    let event_id = message["event_id"].as_str().context("no id")?.to_owned();
+                    message["event_id"] = json!(format!("{event_id}-again"));
+                }
+                self.forward(Method::POST, uri, append.to_string().into()).await?;
+                answer
+            }
+        }
+    }
+
+    /// Answers as if the messages had been stored, some places behind the end of the chat.
+    async fn acknowledge(&self, uri: &Uri, append: &Value, behind: u64) -> Result<Response> {
+        let path = uri.path().trim_end_matches("/messages");
+        let meta = self.http.get(format!("{}{path}/meta", self.upstream)).send().await?;
+        let meta: Value = meta.json().await?;
+        let first = meta["last_sequence"].as_u64().context("no counter")? + behind;
+        let messages = append["messages"].as_array().context("not an append")?;
+        let placed = (first..).zip(messages).map(|(sequence, message)| {
+            json!({ "event_id": message["event_id"], "sequence": sequence, "duplicate": false })
+        });
+        let answer = json!({
+            "chat_id": meta["chat_id"],
+            "last_sequence": first + messages.len() as u64,
+            "messages": placed.collect::<Vec<_>>(),
+        });
+        let json = [(CONTENT_TYPE, "application/json")];
+        Ok((StatusCode::CREATED, json, answer.to_string()).into_response())
+    }
+}
+
+/// The service could not be reached.
+struct Broken(anyhow::Error);
+
+impl From<anyhow::Error> for Broken {
+    fn from(error: anyhow::Error) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for Broken {
+    fn into_response(self) -> Response {
+        (StatusCode::BAD_GATEWAY, format!("{:#}", self.0)).into_response()
+    }
+}

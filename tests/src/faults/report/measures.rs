@@ -1,0 +1,117 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::faults::history::{Append, History, Moment, Operation, Outcome, Record};
+
+/// What was counted and measured in a trial.
+#[derive(Debug, Default, Serialize)]
+pub struct Measures {
+    /// How long it took, in seconds.
+    pub seconds: u64,
+    /// Everything that was asked of the service.
+    pub operations: usize,
+    /// Messages that were there in the end.
+    pub messages: usize,
+    /// Appends that were acknowledged.
+    pub acknowledged: usize,
+    /// Appends that were sent again because they had not been.
+    pub retried: usize,
+    /// Operations whose outcome was unknown.
+    pub unknown: usize,
+    /// Operations without an answer, by what was answered instead.
+    pub refused: BTreeMap<String, usize>,
+    /// The longest time in which no append was acknowledged, in milliseconds.
+    pub outage_ms: u64,
+    /// How long half of the acknowledged appends took at most, in milliseconds.
+    pub median_ms: u64,
+    /// How long 99 of 100 acknowledged appends took at most, in milliseconds.
+    pub p99_ms: u64,
+    /// When something was broken.
+    pub windows: Vec<Window>,
+}
+
+/// A time in which something was broken.
+#[derive(Debug, Serialize)]
+pub struct Window {
+    /// What was done.
+    pub kind: String,
+    /// From when, in milliseconds since the beginning.
+    pub from_ms: u64,
+    /// Until when.
+    pub to_ms: u64,
+    /// How often it took effect.
+    pub fired: u64,
+}
+
+impl Measures {
+    /// Measures a trial.
+    pub fn of(history: &History) -> Self {
+        let mut measures = Self::default();
+        let mut acknowledgements = Vec::new();
+        let mut latencies = Vec::new();
+        // Who is to send what again, by the first of its ids.
+        let mut pending: BTreeSet<(u32, &str)> = BTreeSet::new();
+        for record in &history.records {
+            measures.count(record);
+            let Operation::Append(append) = &record.operation else { continue };
+            let parcel = (record.client, first_id(append));
+            measures.retried += usize::from(pending.remove(&parcel));
+            if matches!(append.outcome, Outcome::Ok(_)) {
+                acknowledgements.push(record.t1);
+                latencies.push(milliseconds(record.t1.since(record.t0)));
+            } else {
+                pending.insert(parcel);
+            }
+        }
+        acknowledgements.sort_unstable();
+        latencies.sort_unstable();
+        measures.acknowledged = acknowledgements.len();
+        measures.outage_ms = longest_gap(&acknowledgements);
+        measures.median_ms = percentile(&latencies, 50);
+        measures.p99_ms = percentile(&latencies, 99);
+        let stored = &history.final_state.stored;
+        measures.messages = stored.values().map(|chat| chat.messages.len()).sum();
+        let end = history.records.iter().map(|record| record.t1).max().unwrap_or_default();
+        measures.seconds = end.since(Moment::default()).as_secs();
+        measures
+    }
+
+    fn count(&mut self, record: &Record) {
+        if let Operation::Nemesis(nemesis) = &record.operation {
+            let [from_ms, to_ms] =
+                [record.t0, record.t1].map(|at| milliseconds(at.since(Moment::default())));
+            let (kind, fired) = (nemesis.kind.clone(), nemesis.fired);
+            self.windows.push(Window { kind, from_ms, to_ms, fired });
+            return;
+        }
+        self.operations += 1;
+        if let Some(refusal) = record.operation.refusal() {
+            *self.refused.entry(refusal.code.clone()).or_default() += 1;
+        }
+        self.unknown += usize::from(record.operation.is_unknown());
+    }
+
+    /// How often what was broken took effect.
+    pub fn fired(&self) -> u64 {
+        self.windows.iter().map(|window| window.fired).sum()
+    }
+}
+
+fn first_id(append: &Append) -> &str {
+    append.messages.first().map_or("", |sent| &sent.event_id)
+}
+
+fn longest_gap(moments: &[Moment]) -> u64 {
+    let gaps = moments.windows(2).map(|pair| pair[1].since(pair[0]));
+    gaps.max().map_or(0, milliseconds)
+}
+
+fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    sorted.get(sorted.len() * percent / 100).copied().unwrap_or(0)
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,106 @@
+//! Tries one row of the matrix, from the start of the processes to the verdict.
+
+mod judgement;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use self::judgement::Judgement;
+use super::checker::{Finding, Kind};
+use super::cluster::{Cluster, Timing};
+use super::fault::{Fault, Force, Scene};
+use super::final_state;
+use super::history::{Archive, Clock};
+use super::matrix::Row;
+use super::report::Report;
+use super::workload::{Ending, Visitor, Workload};
+
+/// How a row is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Decides everything that is left to chance.
+    pub seed: u64,
+    /// How hard each strike is.
+    pub force: Force,
+    /// How long the fault goes on striking; it strikes at least once.
+    pub duration: Duration,
+}
+
+impl Plan {
+    /// One short strike.
+    pub fn brief(seed: u64) -> Self {
+        Self { seed, force: Force::Brief, duration: Duration::ZERO }
+    }
+}
+
+/// How long everything may take to be well again.
+const RECOVERY: Duration = Duration::from_secs(10);
+
+/// The clients of a trial that are not part of its workload.
+const NEMESIS: u32 = 900;
+const VISITORS: [u32; 2] = [901, 902];
+
+/// Tries a row, and keeps its history in `folder`.
+pub async fn run(row: &Row, plan: Plan, folder: &Path) -> Result<Report> {
+    let archive = Archive::in_folder(folder)?;
+    let mut fault = (row.fault)();
+    let mut cluster = Cluster::start(row.members, row.load.services, Timing::SHORT).await?;
+    let tried = Trial { row, plan, archive: &archive, fault: &mut *fault }.run(&mut cluster).await;
+    let stopped = cluster.stop().await;
+    let findings = tried?;
+    stopped?;
+    let history = archive.read().context("the history cannot be read")?;
+    let judgement = Judgement { row, history: &history, fault: &*fault, timing: Timing::SHORT };
+    Ok(Report::of(row, plan, &history, judgement.findings(findings)))
+}
+
+struct Trial<'a> {
+    row: &'a Row,
+    plan: Plan,
+    archive: &'a Archive,
+    fault: &'a mut dyn Fault,
+}
+
+impl Trial<'_> {
+    /// Answers with what was found on the way; the history has the rest.
+    async fn run(self, cluster: &mut Cluster) -> Result<Vec<Finding>> {
+        let clock = Clock::start();
+        self.fault.prepare(cluster).await?;
+        let (load, seed) = (self.row.load, self.plan.seed);
+        let reached = cluster.reached();
+        let mut workload = Workload::start(load, reached, self.archive, clock, seed).await?;
+        let recorder = self.archive.recorder(NEMESIS, clock)?;
+        let rng = fastrand::Rng::with_seed(seed);
+        let force = self.plan.force;
+        let mut scene = Scene { rng, workload: &workload, force, recorder };
+
+        let end = Instant::now() + self.plan.duration;
+        loop {
+            scene.calm().await?;
+            self.fault.strike(cluster, &mut scene).await.context("the fault could not strike")?;
+            if Instant::now() >= end {
+                break;
+            }
+        }
+        scene.calm().await?;
+        scene.recorder.finish()?;
+
+        cluster.heal().await?;
+        let mut findings = Vec::new();
+        if let Ending::Stuck(clients) = workload.finish(RECOVERY).await? {
+            let detail = format!("{clients} clients could not finish within {RECOVERY:?}");
+            findings.push(Finding::of(Kind::Stuck, detail));
+        }
+        let [writer, reader] = VISITORS.map(|number| self.archive.recorder(number, clock));
+        let closed = workload.visit(Visitor::new(writer?, reader?), RECOVERY).await?;
+        let stuck = |chat: &String| Finding::in_chat(Kind::Stuck, chat, "a visitor was not served");
+        findings.extend(closed.iter().map(stuck));
+
+        let client = cluster.hosts()[0].service()?.client()?;
+        let state = final_state::read(&client, cluster.database(), workload.chats()).await?;
+        self.archive.conclude(&state)?;
+        Ok(findings)
+    }
+}

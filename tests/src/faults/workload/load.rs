@@ -1,0 +1,24 @@
+/// How much is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Services that share the work.
+    pub services: usize,
+    /// Chats that are written to.
+    pub chats: usize,
+    /// Clients that append.
+    pub appenders: usize,
+    /// Clients that read pages.
+    pub readers: usize,
+}
+
+impl Load {
+    /// Six appenders share three chats.
+    pub const ONE_SERVICE: Self =
+        Self { name: "L1", services: 1, chats: 3, appenders: 6, readers: 2 };
+    /// The same through two services.
+    pub const TWO_SERVICES: Self = Self { name: "L2", services: 2, ..Self::ONE_SERVICE };
+    /// Six appenders have fifty chats.
+    pub const MANY_CHATS: Self = Self { name: "L3", chats: 50, ..Self::ONE_SERVICE };
+}

@@ -1,0 +1,33 @@
+use crate::client::{CallError, Problem};
+use crate::faults::history::{Outcome, Refusal};
+
+/// Tells what an answer means for what was asked.
+///
+/// Nothing was done if the request was never sent, or if the service says so with a status that is
+/// documented to mean it: any 4xx, or 503. After everything else it may have been done.
+pub fn outcome<T>(answer: Result<T, CallError>) -> Outcome<T> {
+    let error = match answer {
+        Ok(answer) => return Outcome::Ok(answer),
+        Err(error) => error,
+    };
+    match error {
+        CallError::Refused(problem) => {
+            let is_proof = problem.status < 500 || problem.status == 503;
+            let refusal = told(problem);
+            if is_proof { Outcome::Fail(refusal) } else { Outcome::Info(refusal) }
+        }
+        CallError::NoAnswer(error) if error.is_connect() => Outcome::Fail(untold("not-connected")),
+        CallError::NoAnswer(error) if error.is_timeout() => Outcome::Info(untold("timeout")),
+        CallError::NoAnswer(_) => Outcome::Info(untold("no-answer")),
+        CallError::OtherShape(_) => Outcome::Info(untold("other-shape")),
+    }
+}
+
+fn told(problem: Problem) -> Refusal {
+    let Problem { kind: code, status, retry_after, .. } = problem;
+    Refusal { code, status: Some(status), retry_after }
+}
+
+fn untold(code: &str) -> Refusal {
+    Refusal { code: code.to_owned(), status: None, retry_after: None }
+}

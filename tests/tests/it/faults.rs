@@ -1,0 +1,28 @@
+//! Every fault of the matrix, once and briefly: see `tests::faults`.
+
+mod members;
+mod planted;
+mod quiet;
+
+use anyhow::{Context, Result};
+use tests::faults::matrix::row;
+use tests::faults::report::{Report, Table};
+use tests::faults::trial::{Plan, run};
+use tokio::sync::Semaphore;
+
+/// Replica sets of three take turns.
+static SETS: Semaphore = Semaphore::const_new(1);
+
+/// Tries a row briefly, and demands that all is as it should be.
+async fn holds(name: &str) -> Result<Report> {
+    let row = row(name).context("no such row")?;
+    let _turn = if row.members > 1 { Some(SETS.acquire().await?) } else { None };
+    let folder = tempfile::tempdir()?;
+    let report = run(row, Plan::brief(1), folder.path()).await?;
+    let table = Table(std::slice::from_ref(&report)).to_string();
+    if !report.is_as_expected {
+        let kept = folder.keep();
+        panic!("{table}the history is in {}", kept.display());
+    }
+    Ok(report)
+}

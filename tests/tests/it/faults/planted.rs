@@ -1,0 +1,41 @@
+//! Faults that are planted for the checker to find.
+
+use anyhow::Result;
+
+use super::holds;
+
+#[tokio::test]
+async fn an_append_that_is_acknowledged_and_dropped_is_found() -> Result<()> {
+    holds("planted-lost").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_append_that_is_stored_again_under_another_id_is_found() -> Result<()> {
+    holds("planted-doubled").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_append_that_is_acknowledged_with_another_sequence_is_found() -> Result<()> {
+    holds("planted-misplaced").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_that_is_removed_from_the_database_is_found() -> Result<()> {
+    holds("planted-removed").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_that_is_doubled_in_the_database_is_found() -> Result<()> {
+    holds("planted-repeated").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_messages_that_are_swapped_in_the_database_are_found() -> Result<()> {
+    holds("planted-swapped").await?;
+    Ok(())
+}
