@@ -1,0 +1,113 @@
+//! Breaks things for as long as one likes, under a workload whose history is checked.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use tests::faults::fault::Force;
+use tests::faults::matrix::{MATRIX, Row};
+use tests::faults::report::{Report, Table};
+use tests::faults::trial::{Plan, run};
+
+/// Breaks processes, connections and answers under a recorded workload, and checks the history.
+///
+/// Exits with 1 if anything is found, and keeps the histories in which something was.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Faults, by name or row number; all if none is named.
+    #[arg(value_name = "FAULT")]
+    faults: Vec<String>,
+    /// How long each fault goes on striking.
+    #[arg(long, default_value_t = 1.0)]
+    minutes: f64,
+    /// Decides everything left to chance; the same seed strikes in the same order.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many faults are tried at a time, each on processes of its own.
+    #[arg(long, default_value_t = 1)]
+    parallel: usize,
+    /// Writes the reports to a file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Only says which faults there are.
+    #[arg(long)]
+    list: bool,
+}
+
+#[tokio::main]
+async fn main() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        return list();
+    }
+    let rows = rows(&arguments.faults)?;
+    let histories = tempfile::Builder::new().prefix("torture-").tempdir()?;
+    let progress = MultiProgress::new();
+    let trials = rows.into_iter().map(|row| tried(row, &arguments, histories.path(), &progress));
+    let mut reports: Vec<Report> =
+        stream::iter(trials).buffer_unordered(arguments.parallel.max(1)).try_collect().await?;
+    reports.sort_by_key(|report| MATRIX.iter().position(|row| row.name == report.fault));
+
+    write!(std::io::stdout(), "{}", Table(&reports))?;
+    if let Some(path) = &arguments.json {
+        let file = File::create(path).with_context(|| path.display().to_string())?;
+        serde_json::to_writer_pretty(file, &reports)?;
+    }
+    if reports.iter().all(|report| report.is_as_expected) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(std::io::stdout(), "\nthe histories are kept in {}", histories.keep().display())?;
+    Ok(ExitCode::FAILURE)
+}
+
+fn list() -> Result<ExitCode> {
+    for Row { number, name, what, members, load, .. } in MATRIX {
+        let load = load.name;
+        writeln!(std::io::stdout(), "{number:>3} {name:<26} {load} on {members}: {what}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(wanted: &[String]) -> Result<Vec<&'static Row>> {
+    if wanted.is_empty() {
+        return Ok(MATRIX.iter().collect());
+    }
+    let mut rows = Vec::new();
+    for word in wanted {
+        let before = rows.len();
+        let is_meant = |row: &&Row| row.name == word || row.number.to_string() == *word;
+        rows.extend(MATRIX.iter().filter(is_meant));
+        if rows.len() == before {
+            bail!("there is no fault {word}; --list names them");
+        }
+    }
+    Ok(rows)
+}
+
+/// Tries a row, and removes its history if there is nothing to be seen in it.
+async fn tried(
+    row: &Row,
+    arguments: &Arguments,
+    histories: &Path,
+    progress: &MultiProgress,
+) -> Result<Report> {
+    let duration = Duration::from_secs_f64(arguments.minutes * 60.0);
+    let plan = Plan { seed: arguments.seed, force: Force::Full, duration };
+    let spinner = progress.add(ProgressBar::new_spinner());
+    spinner.set_style(ProgressStyle::with_template("{spinner} {msg:<26} {elapsed_precise}")?);
+    spinner.set_message(row.name);
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    let folder = histories.join(row.name);
+    let report = run(row, plan, &folder).await.with_context(|| format!("in {}", row.name))?;
+    spinner.finish_and_clear();
+    if report.is_as_expected {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(report)
+}
