@@ -35,6 +35,9 @@ struct Arguments {
     /// Writes the reports to a file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Strikes once and briefly, as the tests do.
+    #[arg(long, conflicts_with = "minutes")]
+    brief: bool,
     /// Only says which faults there are.
     #[arg(long)]
     list: bool,
@@ -98,7 +101,8 @@ async fn tried(
     progress: &MultiProgress,
 ) -> Result<Report> {
     let duration = Duration::from_secs_f64(arguments.minutes * 60.0);
-    let plan = Plan { seed: arguments.seed, force: Force::Full, duration };
+    let full = Plan { seed: arguments.seed, force: Force::Full, duration };
+    let plan = if arguments.brief { Plan::brief(arguments.seed) } else { full };
     let spinner = progress.add(ProgressBar::new_spinner());
     spinner.set_style(ProgressStyle::with_template("{spinner} {msg:<26} {elapsed_precise}")?);
     spinner.set_message(row.name);

@@ -2,16 +2,18 @@
 
 mod fail_point;
 mod host;
+mod stall;
 
-pub use fail_point::FailPoint;
+pub use fail_point::{FailPoint, command};
 pub use host::Host;
+pub use stall::Stall;
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures::future::try_join_all;
 use local_mongod::{LocalMongod, Member, Options};
-use mongodb::bson::{Document, doc};
+use mongodb::bson::doc;
 use tokio::sync::watch;
 
 use crate::client::Client;
@@ -40,6 +42,8 @@ impl Timing {
         request_timeout: Duration::from_secs(4),
         client_timeout: Duration::from_secs(12),
     };
+    /// The same, with clients that turn to another service when one does not answer.
+    pub const IMPATIENT: Self = Self { client_timeout: Duration::from_secs(2), ..Self::SHORT };
 }
 
 /// A replica set and the services on it.
@@ -127,12 +131,4 @@ impl Cluster {
         self.set.stop().await;
         Ok(())
     }
-}
-
-/// Has a member carry out an administrative command.
-pub async fn command(member: &Member, command: Document) -> Result<Document> {
-    let name = command.keys().next().cloned().unwrap_or_default();
-    let client = mongodb::Client::with_uri_str(member.uri()).await?;
-    let reply = client.database("admin").run_command(command).await;
-    reply.with_context(|| format!("the member on port {} refused {name}", member.port()))
 }

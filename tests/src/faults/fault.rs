@@ -8,8 +8,8 @@ use tokio::time::sleep;
 
 use super::checker::Finding;
 use super::cluster::Cluster;
-use super::history::{History, Moment, NemesisRecord, Operation, Outcome, Record, Recorder};
-use super::workload::Workload;
+use super::history::{Archive, Clock, History, Moment, NemesisRecord, Operation, Record, Recorder};
+use super::workload::{Grower, Workload};
 
 /// Something that can be broken, and mended again.
 #[async_trait(?Send)]
@@ -23,11 +23,22 @@ pub trait Fault {
     /// that was and how often it took effect.
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()>;
 
+    /// The chats it writes to itself.
+    fn chats(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Says what must hold beyond what always must, and does not.
     fn judge(&self, _evidence: &Evidence<'_>) -> Vec<Finding> {
         Vec::new()
     }
 }
+
+/// From when and until when something was broken.
+pub type Window = (Moment, Moment);
+
+/// Where the numbers of those who fill chats begin.
+const GROWERS: u32 = 1_000;
 
 /// How hard a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +60,12 @@ pub struct Scene<'a> {
     pub force: Force,
     /// Writes down what was done.
     pub recorder: Recorder,
+    /// What was found to be wrong on the way.
+    pub findings: Vec<Finding>,
+    /// Where further clients record what they do.
+    pub archive: &'a Archive,
+    /// The clock of the trial.
+    pub clock: Clock,
 }
 
 impl Scene<'_> {
@@ -57,10 +74,18 @@ impl Scene<'_> {
         self.recorder.now()
     }
 
-    /// Writes down that something was broken from `t0` until now.
-    pub fn struck(&mut self, kind: &str, t0: Moment, fired: u64) -> Result<()> {
+    /// Writes down that something was broken from one moment to another, and how often it took
+    /// effect.
+    pub fn struck(&mut self, kind: &str, (from, to): Window, fired: u64) -> Result<()> {
         let kind = kind.to_owned();
-        self.recorder.record(t0, Operation::Nemesis(NemesisRecord { kind, fired }))
+        let nemesis = Operation::Nemesis(NemesisRecord { kind, fired });
+        self.recorder.record_until(from, to, nemesis)
+    }
+
+    /// A client that fills chats; each of them has another number.
+    pub(super) fn grower(&mut self, number: u32) -> Result<Grower> {
+        let recorder = self.archive.recorder(GROWERS + number, self.clock)?;
+        Ok(Grower::new(recorder, self.rng.fork()))
     }
 
     /// Lets the clients work undisturbed for a moment.
@@ -88,7 +113,7 @@ pub struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// When something was broken.
-    pub fn windows(&self, kind: &str) -> impl Iterator<Item = (Moment, Moment)> {
+    pub fn windows(&self, kind: &str) -> impl Iterator<Item = Window> {
         self.history.records.iter().filter_map(move |record| match &record.operation {
             Operation::Nemesis(nemesis) if nemesis.kind == kind => Some((record.t0, record.t1)),
             _ => None,
@@ -96,18 +121,30 @@ impl<'a> Evidence<'a> {
     }
 
     /// The operations that were both begun and ended within a window.
-    pub fn within(&self, (from, to): (Moment, Moment)) -> impl Iterator<Item = &'a Record> {
+    pub fn within(&self, (from, to): Window) -> impl Iterator<Item = &'a Record> {
         let records = self.history.records.iter();
         records.filter(move |record| record.t0 >= from && record.t1 <= to)
     }
 
-    /// The acknowledgements that came within a window.
-    pub fn acknowledged(&self, (from, to): (Moment, Moment)) -> usize {
-        let came = |record: &&Record| record.t1 >= from && record.t1 <= to;
-        let is_ok = |record: &&Record| match &record.operation {
-            Operation::Append(append) => matches!(append.outcome, Outcome::Ok(_)),
-            _ => false,
-        };
-        self.history.records.iter().filter(came).filter(is_ok).count()
+    /// How many operations ended within a window without an answer, by what was said instead.
+    pub fn refused(&self, (from, to): Window, code: &str) -> usize {
+        let ended = self.history.records.iter().filter(|it| it.t1 >= from && it.t1 <= to);
+        let refusals = ended.filter_map(|record| record.operation.refusal());
+        refusals.filter(|refusal| refusal.code == code).count()
     }
+
+    /// How many appends were acknowledged as new within a window.
+    pub fn stored(&self, (from, to): Window) -> usize {
+        let ended = self.history.records.iter().filter(|it| it.t1 >= from && it.t1 <= to);
+        let answers = ended.filter_map(|record| match &record.operation {
+            Operation::Append(append) => append.outcome.ok(),
+            _ => None,
+        });
+        answers.filter(|answer| answer.messages.iter().any(|placed| !placed.duplicate)).count()
+    }
+}
+
+/// Whether a record is of a request to the store, through the service.
+pub fn is_request(record: &Record) -> bool {
+    !matches!(record.operation, Operation::Health(_) | Operation::Nemesis(_))
 }

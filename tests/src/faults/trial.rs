@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 use self::judgement::Judgement;
 use super::checker::{Finding, Kind};
-use super::cluster::{Cluster, Timing};
+use super::cluster::Cluster;
 use super::fault::{Fault, Force, Scene};
 use super::final_state;
 use super::history::{Archive, Clock};
@@ -46,13 +46,13 @@ const VISITORS: [u32; 2] = [901, 902];
 pub async fn run(row: &Row, plan: Plan, folder: &Path) -> Result<Report> {
     let archive = Archive::in_folder(folder)?;
     let mut fault = (row.fault)();
-    let mut cluster = Cluster::start(row.members, row.load.services, Timing::SHORT).await?;
+    let mut cluster = Cluster::start(row.members, row.load.services, row.timing).await?;
     let tried = Trial { row, plan, archive: &archive, fault: &mut *fault }.run(&mut cluster).await;
     let stopped = cluster.stop().await;
     let findings = tried?;
     stopped?;
     let history = archive.read().context("the history cannot be read")?;
-    let judgement = Judgement { row, history: &history, fault: &*fault, timing: Timing::SHORT };
+    let judgement = Judgement { row, history: &history, fault: &*fault, timing: row.timing };
     Ok(Report::of(row, plan, &history, judgement.findings(findings)))
 }
 
@@ -74,7 +74,9 @@ impl Trial<'_> {
         let recorder = self.archive.recorder(NEMESIS, clock)?;
         let rng = fastrand::Rng::with_seed(seed);
         let force = self.plan.force;
-        let mut scene = Scene { rng, workload: &workload, force, recorder };
+        let (archive, findings) = (self.archive, Vec::new());
+        let mut scene =
+            Scene { rng, workload: &workload, force, recorder, findings, archive, clock };
 
         let end = Instant::now() + self.plan.duration;
         loop {
@@ -85,10 +87,10 @@ impl Trial<'_> {
             }
         }
         scene.calm().await?;
-        scene.recorder.finish()?;
+        let Scene { recorder, mut findings, .. } = scene;
+        recorder.finish()?;
 
         cluster.heal().await?;
-        let mut findings = Vec::new();
         if let Ending::Stuck(clients) = workload.finish(RECOVERY).await? {
             let detail = format!("{clients} clients could not finish within {RECOVERY:?}");
             findings.push(Finding::of(Kind::Stuck, detail));
@@ -99,7 +101,8 @@ impl Trial<'_> {
         findings.extend(closed.iter().map(stuck));
 
         let client = cluster.hosts()[0].service()?.client()?;
-        let state = final_state::read(&client, cluster.database(), workload.chats()).await?;
+        let chats = [workload.chats(), &self.fault.chats()].concat();
+        let state = final_state::read(&client, cluster.database(), &chats).await?;
         self.archive.conclude(&state)?;
         Ok(findings)
     }

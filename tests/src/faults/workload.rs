@@ -5,6 +5,7 @@
 
 mod appender;
 mod context_writer;
+mod grower;
 mod list_reader;
 mod load;
 mod outcome;
@@ -17,6 +18,7 @@ mod sender;
 mod visitor;
 mod world;
 
+pub use grower::Grower;
 pub use load::Load;
 pub use outcome::outcome;
 pub use progress::Progress;

@@ -88,8 +88,12 @@ impl Recorder {
 
     /// Writes down an operation that was begun at `t0` and has just ended.
     pub fn record(&mut self, t0: Moment, operation: Operation) -> Result<()> {
-        let record = Record { client: self.client, t0, t1: self.clock.now(), operation };
-        write_line(&mut self.lines, &record)
+        self.record_until(t0, self.clock.now(), operation)
+    }
+
+    /// Writes down an operation that lasted from `t0` to `t1`.
+    pub fn record_until(&mut self, t0: Moment, t1: Moment, operation: Operation) -> Result<()> {
+        write_line(&mut self.lines, &Record { client: self.client, t0, t1, operation })
     }
 
     /// Makes sure that everything is written.

@@ -14,6 +14,6 @@ impl Fault for Control {
         let t0 = scene.now();
         let calm = scene.lasting(3, 10);
         sleep(calm).await;
-        scene.struck("nothing", t0, 1)
+        scene.struck("nothing", (t0, scene.now()), 1)
     }
 }

@@ -27,6 +27,8 @@ pub(super) enum Forgery {
     Double,
     /// It is acknowledged with other sequences.
     Misplace,
+    /// It is stored, and said to be refused.
+    Deny,
 }
 
 /// A proxy that forges the next append when it is told to.
@@ -67,7 +69,7 @@ impl Fault for Forger {
         self.is_armed.store(true, Ordering::SeqCst);
         let is_done = async || Ok((!self.is_armed.load(Ordering::SeqCst)).then_some(()));
         until("an append to forge", is_done).await?;
-        scene.struck("append forged", t0, 1)
+        scene.struck("append forged", (t0, scene.now()), 1)
     }
 }
 
@@ -115,6 +117,11 @@ impl Proxy {
                 let answer = self.acknowledge(uri, &append, 1).await;
                 self.forward(Method::POST, uri, body.clone()).await?;
                 answer
+            }
+            Forgery::Deny => {
+                self.forward(Method::POST, uri, body.clone()).await?;
+                let problem = json!({ "type": "chat-ended", "status": 409, "detail": "" });
+                Ok((StatusCode::CONFLICT, problem.to_string()).into_response())
             }
             Forgery::Double => {
                 let answer = self.forward(Method::POST, uri, body.clone()).await;

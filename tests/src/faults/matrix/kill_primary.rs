@@ -19,9 +19,9 @@ impl Fault for KillPrimary {
         let successor = cluster.primary().await?;
         ensure!(successor.port() != killed.port(), "a dead member is primary");
         let elections = cluster.term().await? - term;
-        scene.struck("primary down", t0, u64::try_from(elections)?)?;
         let alone = scene.lasting(1, 5);
         sleep(alone).await;
-        Ok(killed.restart().await?)
+        scene.struck("primary down", (t0, scene.now()), u64::try_from(elections)?)?;
+        Ok(cluster.set().restart().await?)
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Tampering {
     Repeat,
     /// It changes places with its neighbour.
     Swap,
+    /// It says something else.
+    Change,
 }
 
 #[async_trait(?Send)]
@@ -31,7 +33,7 @@ impl Fault for Tampering {
             Ok(self.tamper(database).await?.then_some(()))
         })
         .await?;
-        scene.struck("message tampered with", t0, 1)?;
+        scene.struck("message tampered with", (t0, scene.now()), 1)?;
         scene.workload.progress().more_acknowledged(50).await
     }
 }
@@ -72,6 +74,10 @@ impl Tampering {
             },
             Self::Swap => doc! {
                 "$set": { "messages.0": second, "messages.1": first },
+                "$inc": { "revision": 1_i64 },
+            },
+            Self::Change => doc! {
+                "$set": { "messages.0.content": "nobody said this" },
                 "$inc": { "revision": 1_i64 },
             },
         })

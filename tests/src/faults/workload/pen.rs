@@ -24,11 +24,24 @@ impl Pen {
         Self { client, written: 0 }
     }
 
+    /// Writes another message, of a certain size.
+    pub(super) fn message_of(&mut self, bytes: usize) -> Value {
+        let event_id = self.event_id();
+        let text = &TEXT[..TEXT.floor_char_boundary(bytes)];
+        let name = format!("writer_{}", self.client);
+        let content = format!("{event_id} {text}");
+        json!({ "event_id": event_id, "role": "assistant", "name": name, "content": content })
+    }
+
+    fn event_id(&mut self) -> String {
+        self.written += 1;
+        format!("evt-{}-{}", self.client, self.written)
+    }
+
     /// Writes another message: text, or a structure whose keys mean something to a database.
     pub(super) fn message(&mut self, rng: &mut fastrand::Rng) -> Value {
+        let event_id = self.event_id();
         let number = self.written;
-        self.written += 1;
-        let event_id = format!("evt-{}-{number}", self.client);
         let text = text(rng);
         let content = if rng.u8(..5) == 0 {
             let odd = json!({ "$set": { "a.b": number }, "": null, "half": 0.5 });
