@@ -10,5 +10,6 @@ mod commands;
 mod embedded;
 mod start;
 
+mod checker;
 mod faults;
 mod growth;

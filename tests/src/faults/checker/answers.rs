@@ -46,9 +46,6 @@ fn of_event(place: Option<u64>, event: &Event<'_>) -> Vec<(Kind, String)> {
     if stored > 1 {
         wrong.push((Kind::StoredTwice, format!("was stored as new {stored} times")));
     }
-    if event.attempts == 1 && event.answers.iter().any(|answer| answer.duplicate) {
-        wrong.push((Kind::FalseDuplicate, "was sent once and told to be a duplicate".to_owned()));
-    }
     wrong
 }
 
@@ -76,12 +73,6 @@ mod tests {
     fn two_appends_cannot_both_have_stored_a_message() {
         let sketch = Sketch::new().append("a", 0, [1, 5]).append("a", 0, [2, 6]);
         assert_eq!(kinds(&sketch.ends_with(["a"])), [Kind::StoredTwice]);
-    }
-
-    #[test]
-    fn the_only_append_of_a_message_cannot_be_a_repeat() {
-        let sketch = Sketch::new().repeat("a", 0, [1, 2]);
-        assert_eq!(kinds(&sketch.ends_with(["a"])), [Kind::FalseDuplicate]);
     }
 
     #[test]

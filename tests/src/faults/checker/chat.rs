@@ -31,7 +31,6 @@ pub(super) struct Event<'a> {
     pub(super) completed: Option<Moment>,
     /// Whether any attempt may have stored it.
     pub(super) may_exist: bool,
-    pub(super) attempts: usize,
     /// What it was acknowledged with.
     pub(super) answers: Vec<Placed>,
 }
@@ -120,10 +119,8 @@ impl<'a> Chat<'a> {
                 invoked: record.t0,
                 completed: None,
                 may_exist: false,
-                attempts: 0,
                 answers: Vec::new(),
             });
-            event.attempts += 1;
             event.invoked = event.invoked.min(record.t0);
             event.may_exist |= !matches!(append.outcome, Outcome::Fail(_));
             let answer = append.outcome.ok().and_then(|answer| answer.messages.get(index));

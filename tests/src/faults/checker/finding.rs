@@ -28,8 +28,6 @@ pub enum Kind {
     OtherBody,
     /// Two appends of one event id both claim to have stored it.
     StoredTwice,
-    /// The first append of an event id was told that it was there already.
-    FalseDuplicate,
     /// A message was sent after another had been acknowledged, and stands before it.
     Reordered,
     /// A reader saw what is not there any more.

@@ -56,6 +56,7 @@ impl Fault for LostTwice {
         lost.met(1, PATIENCE).await?;
         sleep(SECOND_TRY).await;
         let (lost, cut) = (lost.off().await?, cut.off().await?);
-        scene.struck("acknowledgement lost twice", (t0, scene.now()), lost.min(cut))
+        scene.struck("acknowledgement lost", (t0, scene.now()), lost)?;
+        scene.struck("second try cut", (t0, scene.now()), cut)
     }
 }

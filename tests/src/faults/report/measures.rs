@@ -22,12 +22,16 @@ pub struct Measures {
     pub unknown: usize,
     /// Operations without an answer, by what was answered instead.
     pub refused: BTreeMap<String, usize>,
-    /// The longest time in which no append was acknowledged, in milliseconds.
+    /// The longest time in which nothing new was acknowledged, in milliseconds.
     pub outage_ms: u64,
     /// How long half of the acknowledged appends took at most, in milliseconds.
     pub median_ms: u64,
     /// How long 99 of 100 acknowledged appends took at most, in milliseconds.
     pub p99_ms: u64,
+    /// How long the slowest operation took, in milliseconds.
+    pub slowest_ms: u64,
+    /// The longest time from the end of a fault to the next acknowledgement, in milliseconds.
+    pub recovery_ms: u64,
     /// When something was broken.
     pub windows: Vec<Window>,
 }
@@ -49,7 +53,8 @@ impl Measures {
     /// Measures a trial.
     pub fn of(history: &History) -> Self {
         let mut measures = Self::default();
-        let mut acknowledgements = Vec::new();
+        // When each append was first acknowledged; what is repeated later is no progress.
+        let mut acknowledged: BTreeMap<&str, Moment> = BTreeMap::new();
         let mut latencies = Vec::new();
         // Who is to send what again, by the first of its ids.
         let mut pending: BTreeSet<(u32, &str)> = BTreeSet::new();
@@ -59,16 +64,19 @@ impl Measures {
             let parcel = (record.client, first_id(append));
             measures.retried += usize::from(pending.remove(&parcel));
             if matches!(append.outcome, Outcome::Ok(_)) {
-                acknowledgements.push(record.t1);
+                let first = acknowledged.entry(parcel.1).or_insert(record.t1);
+                *first = record.t1.min(*first);
                 latencies.push(milliseconds(record.t1.since(record.t0)));
             } else {
                 pending.insert(parcel);
             }
         }
+        let mut acknowledgements: Vec<Moment> = acknowledged.into_values().collect();
         acknowledgements.sort_unstable();
         latencies.sort_unstable();
-        measures.acknowledged = acknowledgements.len();
+        measures.acknowledged = latencies.len();
         measures.outage_ms = longest_gap(&acknowledgements);
+        measures.recovery_ms = longest_recovery(history, &acknowledgements);
         measures.median_ms = percentile(&latencies, 50);
         measures.p99_ms = percentile(&latencies, 99);
         let stored = &history.final_state.stored;
@@ -87,6 +95,7 @@ impl Measures {
             return;
         }
         self.operations += 1;
+        self.slowest_ms = milliseconds(record.t1.since(record.t0)).max(self.slowest_ms);
         if let Some(refusal) = record.operation.refusal() {
             *self.refused.entry(refusal.code.clone()).or_default() += 1;
         }
@@ -106,6 +115,17 @@ fn first_id(append: &Append) -> &str {
 fn longest_gap(moments: &[Moment]) -> u64 {
     let gaps = moments.windows(2).map(|pair| pair[1].since(pair[0]));
     gaps.max().map_or(0, milliseconds)
+}
+
+fn longest_recovery(history: &History, acknowledgements: &[Moment]) -> u64 {
+    let ends = history.records.iter().filter_map(|record| {
+        matches!(record.operation, Operation::Nemesis(_)).then_some(record.t1)
+    });
+    let recoveries = ends.filter_map(|end| {
+        let next = acknowledgements.partition_point(|at| *at < end);
+        Some(acknowledgements.get(next)?.since(end))
+    });
+    recoveries.max().map_or(0, milliseconds)
 }
 
 fn percentile(sorted: &[u64], percent: usize) -> u64 {

@@ -1,4 +1,4 @@
-//! Faults of the members of a replica set.
+//! Members of a replica set that go, hang and come back.
 
 use anyhow::Result;
 
@@ -6,6 +6,30 @@ use super::holds;
 
 #[tokio::test]
 async fn a_primary_that_is_killed_loses_nothing() -> Result<()> {
-    holds("kill-primary").await?;
-    Ok(())
+    holds("kill-primary").await
+}
+
+#[tokio::test]
+async fn a_primary_that_hands_over_loses_nothing() -> Result<()> {
+    holds("step-down").await
+}
+
+#[tokio::test]
+async fn a_primary_that_hangs_and_wakes_up_too_late_loses_nothing() -> Result<()> {
+    holds("pause-primary").await
+}
+
+#[tokio::test]
+async fn a_secondary_that_is_killed_is_not_noticed() -> Result<()> {
+    holds("kill-secondary").await
+}
+
+#[tokio::test]
+async fn secondaries_that_are_all_killed_lose_nothing() -> Result<()> {
+    holds("kill-secondaries").await
+}
+
+#[tokio::test]
+async fn a_service_outlives_its_whole_replica_set() -> Result<()> {
+    holds("whole-set-down").await
 }

@@ -6,36 +6,40 @@ use super::holds;
 
 #[tokio::test]
 async fn an_append_that_is_acknowledged_and_dropped_is_found() -> Result<()> {
-    holds("planted-lost").await?;
-    Ok(())
+    holds("planted-lost").await
 }
 
 #[tokio::test]
 async fn an_append_that_is_stored_again_under_another_id_is_found() -> Result<()> {
-    holds("planted-doubled").await?;
-    Ok(())
+    holds("planted-doubled").await
 }
 
 #[tokio::test]
 async fn an_append_that_is_acknowledged_with_another_sequence_is_found() -> Result<()> {
-    holds("planted-misplaced").await?;
-    Ok(())
+    holds("planted-misplaced").await
 }
 
 #[tokio::test]
 async fn a_message_that_is_removed_from_the_database_is_found() -> Result<()> {
-    holds("planted-removed").await?;
-    Ok(())
+    holds("planted-removed").await
 }
 
 #[tokio::test]
 async fn a_message_that_is_doubled_in_the_database_is_found() -> Result<()> {
-    holds("planted-repeated").await?;
-    Ok(())
+    holds("planted-repeated").await
 }
 
 #[tokio::test]
 async fn two_messages_that_are_swapped_in_the_database_are_found() -> Result<()> {
-    holds("planted-swapped").await?;
-    Ok(())
+    holds("planted-swapped").await
+}
+
+#[tokio::test]
+async fn an_append_that_is_stored_and_said_to_be_refused_is_found() -> Result<()> {
+    holds("planted-denied").await
+}
+
+#[tokio::test]
+async fn a_message_that_is_changed_in_the_database_is_found() -> Result<()> {
+    holds("planted-changed").await
 }

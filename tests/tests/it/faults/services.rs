@@ -1,0 +1,25 @@
+//! Services that go, hang and come back, and chats that grow.
+
+use anyhow::Result;
+
+use super::holds;
+
+#[tokio::test]
+async fn a_service_that_is_killed_loses_nothing() -> Result<()> {
+    holds("kill-service").await
+}
+
+#[tokio::test]
+async fn a_service_that_is_asked_to_stop_answers_what_it_has_accepted() -> Result<()> {
+    holds("drain-service").await
+}
+
+#[tokio::test]
+async fn a_service_that_hangs_and_wakes_up_too_late_does_no_harm() -> Result<()> {
+    holds("pause-service").await
+}
+
+#[tokio::test]
+async fn a_chat_may_grow_and_every_limit_is_kept() -> Result<()> {
+    holds("growth").await
+}
