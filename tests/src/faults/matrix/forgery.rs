@@ -1,7 +1,8 @@
 //! Stands between the clients and the service, and forges appends.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashSet;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
@@ -31,17 +32,43 @@ pub(super) enum Forgery {
     Deny,
 }
 
+/// Further than other clients can append meanwhile.
+const FAR_BEHIND: u64 = 1_000;
+
 /// A proxy that forges the next append when it is told to.
 #[derive(Debug)]
 pub(super) struct Forger {
     forgery: Forgery,
-    /// Whether the next append is to be forged.
-    is_armed: Arc<AtomicBool>,
+    victims: Arc<Mutex<Victims>>,
+}
+
+/// Which appends are forged: new ones, because one that has been stored before cannot be lost any
+/// more, and all that repeat them.
+#[derive(Debug, Default)]
+struct Victims {
+    seen: HashSet<String>,
+    forged: HashSet<String>,
+    /// Whether the next new one is to be forged.
+    is_armed: bool,
+}
+
+impl Victims {
+    fn choose(&mut self, event_id: &str) -> bool {
+        let is_new = self.seen.insert(event_id.to_owned());
+        if is_new && mem::take(&mut self.is_armed) {
+            self.forged.insert(event_id.to_owned());
+        }
+        self.forged.contains(event_id)
+    }
+}
+
+fn lock(victims: &Mutex<Victims>) -> MutexGuard<'_, Victims> {
+    victims.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Forger {
     pub(super) fn new(forgery: Forgery) -> Self {
-        Self { forgery, is_armed: Arc::default() }
+        Self { forgery, victims: Arc::default() }
     }
 }
 
@@ -55,7 +82,7 @@ impl Fault for Forger {
                 upstream: host.service()?.url().to_owned(),
                 http: reqwest::Client::builder().no_proxy().build()?,
                 forgery: self.forgery,
-                is_armed: self.is_armed.clone(),
+                victims: self.victims.clone(),
             };
             let app = Router::new().fallback(pass).with_state(Arc::new(proxy));
             tokio::spawn(axum::serve(listener, app).into_future());
@@ -66,8 +93,8 @@ impl Fault for Forger {
     async fn strike(&mut self, _cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
         scene.workload.progress().more_acknowledged(20).await?;
         let t0 = scene.now();
-        self.is_armed.store(true, Ordering::SeqCst);
-        let is_done = async || Ok((!self.is_armed.load(Ordering::SeqCst)).then_some(()));
+        lock(&self.victims).is_armed = true;
+        let is_done = async || Ok((!lock(&self.victims).is_armed).then_some(()));
         until("an append to forge", is_done).await?;
         scene.struck("append forged", (t0, scene.now()), 1)
     }
@@ -77,7 +104,7 @@ struct Proxy {
     upstream: String,
     http: reqwest::Client,
     forgery: Forgery,
-    is_armed: Arc<AtomicBool>,
+    victims: Arc<Mutex<Victims>>,
 }
 
 /// Passes a request on, unless it is the append to be forged.
@@ -88,8 +115,13 @@ async fn pass(
     body: Bytes,
 ) -> Result<Response, Broken> {
     let is_append = method == Method::POST && uri.path().ends_with("/messages");
-    if is_append && proxy.is_armed.swap(false, Ordering::SeqCst) {
-        return Ok(proxy.forge(&uri, &body).await?);
+    if is_append {
+        let append: Value = serde_json::from_slice(&body).map_err(anyhow::Error::from)?;
+        let event_id = append["messages"][0]["event_id"].as_str().unwrap_or_default();
+        let is_victim = lock(&proxy.victims).choose(event_id);
+        if is_victim {
+            return Ok(proxy.forge(&uri, body, append).await?);
+        }
     }
     Ok(proxy.forward(method, &uri, body).await?)
 }
@@ -109,22 +141,21 @@ impl Proxy {
         Ok((status, headers, response.bytes().await?).into_response())
     }
 
-    async fn forge(&self, uri: &Uri, body: &Bytes) -> Result<Response> {
-        let mut append: Value = serde_json::from_slice(body)?;
+    async fn forge(&self, uri: &Uri, body: Bytes, mut append: Value) -> Result<Response> {
         match self.forgery {
             Forgery::Lose => self.acknowledge(uri, &append, 0).await,
             Forgery::Misplace => {
-                let answer = self.acknowledge(uri, &append, 1).await;
-                self.forward(Method::POST, uri, body.clone()).await?;
+                let answer = self.acknowledge(uri, &append, FAR_BEHIND).await;
+                self.forward(Method::POST, uri, body).await?;
                 answer
             }
             Forgery::Deny => {
-                self.forward(Method::POST, uri, body.clone()).await?;
+                self.forward(Method::POST, uri, body).await?;
                 let problem = json!({ "type": "chat-ended", "status": 409, "detail": "" });
                 Ok((StatusCode::CONFLICT, problem.to_string()).into_response())
             }
             Forgery::Double => {
-                let answer = self.forward(Method::POST, uri, body.clone()).await;
+                let answer = self.forward(Method::POST, uri, body).await;
                 for message in append["messages"].as_array_mut().context("not an append")? {
                     let event_id = message["event_id"].as_str().context("no id")?.to_owned();
                     message["event_id"] = json!(format!("{event_id}-again"));

@@ -1,8 +1,7 @@
 //! Goes behind the service's back and changes what is stored, as a faulty store might.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use futures::TryStreamExt as _;
 use mongodb::bson::{Document, doc};
 
 use crate::database::Database;
@@ -28,31 +27,34 @@ impl Fault for Tampering {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
         scene.workload.progress().more_acknowledged(50).await?;
         let t0 = scene.now();
-        let database = cluster.database();
-        until("a chat to be tampered with", async || {
-            Ok(self.tamper(database).await?.then_some(()))
-        })
-        .await?;
-        scene.struck("message tampered with", (t0, scene.now()), 1)?;
+        // In every chat, because a message that is removed comes back where it is sent again.
+        let chats = scene.workload.chats();
+        for chat in chats {
+            until("a message to tamper with", async || {
+                Ok(self.tamper(cluster.database(), chat).await?.then_some(()))
+            })
+            .await?;
+        }
+        let window = (t0, scene.now());
+        scene.struck("messages tampered with", window, chats.len() as u64)?;
         scene.workload.progress().more_acknowledged(50).await
     }
 }
 
 impl Tampering {
-    /// Changes the first two messages of some tail, if nobody else changes them meanwhile.
-    async fn tamper(&self, database: &Database) -> Result<bool> {
+    /// Changes the first messages of a tail, unless there are none or somebody else changes them
+    /// meanwhile.
+    async fn tamper(self, database: &Database, chat_id: &str) -> Result<bool> {
         let sessions = database.raw().collection::<Document>("chat_sessions");
-        let mut found = sessions.find(doc! { "messages.1": { "$exists": true } }).await?;
-        let Some(session) = found.try_next().await? else {
-            return Ok(false);
-        };
+        let found = sessions.find_one(doc! { "_id": chat_id }).await?;
+        let session = found.context("the chat is missing")?;
         let messages: Vec<_> =
             session.get_array("messages")?.iter().filter_map(|it| it.as_document()).collect();
         let [first, second, ..] = messages[..] else {
             return Ok(false);
         };
         let unchanged = doc! {
-            "_id": session.get_str("_id")?,
+            "_id": chat_id,
             "messages.0.event_id": first.get_str("event_id")?,
             "messages.1.event_id": second.get_str("event_id")?,
         };
