@@ -62,7 +62,7 @@ async fn main() -> Result<ExitCode> {
         let file = File::create(path).with_context(|| path.display().to_string())?;
         serde_json::to_writer_pretty(file, &reports)?;
     }
-    if reports.iter().all(|report| report.is_as_expected) {
+    if reports.iter().all(Report::is_as_expected) {
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(std::io::stdout(), "\nthe histories are kept in {}", histories.keep().display())?;
@@ -110,7 +110,7 @@ async fn tried(
     let folder = histories.join(row.name);
     let report = run(row, plan, &folder).await.with_context(|| format!("in {}", row.name))?;
     spinner.finish_and_clear();
-    if report.is_as_expected {
+    if report.is_as_expected() {
         std::fs::remove_dir_all(folder)?;
     }
     Ok(report)

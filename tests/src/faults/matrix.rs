@@ -17,6 +17,8 @@ mod step_down;
 mod tampering;
 mod whole_set;
 
+use serde::Serialize;
+
 use super::checker::Kind;
 use super::cluster::Timing;
 use super::fault::Fault;
@@ -63,7 +65,8 @@ pub struct Row {
 }
 
 /// What the checker is to say of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Nothing is wrong.
     Green,
@@ -112,7 +115,7 @@ pub static MATRIX: &[Row] = &[
 
     Row { number: 2, name: "planted-lost", what: "a proxy acknowledges an append and drops it",
           fault: || Box::new(Forger::new(Forgery::Lose)), verdict: Verdict::Red(Kind::Lost), ..QUIET },
-    Row { number: 2, name: "planted-doubled", what: "a proxy stores a message again under another id",
+    Row { number: 2, name: "planted-doubled", what: "a proxy sends an append again under fresh ids, as a naive client does",
           fault: || Box::new(Forger::new(Forgery::Double)), verdict: Verdict::Red(Kind::Unexpected), ..QUIET },
     Row { number: 2, name: "planted-misplaced", what: "a proxy tells another sequence",
           fault: || Box::new(Forger::new(Forgery::Misplace)), verdict: Verdict::Red(Kind::OtherSequence), ..QUIET },

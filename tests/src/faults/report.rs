@@ -31,8 +31,8 @@ pub struct Report {
     pub measures: Measures,
     /// How long no append was to go unacknowledged, in milliseconds.
     pub bound_ms: Option<u64>,
-    /// Whether the checker said what it was to say.
-    pub is_as_expected: bool,
+    /// What the checker was to say.
+    pub expected: Verdict,
     /// What is wrong.
     pub findings: Vec<Finding>,
 }
@@ -48,16 +48,25 @@ impl Report {
             seed: plan.seed,
             measures: Measures::of(history),
             bound_ms: row.bound_ms,
-            is_as_expected: is_as_expected(row.verdict, &findings),
+            expected: row.verdict,
             findings,
         }
     }
-}
 
-fn is_as_expected(verdict: Verdict, findings: &[Finding]) -> bool {
-    let has = |kind: Kind| findings.iter().any(|finding| finding.kind == kind);
-    match verdict {
-        Verdict::Green => findings.is_empty(),
-        Verdict::Red(kind) => has(kind) && !has(Kind::DidNotFire),
+    /// Whether the checker said what it was to say.
+    pub fn is_as_expected(&self) -> bool {
+        let has = |kind: Kind| self.findings.iter().any(|finding| finding.kind == kind);
+        match self.expected {
+            Verdict::Green => self.findings.is_empty(),
+            Verdict::Red(kind) => has(kind) && !has(Kind::DidNotFire),
+        }
+    }
+
+    /// What was planted for the checker to find, if something was.
+    fn planted(&self) -> Option<Kind> {
+        match self.expected {
+            Verdict::Green => None,
+            Verdict::Red(kind) => Some(kind),
+        }
     }
 }

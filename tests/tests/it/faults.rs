@@ -22,7 +22,7 @@ async fn holds(name: &str) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let report = run(row, Plan::brief(1), folder.path()).await?;
     let table = Table(std::slice::from_ref(&report)).to_string();
-    if !report.is_as_expected {
+    if !report.is_as_expected() {
         let kept = folder.keep();
         panic!("{table}the history is in {}", kept.display());
     }

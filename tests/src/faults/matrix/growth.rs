@@ -7,7 +7,7 @@ use crate::client::{APP, Chat, Client};
 use crate::faults::checker::{Finding, Kind};
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Force, Scene};
-use crate::faults::history::{Operation, Outcome, Recorder};
+use crate::faults::history::{Operation, Recorder};
 use crate::faults::workload::outcome;
 use crate::patience::until;
 
@@ -83,29 +83,20 @@ async fn exceed(client: &Client, chat: &Chat, recorder: &mut Recorder) -> Result
     ];
     let kinds = requests.len() as u64;
     for (limit, method, path, body) in requests {
-        let t0 = recorder.now();
-        let outcome = answered(client, method, &path, &body).await?;
-        recorder.record(t0, Operation::Exceed { limit: limit.to_owned(), outcome })?;
+        // A service that refuses a body before it has come closes the connection on a client that
+        // is still sending, and the answer may be lost with it.
+        until("an answer to a request that is too large", async || {
+            let t0 = recorder.now();
+            let outcome = outcome(client.call(method.clone(), &path, Some(&body)).await).map(drop);
+            if outcome.refusal().is_some_and(|refusal| refusal.code == "no-answer") {
+                return Ok(None);
+            }
+            let exceed = Operation::Exceed { limit: limit.to_owned(), outcome };
+            recorder.record(t0, exceed).map(Some)
+        })
+        .await?;
     }
     Ok(kinds)
-}
-
-/// Sends a request until it is answered.
-///
-/// A service that refuses a body before it has come closes the connection on a client that is still
-/// sending, and the answer may be lost with it.
-async fn answered(
-    client: &Client,
-    method: Method,
-    path: &str,
-    body: &Value,
-) -> Result<Outcome<()>> {
-    until("an answer to a request that is too large", async || {
-        let outcome = outcome(client.call(method.clone(), path, Some(body)).await).map(drop);
-        let is_lost = outcome.refusal().is_some_and(|refusal| refusal.code == "no-answer");
-        Ok((!is_lost).then_some(outcome))
-    })
-    .await
 }
 
 /// Uses what is just allowed, reads everything, and moves the chat to its end and back.

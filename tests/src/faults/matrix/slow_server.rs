@@ -1,8 +1,7 @@
-use std::fs;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use async_trait::async_trait;
 use mongodb::bson::doc;
+use tokio::process::Command;
 use tokio::time::sleep;
 
 use crate::faults::checker::{Finding, Kind};
@@ -23,7 +22,7 @@ const COMMANDS_PER_REQUEST: u64 = 6;
 #[async_trait(?Send)]
 impl Fault for SlowServer {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
-        let before = memory_kb(&cluster.hosts()[0])?;
+        let before = memory_kb(&cluster.hosts()[0]).await?;
         for block_ms in [scene.rng.i32(500..1_000), scene.rng.i32(2_000..3_500)] {
             let t0 = scene.now();
             let data = doc! {
@@ -37,7 +36,7 @@ impl Fault for SlowServer {
             let fired = point.off().await?;
             scene.struck(SLOW, (t0, scene.now()), fired)?;
         }
-        let grown = memory_kb(&cluster.hosts()[0])?.saturating_sub(before);
+        let grown = memory_kb(&cluster.hosts()[0]).await?.saturating_sub(before);
         if grown > MEMORY_KB {
             let detail = format!("the service grew by {grown} KB while the server was slow");
             scene.findings.push(Finding::of(Kind::Fault, detail));
@@ -63,9 +62,8 @@ impl Fault for SlowServer {
 }
 
 /// What the process of a service occupies.
-fn memory_kb(host: &Host) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{}/status", host.service()?.pid()?))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    Ok(kilobytes.context("the memory of the service is not told")?.parse()?)
+async fn memory_kb(host: &Host) -> Result<u64> {
+    let pid = host.service()?.pid()?.to_string();
+    let told = Command::new("ps").args(["-o", "rss=", "-p", &pid]).output().await?;
+    Ok(String::from_utf8(told.stdout)?.trim().parse()?)
 }

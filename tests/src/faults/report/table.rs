@@ -1,6 +1,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::Report;
+use crate::faults::checker::Kind;
 
 /// Reports as a table, and below it what is wrong.
 #[derive(Debug)]
@@ -9,55 +10,89 @@ pub struct Table<'a>(pub &'a [Report]);
 /// How many findings of a trial are shown.
 const SHOWN: usize = 20;
 
+const COLUMNS: usize = 14;
+const HEADINGS: [&str; COLUMNS] = [
+    "row", "fault", "load", "ops", "acked", "retried", "unknown", "p99", "slowest", "outage",
+    "bound", "recovery", "fired", "verdict",
+];
+
 impl Display for Table<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let columns = [
-            "row", "fault", "load", "ops", "acked", "retried", "unknown", "p99", "outage", "bound",
-            "fired",
-        ];
-        let [row, fault, load, operations, acked, retried, unknown, p99, outage, bound, fired] =
-            columns;
-        writeln!(
-            f,
-            "{row:>3} {fault:<26} {load:<4} {operations:>7} {acked:>7} {retried:>7} {unknown:>7} \
-             {p99:>7} {outage:>8} {bound:>7} {fired:>6}  verdict"
-        )?;
-        for report in self.0 {
-            line(f, report)?;
+        let rows: Vec<[String; COLUMNS]> = self.0.iter().map(row).collect();
+        let headings = HEADINGS.map(str::to_owned);
+        let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
+            let cells = rows.iter().chain([&headings]).map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        });
+        for row in [&headings].into_iter().chain(&rows) {
+            let cells = row.iter().zip(widths).enumerate();
+            let cells = cells.map(|(column, (cell, width))| match column {
+                // The names stand on the left, the numbers on the right.
+                1 | 2 | 13 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
-        for report in self.0.iter().filter(|report| !report.is_as_expected) {
-            writeln!(f, "\n{} (seed {})", report.fault, report.seed)?;
-            for finding in report.findings.iter().take(SHOWN) {
-                writeln!(f, "  {finding}")?;
-            }
-            let more = report.findings.len().saturating_sub(SHOWN);
-            if more > 0 {
-                writeln!(f, "  … and {more} more")?;
-            }
-        }
-        Ok(())
+        self.0.iter().try_for_each(|report| refusals(f, report))?;
+        self.0.iter().filter(|report| !report.is_as_expected()).try_for_each(|it| findings(f, it))
     }
 }
 
-fn line(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let Report { number, fault, load, measures, .. } = report;
-    let (operations, acked) = (measures.operations, measures.acknowledged);
-    let (retried, unknown, p99) = (measures.retried, measures.unknown, measures.p99_ms);
-    let outage = seconds(measures.outage_ms);
-    let bound = report.bound_ms.map_or("–".to_owned(), seconds);
-    let fired = measures.fired();
-    let verdict = if report.is_as_expected { "as expected" } else { "WRONG" };
-    write!(
-        f,
-        "{number:>3} {fault:<26} {load:<4} {operations:>7} {acked:>7} {retried:>7} {unknown:>7} \
-         {p99:>4} ms {outage:>8} {bound:>7} {fired:>6}  {verdict}"
-    )?;
-    let refused: Vec<_> =
-        measures.refused.iter().map(|(code, count)| format!("{code} {count}")).collect();
-    let refused = refused.join(", ");
-    if refused.is_empty() { writeln!(f) } else { writeln!(f, " ({refused})") }
+fn row(report: &Report) -> [String; COLUMNS] {
+    let measures = &report.measures;
+    let is_longer = report.bound_ms.is_some_and(|bound| measures.outage_ms > bound);
+    let outage = seconds(measures.outage_ms) + if is_longer { "!" } else { "" };
+    [
+        report.number.to_string(),
+        report.fault.to_owned(),
+        report.load.to_owned(),
+        measures.operations.to_string(),
+        measures.acknowledged.to_string(),
+        measures.retried.to_string(),
+        measures.unknown.to_string(),
+        seconds(measures.p99_ms),
+        seconds(measures.slowest_ms),
+        outage,
+        report.bound_ms.map_or_else(|| "-".to_owned(), seconds),
+        seconds(measures.recovery_ms),
+        measures.fired().to_string(),
+        verdict(report),
+    ]
+}
+
+fn verdict(report: &Report) -> String {
+    match (report.is_as_expected(), report.planted()) {
+        (true, None) => "nothing is wrong".to_owned(),
+        (true, Some(kind)) => format!("found: {kind:?}"),
+        (false, Some(kind)) => format!("NOT FOUND: {kind:?}"),
+        (false, None) => {
+            let mut kinds: Vec<Kind> = report.findings.iter().map(|it| it.kind).collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            format!("WRONG: {kinds:?}")
+        }
+    }
+}
+
+/// Says what callers were refused with.
+fn refusals(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    let refused = &report.measures.refused;
+    let refused: Vec<_> = refused.iter().map(|(code, count)| format!("{count} {code}")).collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "  {}: {}", report.fault, refused.join(", "))
+}
+
+fn findings(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
+    writeln!(f, "\n{} (seed {})", report.fault, report.seed)?;
+    for finding in report.findings.iter().take(SHOWN) {
+        writeln!(f, "  {finding}")?;
+    }
+    let more = report.findings.len().saturating_sub(SHOWN);
+    if more > 0 { writeln!(f, "  … and {more} more") } else { Ok(()) }
 }
 
 fn seconds(milliseconds: u64) -> String {
-    format!("{}.{} s", milliseconds / 1_000, milliseconds % 1_000 / 100)
+    format!("{}.{:02} s", milliseconds / 1_000, milliseconds % 1_000 / 10)
 }
