@@ -58,7 +58,9 @@ async fn play(uri: &str, arguments: &Arguments) -> Result<Report> {
         let comparisons = scenario.run(&stage).await;
         let comparisons = comparisons.with_context(|| format!("scenario {name}"))?;
         stage.strike().await?;
-        scenarios.push(Played { name, seconds: began.elapsed().as_secs(), comparisons });
+        let seconds = began.elapsed().as_secs();
+        writeln!(std::io::stderr(), "{name}: played in {seconds} s")?;
+        scenarios.push(Played { name, seconds, comparisons });
     }
     Ok(Report { machine, seed: plan.seed, rounds: plan.rounds, scenarios })
 }

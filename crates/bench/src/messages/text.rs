@@ -2,14 +2,20 @@
 
 use rand::{Rng, RngExt as _};
 
-/// Made-up words, in the order of how often they are used.
+/// Made-up words and phrases, each in the order of how often they are used.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     words: Vec<String>,
+    /// What agents say again and again: templates, instructions, names of tools.
+    phrases: Vec<String>,
 }
 
-/// How many words there are: as many as a database page of real text tells apart.
 const WORDS: usize = 12_000;
+const PHRASES: usize = 500;
+/// How often a phrase comes where a word could, in per cent.
+const PHRASES_PERCENT: u32 = 30;
+/// How often a number follows.
+const NUMBERS_PERCENT: u32 = 6;
 
 const ONSETS: [&str; 18] =
     ["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "pr", "r", "s", "st", "t", "tr", "v", "w"];
@@ -18,14 +24,17 @@ const CODAS: [&str; 10] = ["", "", "", "n", "r", "s", "t", "l", "nd", "ng"];
 
 impl Vocabulary {
     pub(super) fn invent(rng: &mut impl Rng) -> Self {
-        Self { words: (0..WORDS).map(|rank| word(rng, rank)).collect() }
+        let words: Vec<_> = (0..WORDS).map(|rank| word(rng, rank)).collect();
+        let phrases = (0..PHRASES).map(|_| phrase(rng, &words)).collect();
+        Self { words, phrases }
     }
 
     /// Writes sentences of a size in bytes.
     pub(super) fn text(&self, rng: &mut impl Rng, bytes: usize) -> String {
-        let mut text = String::with_capacity(bytes + 32);
+        let mut text = String::with_capacity(bytes + 128);
         while text.len() < bytes {
-            text.push_str(self.draw(rng));
+            let is_phrase = rng.random_range(0..100) < PHRASES_PERCENT;
+            text.push_str(draw(rng, if is_phrase { &self.phrases } else { &self.words }));
             text.push_str(match rng.random_range(0..100) {
                 0..7 => ". ",
                 7..13 => ", ",
@@ -33,8 +42,7 @@ impl Vocabulary {
                 16..18 => ": ",
                 _ => " ",
             });
-            // Numbers, paths and ids make up much of what agents tell one another.
-            if rng.random_range(0..100) < 6 {
+            if rng.random_range(0..100) < NUMBERS_PERCENT {
                 text.push_str(&rng.random_range(0..100_000).to_string());
                 text.push(' ');
             }
@@ -42,14 +50,14 @@ impl Vocabulary {
         text.truncate(bytes);
         text
     }
+}
 
-    /// Draws a word by Zipf's law: the logarithm of its rank is uniform.
-    fn draw(&self, rng: &mut impl Rng) -> &str {
-        let rank = (rng.random::<f64>() * (WORDS as f64).ln()).exp();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to WORDS")]
-        let index = rank as usize - 1;
-        &self.words[index.min(WORDS - 1)]
-    }
+/// Draws by Zipf's law: the logarithm of the rank is uniform.
+fn draw<'a>(rng: &mut impl Rng, ranked: &'a [String]) -> &'a str {
+    let rank = (rng.random::<f64>() * (ranked.len() as f64).ln()).exp();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to the length")]
+    let index = rank as usize - 1;
+    &ranked[index.min(ranked.len() - 1)]
 }
 
 /// Makes up a word; frequent ones are short.
@@ -61,4 +69,10 @@ fn word(rng: &mut impl Rng, rank: usize) -> String {
     };
     let mut pick = |parts: &[&'static str]| parts[rng.random_range(0..parts.len())];
     (0..syllables).flat_map(|_| [pick(&ONSETS), pick(&VOWELS), pick(&CODAS)]).collect()
+}
+
+fn phrase(rng: &mut impl Rng, words: &[String]) -> String {
+    let length = rng.random_range(3..=12);
+    let drawn: Vec<_> = (0..length).map(|_| draw(rng, words)).collect();
+    drawn.join(" ")
 }

@@ -1,7 +1,7 @@
 use anyhow::Result;
 use futures::future::try_join_all;
 use indicatif::ProgressBar;
-use persistence::mongo::MongoStore;
+use persistence::mongo::{Interruption, MongoStore};
 use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Messages as _};
 use records::{
     AppId, ChatId, EventId, MessageBody, NewArtifact, NewChatSession, NewMessage, Scope,
@@ -49,6 +49,12 @@ impl Chat {
             progress.inc(count as u64);
         }
         Ok(())
+    }
+
+    /// Seals what may be sealed, so that what is read does not depend on how far the store has come
+    /// with it by itself.
+    pub(crate) async fn seal(&self) -> Result<()> {
+        Ok(self.store.seal(&self.scope.app_id, &self.id, Interruption::Never).await?)
     }
 
     /// Gives it a context snapshot and an artifact that hold this text.

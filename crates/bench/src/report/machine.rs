@@ -11,6 +11,8 @@ pub(crate) struct Machine {
     pub(crate) cpu: String,
     pub(crate) cpus: usize,
     pub(crate) memory_gib: u64,
+    /// How many processes wanted a processor in the minute before, on average.
+    pub(crate) load: f64,
 }
 
 /// Every package of this build with its version.
@@ -33,6 +35,7 @@ impl Machine {
             cpu: cpu.to_owned(),
             cpus: system.cpus().len(),
             memory_gib: system.total_memory() >> 30,
+            load: System::load_average().one,
         }
     }
 }

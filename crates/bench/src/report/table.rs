@@ -93,7 +93,7 @@ fn goal(measure: Measure, target: Target) -> String {
 fn circumstances(report: &Report) -> String {
     let machine = &report.machine;
     format!(
-        "{} build, mongod {}, driver {}; {}, {} × {}, {} GiB; {} rounds, seed {}. Each ratio is the \
+        "{} build, mongod {}, driver {}; {}, {} × {}, {} GiB, load {:.1} before; {} rounds, seed {}. Each ratio is the \
          median of the rounds, with its quartiles.",
         machine.profile,
         machine.mongod,
@@ -102,6 +102,7 @@ fn circumstances(report: &Report) -> String {
         machine.cpus,
         machine.cpu,
         machine.memory_gib,
+        machine.load,
         report.rounds,
         report.seed,
     )

@@ -36,6 +36,7 @@ pub(super) async fn conversation(stage: &Stage, messages: usize) -> Result<Chat>
     let progress = stage.progress("filling", messages);
     chat.fill(&stage.source.take(messages), 1, &progress).await?;
     progress.finish_and_clear();
+    chat.seal().await?;
     chat.lade(&stage.source.text(LOAD_BYTES)).await?;
     Ok(chat)
 }
