@@ -3,7 +3,9 @@
 use std::hint::black_box;
 
 use criterion::measurement::WallTime;
-use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
+};
 use records::{DateTime, EventId, Message, MessageBody, Utc};
 use resume::dialect::{self, Dialect};
 use resume::replay::Survey;

@@ -118,7 +118,8 @@ impl MongoStore {
         }
         let (store, app_id, chat_id) = (self.clone(), app_id.clone(), chat_id.clone());
         tokio::spawn(async move {
-            if let Err(error) = store.seal(&app_id, &chat_id, Interruption::Never).await {
+            let sealing = store.write(|_| store.seal_down_to_bound(&app_id, &chat_id)).await;
+            if let Err(error) = sealing {
                 // The tail stays longer than it should be, until the next append tries again.
                 tracing::warn!(%error, %chat_id, "could not seal the tail");
             }
@@ -144,29 +145,41 @@ impl MongoStore {
         .await
     }
 
+    /// Seals until the tail is within its bound.
+    ///
+    /// No further: behind a steady writer there would always be a message or two more to seal.
+    async fn seal_down_to_bound(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
+        while let Some(left) = self.seal_once(app_id, chat_id, Interruption::Never).await? {
+            if self.inner.sealer.bounds.admit(&left) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Does so within the attempt of another call.
     pub(super) async fn seal_within(
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
-        while !self.seal_once(app_id, chat_id, Interruption::Never).await? {}
+        while self.seal_once(app_id, chat_id, Interruption::Never).await?.is_some() {}
         Ok(())
     }
 
-    /// Seals one segment; tells whether that was all there is to do.
+    /// Seals one segment, unless there is nothing to seal; returns what that leaves of the tail.
     async fn seal_once(
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
         interruption: Interruption,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Option<Tail>, Failure> {
         let sessions = &self.inner.chat_sessions;
         let session = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
         let Some(raw) =
             sessions.find_one(session.clone()).projection(Tail::with_messages()).await?
         else {
-            return Ok(true);
+            return Ok(None);
         };
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
@@ -174,12 +187,14 @@ impl MongoStore {
         self.inner.sealer.bounds.leave_newest(&mut messages)?;
         self.inner.sealer.bounds.cut_to_segment(&mut messages)?;
         let Some(sealed) = self.insert_segment(app_id, chat_id, &tail, &messages).await? else {
-            return Ok(true);
+            return Ok(None);
         };
         if interruption != Interruption::AfterSegment {
             sessions.update_one(condition(session, &tail), cut(sealed)).await?;
         }
-        Ok(false)
+        let (first_sequence, bytes) =
+            (tail.first_sequence + sealed.messages, tail.bytes.saturating_sub(sealed.bytes));
+        Ok(Some(Tail { first_sequence, bytes, ..tail }))
     }
 
     /// Inserts the segment that begins with the tail's first message, or takes over the one an

@@ -7,5 +7,6 @@ mod faults;
 mod groups;
 mod growth;
 mod plans;
+mod repeats;
 mod sealing;
 mod versions;

@@ -97,13 +97,13 @@ impl MongoStore {
         let may_repeat =
             !attempt.is_first || sent.iter().any(|waiting| waiting.batch.has_given_ids());
         let mut open = Open::new(chat_id, sent);
+        // What is sealed below it has been looked through for the ids of this group.
+        let mut looked_below = None;
         while !open.is_answered() {
-            let sealed_below = self.inner.sealed_below.get(chat_id);
-            if may_repeat && sealed_below > 0 {
-                let ids = open.event_ids();
-                let sealed = self.known_in_segments(scope, chat_id, ids, sealed_below).await?;
-                open.known.extend(sealed);
-            }
+            let recall = self.inner.event_ids.recall(chat_id, &open.event_ids());
+            let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
+            let looked = looked_below.unwrap_or(0);
+            let sealed_below = if recall.may_hold { looked } else { looked.max(recall.below) };
             let condition =
                 if may_repeat { Condition::NoneOfTheIds { sealed_below } } else { Condition::None };
             let plans = open.plans();
@@ -112,15 +112,20 @@ impl MongoStore {
                 .filter_map(|(_, plan)| plan.as_ref().ok())
                 .flat_map(Plan::fresh)
                 .collect();
-            if let Some(pushed) = self.push(scope, chat_id, &fresh, condition).await? {
+            if !may_be_there
+                && let Some(pushed) = self.push(scope, chat_id, &fresh, condition).await?
+            {
                 open.answer_stored(pushed.first_sequence);
                 break;
             }
             let look = self.look(scope, chat_id).await?;
-            open.known.extend(look.in_tail);
-            if may_repeat && look.tail.first_sequence != sealed_below {
-                continue;
+            if may_repeat && (recall.may_hold || look.tail.first_sequence > sealed_below) {
+                let ids = open.event_ids();
+                let sealed = self.look_below(scope, chat_id, ids, &look).await?;
+                open.known.extend(sealed);
+                looked_below = Some(look.tail.first_sequence);
             }
+            open.known.extend(look.in_tail);
             open.answer_settled(&look.tail);
             if !open.is_answered() {
                 self.make_room(scope, chat_id, &look.tail).await?;

@@ -4,6 +4,7 @@
 //! and the next update carries all that have gathered; one that comes alone never waits. That is
 //! for speed alone: every update is right whoever else writes to the chat, from wherever.
 
+mod event_ids;
 mod group;
 mod push;
 mod queue;
@@ -17,7 +18,7 @@ use crate::batch::Batch;
 use crate::mongo::MongoStore;
 use crate::store::Append;
 
-pub(in crate::mongo) use push::SealedBelow;
+pub(in crate::mongo) use event_ids::EventIds;
 pub(super) use push::{Condition, verdict};
 pub use queue::QueueBounds;
 pub(in crate::mongo) use queue::Queues;

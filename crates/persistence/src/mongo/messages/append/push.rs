@@ -1,8 +1,5 @@
 //! The one update that stores messages, and the looks at a chat that decide about it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use bson::raw::RawArrayBuf;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
@@ -14,46 +11,19 @@ use crate::batch::{Entry, Known, Plan};
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     CHAT_SESSIONS, MESSAGE_OVERHEAD, Segment, Tail, counter, known_messages, message_document,
-    open_chat_session,
+    open_chat_session, segment_id,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
 use crate::store::Append;
-
-/// Remembers, for chats this process appends to, below which sequence everything is sealed.
-///
-/// A hint: an append is conditional on it, and one that is out of date costs a second look.
-#[derive(Debug, Default)]
-pub(in crate::mongo) struct SealedBelow(Mutex<HashMap<ChatId, u64>>);
-
-impl SealedBelow {
-    /// So that a process that serves many chats does not remember them for ever.
-    const CAPACITY: usize = 65_536;
-
-    pub(super) fn get(&self, chat_id: &ChatId) -> u64 {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(chat_id).copied().unwrap_or(0)
-    }
-
-    fn learn(&self, chat_id: &ChatId, tail: &Tail) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if tail.first_sequence == 0 {
-            known.remove(chat_id);
-            return;
-        }
-        if known.len() >= Self::CAPACITY {
-            known.clear();
-        }
-        known.insert(chat_id.clone(), tail.first_sequence);
-    }
-}
 
 /// What else must hold of the session for a push to be carried out.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::mongo::messages) enum Condition {
     /// Nothing: the ids are new, having just been minted.
     None,
-    /// No message has one of the ids: none in the tail, and no more are sealed than were looked at.
+    /// No message has one of the ids: none in the tail, and what is sealed lies below this sequence,
+    /// where none has.
     NoneOfTheIds { sealed_below: u64 },
     /// No message was appended since this was the counter.
     NothingAppended { last_sequence: u64 },
@@ -123,10 +93,11 @@ impl MongoStore {
         let Some(tail) = tail else {
             return Ok(None);
         };
-        self.inner.sealed_below.learn(chat_id, &tail);
-        self.seal_soon(&scope.app_id, chat_id, &tail);
         let last_sequence = tail.last_sequence;
         let first_sequence = last_sequence - fresh.len() as u64;
+        let ids = fresh.iter().map(|entry| entry.event_id.as_str());
+        self.inner.event_ids.learn(chat_id, first_sequence, ids);
+        self.seal_soon(&scope.app_id, chat_id, &tail);
         Ok(Some(Pushed { first_sequence, last_sequence }))
     }
 
@@ -175,7 +146,7 @@ impl MongoStore {
             Condition::None => {}
             Condition::NoneOfTheIds { sealed_below } => {
                 let ids: Vec<&str> = fresh.iter().map(|entry| entry.event_id.as_str()).collect();
-                filter.insert("first_sequence", counter(sealed_below));
+                filter.insert("first_sequence", doc! { "$lte": counter(sealed_below) });
                 filter.insert("messages.event_id", doc! { "$nin": ids });
             }
             Condition::NothingAppended { last_sequence } => {
@@ -213,8 +184,62 @@ impl MongoStore {
         let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
-        self.inner.sealed_below.learn(chat_id, &tail);
         Ok(Look { tail, in_tail: known_messages(&fields, tail.first_sequence)? })
+    }
+
+    /// Looks for messages among what is sealed, after a look at the chat.
+    ///
+    /// Reads the ids of all that is sealed, if that spares enough of such looks to come.
+    pub(super) async fn look_below(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        ids: Vec<&str>,
+        look: &Look,
+    ) -> Result<Vec<Known>, Failure> {
+        let sealed_below = look.tail.first_sequence;
+        let remembered = &self.inner.event_ids;
+        if remembered.recall(chat_id, &[]).below < sealed_below
+            && remembered.is_worth_reading(chat_id, sealed_below)
+        {
+            let sealed = self.sealed_event_ids(scope, chat_id, sealed_below).await?;
+            remembered.learn(chat_id, 0, sealed.iter().map(String::as_str));
+        }
+        let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
+        remembered.learn(chat_id, sealed_below, in_tail);
+        let recall = remembered.recall(chat_id, &ids);
+        if recall.below >= sealed_below && !recall.may_hold {
+            return Ok(Vec::new());
+        }
+        self.known_in_segments(scope, chat_id, ids, sealed_below).await
+    }
+
+    /// Reads the ids of all messages sealed below a sequence, in order.
+    async fn sealed_event_ids(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sealed_below: u64,
+    ) -> Result<Vec<String>, Failure> {
+        let filter = doc! {
+            "app_id": scope.app_id.as_str(),
+            "_id": { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, sealed_below) },
+        };
+        let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
+        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
+        let mut segments = find.projection(projection).await?;
+        let mut ids = Vec::new();
+        while let Some(raw) = segments.try_next().await? {
+            let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
+            if first_sequence != ids.len() as u64 {
+                // An edit is splitting a segment just now; what was read so far is right.
+                break;
+            }
+            for message in fields.documents("messages")? {
+                ids.push(message?.text("event_id")?.to_owned());
+            }
+        }
+        Ok(ids)
     }
 
     /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.

@@ -1,0 +1,184 @@
+//! What this process remembers of the event ids that chats hold.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use records::ChatId;
+
+/// Remembers the event ids of the chats this process appends to, so that an append need not look
+/// for its own among what is sealed.
+///
+/// For each chat: every id below some sequence, as hashes. The append's own filter sees the ids in
+/// the tail, and holds only if the tail begins at or below that sequence; so between the two no
+/// id is missed, whatever other processes append or seal. Forgetting costs a look, nothing else.
+#[derive(Debug, Default)]
+pub(in crate::mongo) struct EventIds {
+    hasher: RandomState,
+    chats: Mutex<Chats>,
+}
+
+#[derive(Debug, Default)]
+struct Chats {
+    held: HashMap<ChatId, Held>,
+    /// How many ids are held altogether.
+    ids: usize,
+    /// Counts the uses, to tell which chat was not used for longest.
+    uses: u64,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    below: u64,
+    ids: HashSet<u64>,
+    last_use: u64,
+    misses: u64,
+}
+
+/// What is remembered of a chat, for certain ids.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recall {
+    /// The ids of all messages below this sequence are remembered.
+    pub(super) below: u64,
+    /// One of the ids asked for may be among them; `false` is certain.
+    pub(super) may_hold: bool,
+}
+
+impl EventIds {
+    /// About 20 MB.
+    const CAPACITY: usize = 1 << 20;
+
+    /// A chat with so few sealed messages is read at once when it is first met.
+    const FEW: u64 = 4_096;
+
+    /// A longer one is read after so many misses that reading it costs little for each.
+    const MESSAGES_PER_MISS: u64 = 64;
+
+    /// Looks for ids.
+    pub(super) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> Recall {
+        let mut chats = self.chats();
+        let Some(held) = chats.touch(chat_id) else {
+            return Recall { below: 0, may_hold: false };
+        };
+        let may_hold = ids.iter().any(|id| held.ids.contains(&self.hasher.hash_one(id)));
+        Recall { below: held.below, may_hold }
+    }
+
+    /// Adds the ids of messages from a sequence on, so far as that leaves no gap.
+    pub(super) fn learn<'a>(
+        &self,
+        chat_id: &ChatId,
+        first_sequence: u64,
+        ids: impl Iterator<Item = &'a str>,
+    ) {
+        let mut chats = self.chats();
+        let mut added = 0;
+        let held = chats.open(chat_id);
+        if first_sequence > held.below {
+            return;
+        }
+        for (sequence, id) in (first_sequence..).zip(ids) {
+            if sequence == held.below {
+                held.below += 1;
+                added += usize::from(held.ids.insert(self.hasher.hash_one(id)));
+            }
+        }
+        chats.ids += added;
+        chats.forget_beyond(Self::CAPACITY);
+    }
+
+    /// Notes that a chat has more sealed messages than are remembered; tells whether reading all
+    /// of their ids is worth it.
+    pub(super) fn is_worth_reading(&self, chat_id: &ChatId, sealed_below: u64) -> bool {
+        let mut chats = self.chats();
+        let held = chats.open(chat_id);
+        held.misses += 1;
+        let is_worth =
+            sealed_below <= Self::FEW || held.misses * Self::MESSAGES_PER_MISS >= sealed_below;
+        if is_worth {
+            held.misses = 0;
+        }
+        is_worth && sealed_below < Self::CAPACITY as u64
+    }
+
+    fn chats(&self) -> MutexGuard<'_, Chats> {
+        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Chats {
+    fn touch(&mut self, chat_id: &ChatId) -> Option<&mut Held> {
+        self.uses += 1;
+        let held = self.held.get_mut(chat_id)?;
+        held.last_use = self.uses;
+        Some(held)
+    }
+
+    fn open(&mut self, chat_id: &ChatId) -> &mut Held {
+        self.uses += 1;
+        let held = self.held.entry(chat_id.clone()).or_default();
+        held.last_use = self.uses;
+        held
+    }
+
+    /// Forgets the chats that were not used for longest, half of them at a time.
+    ///
+    /// Each chat counts as one id more than it has, so that their number is bounded too.
+    fn forget_beyond(&mut self, capacity: usize) {
+        if self.ids + self.held.len() <= capacity {
+            return;
+        }
+        let mut uses: Vec<u64> = self.held.values().map(|held| held.last_use).collect();
+        uses.sort_unstable();
+        let middle = uses[uses.len() / 2];
+        self.held.retain(|_, held| held.last_use > middle);
+        self.ids = self.held.values().map(|held| held.ids.len()).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chat(id: &str) -> ChatId {
+        ChatId::parse(id).unwrap()
+    }
+
+    #[test]
+    fn a_gap_is_not_learnt_over() {
+        let ids = EventIds::default();
+        let chat = chat("chat_a");
+        ids.learn(&chat, 0, ["a", "b"].into_iter());
+        ids.learn(&chat, 3, ["d"].into_iter());
+        let recall = ids.recall(&chat, &["d"]);
+        assert_eq!((recall.below, recall.may_hold), (2, false));
+        ids.learn(&chat, 1, ["b", "c", "d"].into_iter());
+        let recall = ids.recall(&chat, &["x", "d"]);
+        assert_eq!((recall.below, recall.may_hold), (4, true));
+        assert!(!ids.recall(&chat, &["x"]).may_hold);
+    }
+
+    #[test]
+    fn the_chats_used_last_are_kept() {
+        let mut chats = Chats::default();
+        for name in ["chat_a", "chat_b", "chat_c", "chat_d"] {
+            chats.open(&chat(name)).ids.insert(1);
+            chats.ids += 1;
+        }
+        chats.touch(&chat("chat_a"));
+        chats.forget_beyond(7);
+        let mut kept: Vec<_> = chats.held.keys().map(|id| id.as_str().to_owned()).collect();
+        kept.sort();
+        assert_eq!((kept.as_slice(), chats.ids), (["chat_a".to_owned()].as_slice(), 1));
+    }
+
+    #[test]
+    fn a_long_chat_is_read_once_it_was_missed_often() {
+        let ids = EventIds::default();
+        assert!(ids.is_worth_reading(&chat("chat_short"), 4_000));
+        let long = chat("chat_long");
+        let misses = (1..2_000).take_while(|_| !ids.is_worth_reading(&long, 64_000)).count();
+        assert_eq!(misses, 999);
+    }
+}

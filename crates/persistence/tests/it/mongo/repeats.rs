@@ -1,0 +1,92 @@
+//! Repeats are recognised wherever their message lies by now, and looking for them costs nothing
+//! where there are none.
+
+use bson::{Document, doc};
+use persistence::mongo::{Interruption, MongoStore};
+use persistence::{Append, Messages, Outcome};
+use records::{ChatId, NewMessage};
+
+use super::database::Database;
+use super::faults::{chat, count, message, scope, sequences};
+
+async fn append(store: &MongoStore, chat_id: &ChatId, event_id: &str) -> Append {
+    store.append(&scope(), chat_id, message(Some(event_id))).await.unwrap()
+}
+
+fn numbered(prefix: &str, count: usize) -> Vec<NewMessage> {
+    (0..count).flat_map(|index| message(Some(&format!("{prefix}_{index}")))).collect()
+}
+
+/// A second process of the service.
+async fn another(database: &Database) -> MongoStore {
+    MongoStore::connect(&database.options).await.unwrap()
+}
+
+async fn assert_repeats(store: &MongoStore, chat_id: &ChatId, event_id: &str, sequence: u64) {
+    let again = append(store, chat_id, event_id).await;
+    assert_eq!(sequences(&again), [sequence], "{event_id}");
+    assert_eq!(again.messages[0].outcome, Outcome::Duplicate, "{event_id}");
+}
+
+#[tokio::test]
+async fn appends_with_new_ids_never_search_what_is_sealed() {
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    // No more, so that the profile holds them all.
+    for index in 0..120 {
+        append(&database, &chat_id, &format!("evt_{index}")).await;
+    }
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    let profile = database.raw.collection::<Document>("system.profile");
+    let seals = doc! { "command.insert": "chat_segments" };
+    assert!(profile.count_documents(seals).await.unwrap() > 0, "nothing was sealed");
+    let searches = doc! { "command.find": "chat_segments" };
+    assert_eq!(profile.count_documents(searches).await.unwrap(), 0);
+    let updates = doc! { "command.findAndModify": "chat_sessions" };
+    assert_eq!(profile.count_documents(updates).await.unwrap(), 120);
+}
+
+#[tokio::test]
+async fn a_process_that_meets_a_chat_late_recognises_its_messages() {
+    // The one is read as a whole when it is met, the other is searched.
+    for batches in [3, 11] {
+        let database = Database::create().await;
+        let chat_id = chat(&database).await;
+        for batch in 0..batches {
+            let messages = numbered(&format!("evt_{batch}"), 500);
+            database.append(&scope(), &chat_id, messages).await.unwrap();
+        }
+        append(&database, &chat_id, "last").await;
+        let late = another(&database).await;
+        let total = batches * 500;
+        assert_repeats(&late, &chat_id, "evt_0_0", 0).await;
+        assert_repeats(&late, &chat_id, "evt_1_499", 999).await;
+        assert_eq!(sequences(&append(&late, &chat_id, "new").await), [total + 1]);
+        assert_repeats(&late, &chat_id, "evt_2_7", 1_007).await;
+        assert_repeats(&late, &chat_id, "last", total).await;
+        assert_repeats(&late, &chat_id, "new", total + 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_recognises_what_others_appended_and_sealed_meanwhile() {
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    let other = another(&database).await;
+    for round in 0..4 {
+        append(&database, &chat_id, &format!("here_{round}")).await;
+        // In the tail first, then sealed.
+        other.append(&scope(), &chat_id, numbered(&format!("one_{round}"), 1)).await.unwrap();
+        other.append(&scope(), &chat_id, numbered(&format!("many_{round}"), 60)).await.unwrap();
+        if round % 2 == 0 {
+            let app_id = scope().app_id;
+            other.seal(&app_id, &chat_id, Interruption::Never).await.unwrap();
+        }
+        let start = round * 62;
+        assert_repeats(&database, &chat_id, &format!("many_{round}_59"), start + 61).await;
+        assert_repeats(&database, &chat_id, &format!("one_{round}_0"), start + 1).await;
+        assert_repeats(&other, &chat_id, &format!("here_{round}"), start).await;
+    }
+    assert_eq!(count(&database, &chat_id).await, 4 * 62);
+}
