@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tests::faults::fault::Force;
 use tests::faults::matrix::{MATRIX, Row};
@@ -53,19 +53,28 @@ async fn main() -> Result<ExitCode> {
     let histories = tempfile::Builder::new().prefix("torture-").tempdir()?;
     let progress = MultiProgress::new();
     let trials = rows.into_iter().map(|row| tried(row, &arguments, histories.path(), &progress));
-    let mut reports: Vec<Report> =
-        stream::iter(trials).buffer_unordered(arguments.parallel.max(1)).try_collect().await?;
-    reports.sort_by_key(|report| MATRIX.iter().position(|row| row.name == report.fault));
+    let trials = stream::iter(trials).buffered(arguments.parallel.max(1));
+    let (mut reports, mut failures) = (Vec::new(), Vec::new());
+    for trial in trials.collect::<Vec<Result<Report>>>().await {
+        match trial {
+            Ok(report) => reports.push(report),
+            Err(failure) => failures.push(failure),
+        }
+    }
 
-    write!(std::io::stdout(), "{}", Table(&reports))?;
+    let mut out = std::io::stdout();
+    write!(out, "{}", Table(&reports))?;
+    for failure in &failures {
+        writeln!(out, "\nnot tried: {failure:#}")?;
+    }
     if let Some(path) = &arguments.json {
         let file = File::create(path).with_context(|| path.display().to_string())?;
         serde_json::to_writer_pretty(file, &reports)?;
     }
-    if reports.iter().all(Report::is_as_expected) {
+    if failures.is_empty() && reports.iter().all(Report::is_as_expected) {
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(std::io::stdout(), "\nthe histories are kept in {}", histories.keep().display())?;
+    writeln!(out, "\nthe histories are kept in {}", histories.keep().display())?;
     Ok(ExitCode::FAILURE)
 }
 
@@ -78,19 +87,12 @@ fn list() -> Result<ExitCode> {
 }
 
 fn rows(wanted: &[String]) -> Result<Vec<&'static Row>> {
-    if wanted.is_empty() {
-        return Ok(MATRIX.iter().collect());
+    let means = |word: &String, row: &Row| row.name == word || row.number.to_string() == *word;
+    if let Some(word) = wanted.iter().find(|word| !MATRIX.iter().any(|row| means(word, row))) {
+        bail!("there is no fault {word}; --list names them");
     }
-    let mut rows = Vec::new();
-    for word in wanted {
-        let before = rows.len();
-        let is_meant = |row: &&Row| row.name == word || row.number.to_string() == *word;
-        rows.extend(MATRIX.iter().filter(is_meant));
-        if rows.len() == before {
-            bail!("there is no fault {word}; --list names them");
-        }
-    }
-    Ok(rows)
+    let is_wanted = |row: &&Row| wanted.is_empty() || wanted.iter().any(|word| means(word, row));
+    Ok(MATRIX.iter().filter(is_wanted).collect())
 }
 
 /// Tries a row, and removes its history if there is nothing to be seen in it.

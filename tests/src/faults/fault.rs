@@ -133,10 +133,9 @@ impl<'a> Evidence<'a> {
         refusals.filter(|refusal| refusal.code == code).count()
     }
 
-    /// How many appends were acknowledged as new within a window.
-    pub fn stored(&self, (from, to): Window) -> usize {
-        let ended = self.history.records.iter().filter(|it| it.t1 >= from && it.t1 <= to);
-        let answers = ended.filter_map(|record| match &record.operation {
+    /// How many appends were both begun and acknowledged as new within a window.
+    pub fn stored(&self, window: Window) -> usize {
+        let answers = self.within(window).filter_map(|record| match &record.operation {
             Operation::Append(append) => append.outcome.ok(),
             _ => None,
         });

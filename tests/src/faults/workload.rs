@@ -31,7 +31,7 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use self::appender::Appender;
 use self::context_writer::ContextWriter;
@@ -103,6 +103,17 @@ impl Workload {
     /// How far the clients are.
     pub fn progress(&self) -> &Progress {
         self.world.progress()
+    }
+
+    /// Has nothing new appended until further notice, and gives what is under way time to end.
+    pub async fn rest(&self) {
+        self.phase.send_replace(Phase::Resting);
+        sleep(Duration::from_millis(500)).await;
+    }
+
+    /// Has everyone go on.
+    pub fn go_on(&self) {
+        self.phase.send_replace(Phase::Working);
     }
 
     /// Lets everyone finish what was begun, but begin nothing new.

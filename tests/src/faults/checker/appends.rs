@@ -1,5 +1,7 @@
 //! What was acknowledged is there, what was refused is not, and a batch is there as a whole.
 
+use std::collections::BTreeMap;
+
 use super::chat::Chat;
 use super::{Finding, Kind};
 use crate::faults::history::Append;
@@ -24,10 +26,11 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
             report(Kind::Unexpected, format!("{id} is there as {sequence}, and nobody sent it"));
         }
     }
-    for append in chat.appends.iter().filter(|append| append.messages.len() > 1) {
-        if let Some(detail) = torn(chat, append) {
-            report(Kind::TornBatch, detail);
-        }
+    // Clients repeat a batch as a whole, so the first of its ids stands for it.
+    let batches = chat.appends.iter().filter(|append| append.messages.len() > 1);
+    let batches: BTreeMap<_, _> = batches.map(|it| (&it.messages[0].event_id, it)).collect();
+    for detail in batches.into_values().filter_map(|append| torn(chat, append)) {
+        report(Kind::TornBatch, detail);
     }
 }
 

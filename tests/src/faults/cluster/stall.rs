@@ -10,11 +10,21 @@ use super::{Cluster, FailPoint};
 pub struct Stall(Vec<FailPoint>);
 
 impl Stall {
-    /// Stops all secondaries, and waits until they stand still.
-    pub async fn begin(cluster: &Cluster) -> Result<Self> {
+    /// Has all secondaries apply nothing, and waits until they stand still.
+    pub async fn applying(cluster: &Cluster) -> Result<Self> {
+        Self::at("rsSyncApplyStop", cluster).await
+    }
+
+    /// Has all secondaries fetch nothing, so that they never hear of what follows if the primary
+    /// goes, and waits until they stand still.
+    pub async fn fetching(cluster: &Cluster) -> Result<Self> {
+        Self::at("stopReplProducer", cluster).await
+    }
+
+    async fn at(name: &'static str, cluster: &Cluster) -> Result<Self> {
         let mut points = Vec::new();
         for secondary in cluster.secondaries().await? {
-            points.push(FailPoint::set(secondary, "rsSyncApplyStop", "alwaysOn", doc! {}).await?);
+            points.push(FailPoint::set(secondary, name, "alwaysOn", doc! {}).await?);
         }
         for point in &points {
             point.met(1, Duration::from_secs(5)).await?;

@@ -1,20 +1,43 @@
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use tokio::time::sleep;
 
-use crate::faults::cluster::Cluster;
+use crate::faults::cluster::{Cluster, Stall};
 use crate::faults::fault::{Fault, Scene};
 
 /// Kills the primary, waits until the others have elected another, and starts it again.
-pub(super) struct KillPrimary;
+#[derive(Clone, Copy, Debug)]
+pub(super) enum KillPrimary {
+    /// While the others follow it closely.
+    Followed,
+    /// When it has carried out what the others have not, and has to take it back.
+    Ahead,
+}
+
+/// How far it may get ahead.
+const AHEAD: Duration = Duration::from_millis(300);
 
 #[async_trait(?Send)]
 impl Fault for KillPrimary {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
         let term = cluster.term().await?;
-        let t0 = scene.now();
         let killed = cluster.primary().await?;
-        killed.kill_hard().await?;
+        let t0 = match self {
+            Self::Followed => {
+                killed.kill_hard().await?;
+                scene.now()
+            }
+            Self::Ahead => {
+                let stall = Stall::fetching(cluster).await?;
+                sleep(AHEAD).await;
+                killed.kill_hard().await?;
+                let t0 = scene.now();
+                stall.end().await?;
+                t0
+            }
+        };
         ensure!(killed.pid().is_none(), "the primary survived");
         let successor = cluster.primary().await?;
         ensure!(successor.port() != killed.port(), "a dead member is primary");

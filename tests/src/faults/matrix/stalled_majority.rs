@@ -1,7 +1,6 @@
 //! Writes that the primary has carried out, and that the others do not take over.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 use async_trait::async_trait;
@@ -11,7 +10,7 @@ use tokio::time::sleep;
 use crate::faults::checker::{Finding, Kind};
 use crate::faults::cluster::{Cluster, FailPoint, SERVICE, Stall};
 use crate::faults::fault::{Evidence, Fault, Scene, Window};
-use crate::faults::history::Operation;
+use crate::faults::history::{Append, Operation, StoredMessage};
 
 /// Both secondaries stand still.
 pub(super) struct StalledMajority;
@@ -20,14 +19,15 @@ pub(super) struct StalledMajority;
 pub(super) struct WriteConcernErrors;
 
 const STALL: &str = "majority stalled";
-/// What was on its way when the secondaries were stopped may still arrive.
-const ON_ITS_WAY: Duration = Duration::from_millis(500);
 
 #[async_trait(?Send)]
 impl Fault for StalledMajority {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
-        let stall = Stall::begin(cluster).await?;
+        // Whatever is appended from then on is appended to the primary alone.
+        scene.workload.rest().await;
+        let stall = Stall::applying(cluster).await?;
         let t0 = scene.now();
+        scene.workload.go_on();
         let stalled = scene.lasting(5, 10);
         sleep(stalled).await;
         let window = (t0, scene.now());
@@ -43,7 +43,8 @@ impl Fault for StalledMajority {
 #[async_trait(?Send)]
 impl Fault for WriteConcernErrors {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
-        let stall = Stall::begin(cluster).await?;
+        scene.workload.rest().await;
+        let stall = Stall::applying(cluster).await?;
         let t0 = scene.now();
         let code = scene.rng.choice([64, 91, 100]);
         let error = doc! { "code": code, "errmsg": "the majority was not waited for" };
@@ -53,6 +54,7 @@ impl Fault for WriteConcernErrors {
         };
         let primary = cluster.primary().await?;
         let errors = FailPoint::set(primary, "failCommand", "alwaysOn", data).await?;
+        scene.workload.go_on();
         let stalled = scene.lasting(5, 8);
         sleep(stalled).await;
         let window = (t0, scene.now());
@@ -69,8 +71,7 @@ impl Fault for WriteConcernErrors {
 fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut report = |detail: String| findings.push(Finding::of(Kind::Fault, detail));
-    for (from, to) in evidence.windows(STALL) {
-        let window = (from.plus(ON_ITS_WAY), to);
+    for window in evidence.windows(STALL) {
         let stored = evidence.stored(window);
         if stored > 0 {
             report(format!("{stored} appends were acknowledged before the majority had them"));
@@ -78,30 +79,37 @@ fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
         if evidence.refused(window, "outcome-unknown") == 0 {
             report("no caller was told that the outcome was unknown".to_owned());
         }
-        for (chat, counters) in counters(evidence, window) {
-            if counters.0 != counters.1 {
-                report(format!(
-                    "readers of {chat} saw it grow from {} to {}",
-                    counters.0, counters.1
-                ));
-            }
+        let shown = shown(evidence, window);
+        if !shown.is_empty() {
+            report(format!("readers saw {shown:?} before the majority had them"));
         }
     }
     findings
 }
 
-/// The lowest and the highest counter that readers saw of each chat.
-fn counters<'a>(evidence: &Evidence<'a>, window: Window) -> BTreeMap<&'a str, (u64, u64)> {
-    let mut counters: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for record in evidence.within(window) {
-        if let Operation::Read(read) = &record.operation
-            && let Some(page) = read.outcome.ok()
-        {
-            let counter = page.last_sequence;
-            let (lowest, highest) = counters.entry(&read.chat).or_insert((counter, counter));
-            *lowest = counter.min(*lowest);
-            *highest = counter.max(*highest);
-        }
+/// The messages that were sent within a window and seen within it.
+fn shown<'a>(evidence: &Evidence<'a>, window: Window) -> BTreeSet<&'a str> {
+    let (from, to) = window;
+    let records = &evidence.history.records;
+    let appends = records.iter().filter_map(|record| match &record.operation {
+        Operation::Append(append) => Some((record.t0, append)),
+        _ => None,
+    });
+    let ids = |append: &'a Append| append.messages.iter().map(|sent| sent.event_id.as_str());
+    let (before, since): (Vec<_>, Vec<_>) = appends.partition(|(t0, _)| *t0 < from);
+    let mut sent: BTreeSet<&str> = since.into_iter().flat_map(|(_, append)| ids(append)).collect();
+    for id in before.into_iter().flat_map(|(_, append)| ids(append)) {
+        sent.remove(id);
     }
-    counters
+    let reads = records.iter().filter(|record| record.t1 >= from && record.t1 <= to);
+    let pages = reads.filter_map(|record| match &record.operation {
+        Operation::Read(read) => read.outcome.ok(),
+        _ => None,
+    });
+    let seen: BTreeSet<_> = pages.flat_map(|page| &page.messages).map(id_of).collect();
+    &seen & &sent
+}
+
+fn id_of(message: &StoredMessage) -> &str {
+    &message.event_id
 }

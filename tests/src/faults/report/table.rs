@@ -7,8 +7,8 @@ use crate::faults::checker::Kind;
 #[derive(Debug)]
 pub struct Table<'a>(pub &'a [Report]);
 
-/// How many findings of a trial are shown.
-const SHOWN: usize = 20;
+/// How many findings of a kind are shown.
+const SHOWN: usize = 4;
 
 const COLUMNS: usize = 14;
 const HEADINGS: [&str; COLUMNS] = [
@@ -84,13 +84,21 @@ fn refusals(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     writeln!(f, "  {}: {}", report.fault, refused.join(", "))
 }
 
+/// Shows some findings of each kind.
 fn findings(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     writeln!(f, "\n{} (seed {})", report.fault, report.seed)?;
-    for finding in report.findings.iter().take(SHOWN) {
-        writeln!(f, "  {finding}")?;
+    let mut findings: Vec<_> = report.findings.iter().collect();
+    findings.sort_by_key(|finding| finding.kind);
+    for of_a_kind in findings.chunk_by(|one, other| one.kind == other.kind) {
+        for finding in of_a_kind.iter().take(SHOWN) {
+            writeln!(f, "  {finding}")?;
+        }
+        let more = of_a_kind.len().saturating_sub(SHOWN);
+        if more > 0 {
+            writeln!(f, "  … and {more} more of these")?;
+        }
     }
-    let more = report.findings.len().saturating_sub(SHOWN);
-    if more > 0 { writeln!(f, "  … and {more} more") } else { Ok(()) }
+    Ok(())
 }
 
 fn seconds(milliseconds: u64) -> String {

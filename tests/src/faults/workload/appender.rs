@@ -32,6 +32,7 @@ impl Appender {
 
     pub(super) async fn run(mut self, world: Arc<World>) -> Result<()> {
         while world.is_working() {
+            world.rest().await?;
             match self.rng.u8(..100) {
                 0..8 => self.repeat(&world).await?,
                 8..12 => self.send_twice_at_once(&world).await?,

@@ -24,6 +24,8 @@ pub struct World {
 pub enum Phase {
     /// Begin new things.
     Working,
+    /// Append nothing for a while.
+    Resting,
     /// Finish what was begun.
     Finishing,
 }
@@ -61,7 +63,13 @@ impl World {
 
     /// Whether new things are to be begun.
     pub(super) fn is_working(&self) -> bool {
-        *self.phase.borrow() == Phase::Working
+        *self.phase.borrow() != Phase::Finishing
+    }
+
+    /// Waits while nothing is to be appended.
+    pub(super) async fn rest(&self) -> Result<()> {
+        self.phase.clone().wait_for(|phase| *phase != Phase::Resting).await?;
+        Ok(())
     }
 
     /// A client of a service, as it is reached now.

@@ -10,6 +10,11 @@ async fn a_primary_that_is_killed_loses_nothing() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_primary_that_is_killed_ahead_of_the_others_takes_nothing_with_it() -> Result<()> {
+    holds("kill-primary-ahead").await
+}
+
+#[tokio::test]
 async fn a_primary_that_hands_over_loses_nothing() -> Result<()> {
     holds("step-down").await
 }
