@@ -3,16 +3,19 @@
 //! A history is a folder of files with one JSON record on each line: one file for each client, so
 //! that no client waits for another, one for the faults, and one for the final state.
 
+mod append;
 mod moment;
 mod operation;
+mod outcome;
+mod read;
 mod recorder;
 mod state;
 
+pub use append::{Answer, Append, Placed, Sent};
 pub use moment::{Clock, Moment};
-pub use operation::{
-    Answer, Append, HealthProbe, Listed, NemesisRecord, Operation, Outcome, Page, Placed, Read,
-    Record, Refusal, Replay, Sent,
-};
+pub use operation::{HealthProbe, NemesisRecord, Operation, Record};
+pub use outcome::{Outcome, Refusal};
+pub use read::{Listed, Page, Read, Replay};
 pub use recorder::{Archive, Recorder};
 pub use state::{ChatState, Counter, FinalState, State, StoredMessage};
 

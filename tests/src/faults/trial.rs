@@ -65,32 +65,54 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     /// Answers with what was found on the way; the history has the rest.
-    async fn run(self, cluster: &mut Cluster) -> Result<Vec<Finding>> {
+    async fn run(mut self, cluster: &mut Cluster) -> Result<Vec<Finding>> {
         let clock = Clock::start();
         self.fault.prepare(cluster).await?;
-        let (load, seed) = (self.row.load, self.plan.seed);
-        let reached = cluster.reached();
+        let (load, reached, seed) = (self.row.load, cluster.reached(), self.plan.seed);
         let mut workload = Workload::start(load, reached, self.archive, clock, seed).await?;
-        let recorder = self.archive.recorder(NEMESIS, clock)?;
-        let rng = fastrand::Rng::with_seed(seed);
-        let force = self.plan.force;
-        let (archive, findings) = (self.archive, Vec::new());
-        let mut scene =
-            Scene { rng, workload: &workload, force, recorder, findings, archive, clock };
+        let mut findings = self.strike(cluster, &workload, clock).await?;
+        cluster.heal().await?;
+        findings.extend(self.recover(&mut workload, clock).await?);
 
+        let client = cluster.hosts()[0].service()?.client()?;
+        let chats = [workload.chats(), &self.fault.chats()].concat();
+        let state = final_state::read(&client, cluster.database(), &chats).await?;
+        self.archive.conclude(&state)?;
+        Ok(findings)
+    }
+
+    /// Strikes again and again, with calm before, between and after.
+    async fn strike(
+        &mut self,
+        cluster: &mut Cluster,
+        workload: &Workload,
+        clock: Clock,
+    ) -> Result<Vec<Finding>> {
+        let mut scene = Scene {
+            rng: fastrand::Rng::with_seed(self.plan.seed),
+            workload,
+            force: self.plan.force,
+            recorder: self.archive.recorder(NEMESIS, clock)?,
+            findings: Vec::new(),
+            archive: self.archive,
+            clock,
+        };
         let end = Instant::now() + self.plan.duration;
+        scene.calm().await?;
         loop {
-            scene.calm().await?;
             self.fault.strike(cluster, &mut scene).await.context("the fault could not strike")?;
+            scene.calm().await?;
             if Instant::now() >= end {
                 break;
             }
         }
-        scene.calm().await?;
-        let Scene { recorder, mut findings, .. } = scene;
-        recorder.finish()?;
+        scene.recorder.finish()?;
+        Ok(scene.findings)
+    }
 
-        cluster.heal().await?;
+    /// Demands that everything goes on now that nothing is broken any more.
+    async fn recover(&self, workload: &mut Workload, clock: Clock) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
         if let Ending::Stuck(clients) = workload.finish(RECOVERY).await? {
             let detail = format!("{clients} clients could not finish within {RECOVERY:?}");
             findings.push(Finding::of(Kind::Stuck, detail));
@@ -99,11 +121,6 @@ impl Trial<'_> {
         let closed = workload.visit(Visitor::new(writer?, reader?), RECOVERY).await?;
         let stuck = |chat: &String| Finding::in_chat(Kind::Stuck, chat, "a visitor was not served");
         findings.extend(closed.iter().map(stuck));
-
-        let client = cluster.hosts()[0].service()?.client()?;
-        let chats = [workload.chats(), &self.fault.chats()].concat();
-        let state = final_state::read(&client, cluster.database(), &chats).await?;
-        self.archive.conclude(&state)?;
         Ok(findings)
     }
 }

@@ -125,10 +125,12 @@ impl Workload {
             }
             anyhow::Ok(())
         };
-        match timeout(patience, ended).await {
-            Ok(ended) => ended.map(|()| Ending::Finished),
-            Err(_) => Ok(Ending::Stuck(self.clients.len())),
+        if let Ok(ended) = timeout(patience, ended).await {
+            return ended.map(|()| Ending::Finished);
         }
+        let stuck = self.clients.len();
+        self.clients.shutdown().await;
+        Ok(Ending::Stuck(stuck))
     }
 
     /// Appends something new to every chat, and reads it; answers which chats did not let it.

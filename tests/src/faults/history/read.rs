@@ -1,0 +1,43 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, StoredMessage};
+
+/// The reading of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Read {
+    /// The chat.
+    pub chat: String,
+    /// After which sequence the page was to begin, -1 for the beginning; `None` for the newest.
+    pub after: Option<i64>,
+    /// The page.
+    pub outcome: Outcome<Page>,
+}
+
+/// A page of messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The chat's counter.
+    pub last_sequence: u64,
+    /// Whether there are further messages in the direction of reading.
+    pub has_more: bool,
+    /// The messages, oldest first.
+    pub messages: Vec<StoredMessage>,
+}
+
+/// The reading of a transcript, which names neither sequences nor ids of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// The chat.
+    pub chat: String,
+    /// The ids that the messages carry in their content, oldest first.
+    pub outcome: Outcome<Vec<String>>,
+}
+
+/// A chat in the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The chat.
+    pub chat: String,
+    /// Its counter.
+    pub last_sequence: u64,
+}
