@@ -46,13 +46,13 @@ pub struct SealingBounds {
 impl Default for SealingBounds {
     fn default() -> Self {
         Self {
-            tail_messages: 32,
-            tail_bytes: 64 << 10,
+            tail_messages: 96,
+            tail_bytes: 128 << 10,
             large_messages: 8,
             large_bytes: 32 << 10,
             hard_bytes: 512 << 10,
-            keep_messages: 4,
-            keep_bytes: 16 << 10,
+            keep_messages: 50,
+            keep_bytes: 64 << 10,
             segment_bytes: 512 << 10,
             is_automatic: true,
         }

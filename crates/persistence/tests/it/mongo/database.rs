@@ -35,7 +35,14 @@ impl Database {
         let uri = local_mongod::shared_for_tests().await.expect("a mongod for tests");
         let name = Uuid7Ids.mint("test_");
         let mut options = MongoOptions::new(uri, &name);
-        options.sealing = SealingBounds::default();
+        // Small, so that a few messages are enough to have some sealed.
+        options.sealing = SealingBounds {
+            tail_messages: 32,
+            tail_bytes: 64 << 10,
+            keep_messages: 4,
+            keep_bytes: 16 << 10,
+            ..SealingBounds::default()
+        };
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
         store.ping().await.unwrap();
