@@ -1,13 +1,126 @@
-//! What bringing a conversation into a form costs, in messages a second.
+//! What bringing a conversation into a form costs, in messages a second on one core.
 
 use std::hint::black_box;
 
-use criterion::measurement::WallTime;
-use criterion::{
-    BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main,
-};
-use records::{DateTime, EventId, Message, MessageBody, Utc};
+use chrono::DateTime;
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use records::{EventId, Message, MessageBody};
 use resume::dialect::{self, Dialect};
 use resume::replay::Survey;
 use resume::{Options, normalize, window};
 use serde_json::{Value, json};
+
+const MESSAGES: usize = 10_000;
+
+/// Short messages, of 20 to 60 characters.
+fn spoken(number: usize) -> MessageBody {
+    let text = format!("{number} ").repeat(30);
+    let content = &text[..20 + number % 41];
+    match number % 2 {
+        0 => MessageBody::new("user", Some("user"), content),
+        _ => MessageBody::new("assistant", Some("planner"), content),
+    }
+}
+
+/// The same, every other pair of them a tool call and its result.
+fn with_calls(number: usize) -> MessageBody {
+    let mut body = spoken(number);
+    let id = format!("call_{}", number / 4);
+    let target = json!({"name": "look_up", "arguments": "{}"});
+    match number % 4 {
+        1 => {
+            let call = json!({"id": id, "type": "function", "function": target});
+            body.extra.insert("tool_calls".to_owned(), json!([call]));
+        }
+        2 => {
+            "tool".clone_into(&mut body.role);
+            body.extra.insert("tool_call_id".to_owned(), json!(id));
+        }
+        _ => {}
+    }
+    body
+}
+
+fn chat(body: fn(usize) -> MessageBody) -> Vec<Message> {
+    let message = |number: usize| {
+        let Ok(event_id) = EventId::parse(format!("evt_{number}")) else {
+            unreachable!("a number makes a valid event id");
+        };
+        Message {
+            sequence: number as u64,
+            event_id,
+            body: body(number),
+            created_at: DateTime::UNIX_EPOCH,
+            edited_at: None,
+            deleted_at: None,
+        }
+    };
+    (0..MESSAGES).map(message).collect()
+}
+
+fn as_values(chat: &[Message]) -> Vec<Value> {
+    let value = |message: &Message| {
+        let body = &message.body;
+        json!({"role": body.role, "name": body.name, "content": body.content})
+    };
+    chat.iter().map(value).collect()
+}
+
+/// Measures what is done with a conversation, without making it and without dropping the outcome.
+fn measure<I: Clone, O>(criterion: &mut Criterion, name: &str, input: &I, run: fn(I) -> O) {
+    let mut group = criterion.benchmark_group("messages");
+    group.throughput(Throughput::Elements(MESSAGES as u64));
+    group.bench_function(name, |bencher| {
+        bencher.iter_batched(
+            || input.clone(),
+            |input| run(black_box(input)),
+            BatchSize::LargeInput,
+        );
+    });
+    group.finish();
+}
+
+fn at_once(dialect: &dyn Dialect, messages: Vec<Message>) -> usize {
+    dialect.render(messages, &Options::default()).messages.len()
+}
+
+/// Renders messages one by one, and drops each as it would be once it is sent.
+fn one_by_one(dialect: &dyn Dialect, messages: Vec<Message>) -> usize {
+    let mut survey = Survey::new(dialect, None, &Options::default());
+    if survey.is_needed() {
+        messages.iter().cloned().for_each(|message| survey.note(message));
+    }
+    let mut replay = survey.finish();
+    let handed_out: usize = messages.into_iter().map(|it| replay.push(it).count()).sum();
+    handed_out + replay.finish().messages.len()
+}
+
+fn normalizing(criterion: &mut Criterion) {
+    let chat = chat(spoken);
+    let options = Options::default();
+    measure(criterion, "normalize/records", &chat, |chat| normalize(chat, &Options::default()));
+    let values = as_values(&chat);
+    measure(criterion, "normalize/values", &values, |chat| normalize(chat, &Options::default()));
+    let mut group = criterion.benchmark_group("messages");
+    group.throughput(Throughput::Elements(MESSAGES as u64));
+    group.bench_function("normalize/borrowed", |bencher| {
+        bencher.iter_with_large_drop(|| normalize(black_box(&chat), &options));
+    });
+    group.finish();
+}
+
+fn windowing(criterion: &mut Criterion) {
+    let chat = chat(with_calls);
+    measure(criterion, "window/newest", &chat, |chat| window::newest(chat, 100));
+}
+
+fn rendering(criterion: &mut Criterion) {
+    let chat = chat(with_calls);
+    measure(criterion, "ag2/at_once", &chat, |chat| at_once(&dialect::Ag2, chat));
+    measure(criterion, "ag2/one_by_one", &chat, |chat| one_by_one(&dialect::Ag2, chat));
+    measure(criterion, "openai/at_once", &chat, |chat| at_once(&dialect::OpenAi, chat));
+    measure(criterion, "openai/one_by_one", &chat, |chat| one_by_one(&dialect::OpenAi, chat));
+}
+
+criterion_group!(benches, normalizing, windowing, rendering);
+criterion_main!(benches);

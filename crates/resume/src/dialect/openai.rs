@@ -63,7 +63,7 @@ impl Dialect for OpenAi {
         let mut rendered = Rendered::default();
         let mut drafts = Vec::with_capacity(messages.len());
         for (index, message) in messages.into_iter().enumerate() {
-            drafts.extend(read::read(index, message, &mut rendered));
+            read::read(index, message, &mut rendered, |draft, _| drafts.push(draft));
         }
         let mut survey = survey::Survey::default();
         for draft in &drafts {
@@ -95,9 +95,8 @@ impl Dialect for OpenAi {
 impl Survey for survey::Survey {
     fn note(&mut self, position: usize, message: Message) {
         // What is left out here is reported by the renderer.
-        for draft in read::read(position, message, &mut Rendered::default()) {
-            self.note_draft(&draft);
-        }
+        let unread = &mut Rendered::default();
+        read::read(position, message, unread, |draft, _| self.note_draft(&draft));
     }
 
     fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
@@ -107,9 +106,7 @@ impl Survey for survey::Survey {
 
 impl Renderer for renderer::Renderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
-        for draft in read::read(index, message, rendered) {
-            self.add(draft, rendered);
-        }
+        read::read(index, message, rendered, |draft, rendered| self.add(draft, rendered));
     }
 
     fn finish(self: Box<Self>, rendered: &mut Rendered) {

@@ -122,7 +122,7 @@ impl Draft {
 
 impl From<Draft> for Value {
     fn from(draft: Draft) -> Self {
-        let mut message = Map::new();
+        let mut message = Map::with_capacity(4);
         let mut put = |field: &str, value| message.insert(field.to_owned(), value);
         put("role", draft.role.as_str().into());
         if draft.role == Role::Tool {

@@ -10,30 +10,47 @@ use super::role::Role;
 use crate::dialect::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
-/// Reads a message; AG2's message with several tool results gives several drafts.
-pub(super) fn read(index: usize, message: Message, rendered: &mut Rendered) -> Vec<Draft> {
+/// Reads a message and hands its draft on; AG2's message with several tool results gives several.
+pub(super) fn read(
+    index: usize,
+    message: Message,
+    rendered: &mut Rendered,
+    mut hand_on: impl FnMut(Draft, &mut Rendered),
+) {
     let origin = Origin { index, sequence: message.sequence };
     let body = message.body;
-    let drafts = match Role::parse(&body.role) {
-        _ if message.deleted_at.is_some() => vec![Err(DropReason::Deleted)],
-        None => vec![Err(DropReason::unsupported_role(&body.role))],
-        Some(Role::Tool) => results(origin, body),
-        Some(role) => vec![said(origin, role, body)],
+    let draft = match Role::parse(&body.role) {
+        _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
+        None => Err(DropReason::unsupported_role(&body.role)),
+        Some(Role::Tool) => {
+            let mut drop = |reason| rendered.drop(origin, reason);
+            let kept: Vec<_> =
+                results(origin, body).filter_map(|result| result.map_err(&mut drop).ok()).collect();
+            for draft in kept {
+                hand_on(draft, rendered);
+            }
+            return;
+        }
+        Some(role) => said(origin, role, body),
     };
-    let mut drop = |reason| rendered.drop(origin, reason);
-    let kept = drafts.into_iter().filter_map(|draft| draft.map_err(&mut drop).ok());
-    kept.collect()
+    match draft {
+        Ok(draft) => hand_on(draft, rendered),
+        Err(reason) => rendered.drop(origin, reason),
+    }
 }
 
 /// Reads the results that a `tool` message holds.
-fn results(origin: Origin, mut body: MessageBody) -> Vec<Result<Draft, DropReason>> {
+fn results(
+    origin: Origin,
+    mut body: MessageBody,
+) -> impl Iterator<Item = Result<Draft, DropReason>> {
     let own_id = body.extra.remove("tool_call_id").unwrap_or_default();
     let responses = match body.extra.get_mut("tool_responses") {
         Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
     let leftovers = leftovers(&body.extra);
-    let result = |mut response: Value| match taken(&mut response, "tool_call_id") {
+    let result = move |mut response: Value| match taken(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
             let mut draft = Draft::new(origin, Role::Tool, taken(&mut response, "content"));
             draft.call_id = call_id;
@@ -42,7 +59,7 @@ fn results(origin: Origin, mut body: MessageBody) -> Vec<Result<Draft, DropReaso
         }
         _ => Err(DropReason::MissingCallId),
     };
-    responses.into_iter().map(result).collect()
+    responses.into_iter().map(result)
 }
 
 fn taken(response: &mut Value, field: &str) -> Value {
