@@ -93,7 +93,7 @@ pub enum Algorithm {
 pub struct Limits {
     /// Largest request body, in bytes.
     pub body_bytes: usize,
-    /// How long a call may take, its body included.
+    /// How long a call may take, its body included; of a history, each of its reads.
     pub request_timeout_ms: u64,
     /// Most connections at a time; further ones wait to be accepted.
     pub connections: usize,
