@@ -7,17 +7,16 @@ mod resident;
 
 pub use report::{Phase, Report};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use futures::future::try_join_all;
 use indicatif::ProgressBar;
 use tokio::time::Instant;
 
-use crate::client::Chat;
 use crate::database::Database;
 use crate::service::Service;
 use crate::settings::Settings;
 use conversation::Conversation;
-use reading::{Count, JSON, NDJSON, Pace, Reader};
+use reading::{Chat, Count, JSON, NDJSON, Pace};
 use resident::Resident;
 
 /// How much is stored.
@@ -34,23 +33,59 @@ const READERS: usize = 4;
 /// What a slow reader accepts in a millisecond.
 const SLOW_BYTES: usize = 20_000;
 
-/// Starts a service on the mongod at `uri`, fills one chat, reads it in every way, and watches the
-/// memory of the service.
+/// Fills a chat on the mongod at `uri`, reads it in every way, and watches the memory it takes: each
+/// time of a service that was started for it.
 pub async fn measure(uri: &str, plan: Plan, progress: &ProgressBar) -> Result<Report> {
     let database = Database::on(uri).await?;
-    let service = Service::start(&Settings::of(&database)).await?;
-    let chat = service.client()?.create_chat("Memory").await?;
-    let reader = Reader::new(service.url(), chat.id())?;
     let conversation = Conversation::of_megabytes(plan.megabytes);
-    let resident = Resident::of(service.pid()?);
-    let idle_mb = resident.now()?;
-    let mut stage = Stage { resident, progress, phases: Vec::new() };
+    let settings = Settings::of(&database);
+    let chat_id = create_chat(&settings).await?;
+    let mut stage = Stage { settings, chat_id, progress, phases: Vec::new() };
 
-    stage.append(&chat, &conversation).await?;
-    stage.watch("every page of messages", reader.pages(conversation.messages())).await?;
-    for (dialect, messages) in conversation.rendered() {
-        let (whole, windowed) =
-            (format!("dialect={dialect}"), format!("dialect={dialect}&newest={}", usize::MAX));
+    let what = format!("append, {WRITERS} writers");
+    stage.watch(&what, async |chat| append(chat, &conversation, progress).await).await?;
+    let messages = conversation.messages();
+    stage.watch("every page of messages", async |chat| chat.pages(messages).await).await?;
+    for (dialect, rendered) in conversation.rendered() {
+        stage.replay(dialect, rendered).await?;
+    }
+    Ok(Report { messages, phases: stage.phases })
+}
+
+async fn create_chat(settings: &Settings) -> Result<String> {
+    let service = Service::start(settings).await?;
+    let chat = service.client()?.create_chat("Memory").await?;
+    service.stop().await?;
+    Ok(chat.id().to_owned())
+}
+
+/// Has several writers append the conversation, each its share.
+async fn append(chat: &Chat, conversation: &Conversation, progress: &ProgressBar) -> Result<Count> {
+    let writers = (0..WRITERS).map(async |writer| {
+        let mut bytes = 0;
+        for batch in conversation.batches().skip(writer).step_by(WRITERS) {
+            chat.append(&batch.messages).await?;
+            bytes += batch.bytes;
+            progress.inc(batch.bytes as u64);
+        }
+        Ok::<_, anyhow::Error>(Count { bytes, messages: 0 })
+    });
+    Ok(try_join_all(writers).await?.into_iter().sum())
+}
+
+/// Watches services through the phases.
+struct Stage<'a> {
+    settings: Settings,
+    chat_id: String,
+    progress: &'a ProgressBar,
+    phases: Vec<Phase>,
+}
+
+impl Stage<'_> {
+    /// Reads the history in a dialect, in every way; it must hold so many messages.
+    async fn replay(&mut self, dialect: &str, messages: usize) -> Result<()> {
+        let whole = format!("dialect={dialect}");
+        let windowed = format!("{whole}&newest={}", usize::MAX);
         let ways = [
             ("JSON", &whole, JSON, Pace::Full),
             ("lines", &whole, NDJSON, Pace::Full),
@@ -58,58 +93,33 @@ pub async fn measure(uri: &str, plan: Plan, progress: &ProgressBar) -> Result<Re
             ("slow", &whole, JSON, Pace::BytesPerMillisecond(SLOW_BYTES)),
         ];
         for (way, query, media_type, pace) in ways {
-            let read = reader.history(query, media_type, pace, messages);
-            stage.watch(&format!("history, {dialect}, {way}"), read).await?;
+            let read = async |chat: &Chat| chat.history(query, media_type, pace, messages).await;
+            self.watch(&format!("history, {dialect}, {way}"), read).await?;
         }
-        let reads = (0..READERS).map(|_| reader.history(&whole, JSON, Pace::Full, messages));
-        let read = async { Ok(try_join_all(reads).await?.into_iter().sum()) };
-        stage.watch(&format!("history, {dialect}, {READERS} at once"), read).await?;
-    }
-    let phases = stage.phases;
-    service.stop().await?;
-    Ok(Report { messages: conversation.messages(), idle_mb, phases })
-}
-
-/// Watches the service through the phases.
-struct Stage<'a> {
-    resident: Resident,
-    progress: &'a ProgressBar,
-    phases: Vec<Phase>,
-}
-
-impl Stage<'_> {
-    /// Has several writers append the conversation, each its share.
-    async fn append(&mut self, chat: &Chat, conversation: &Conversation) -> Result<()> {
-        let progress = self.progress.clone();
-        let writers = (0..WRITERS).map(async |writer| {
-            let mut bytes = 0;
-            for batch in conversation.batches().skip(writer).step_by(WRITERS) {
-                let append = chat.append(&batch.messages).await?;
-                ensure!(append.messages.len() == batch.messages.len(), "a message was skipped");
-                bytes += batch.bytes;
-                progress.inc(batch.bytes as u64);
-            }
-            Ok(Count { bytes, messages: 0 })
-        });
-        let append = async { Ok(try_join_all(writers).await?.into_iter().sum()) };
-        self.watch(&format!("append, {WRITERS} writers"), append).await
+        let read = async |chat: &Chat| {
+            let reads = (0..READERS).map(|_| chat.history(&whole, JSON, Pace::Full, messages));
+            Ok(try_join_all(reads).await?.into_iter().sum())
+        };
+        self.watch(&format!("history, {dialect}, {READERS} at once"), read).await
     }
 
-    /// Watches the service while something is asked of it.
+    /// Starts a service, and watches it while something is asked of it.
     async fn watch(
         &mut self,
         what: &str,
-        asked: impl Future<Output = Result<Count>>,
+        ask: impl AsyncFnOnce(&Chat) -> Result<Count>,
     ) -> Result<()> {
         self.progress.set_message(what.to_owned());
+        let service = Service::start(&self.settings).await?;
+        let chat = Chat::of(&service, &self.chat_id)?;
         let started = Instant::now();
-        let (count, memory) = self.resident.during(asked).await?;
+        let (count, memory) = Resident::of(service.pid()?).during(ask(&chat)).await?;
         self.phases.push(Phase {
             what: what.to_owned(),
             megabytes: count.bytes / 1_000_000,
             seconds: started.elapsed().as_secs_f64(),
             memory,
         });
-        Ok(())
+        service.stop().await
     }
 }

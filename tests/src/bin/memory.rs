@@ -11,7 +11,7 @@ use tests::memory::{Plan, measure};
 
 /// Stores one large chat and reads it in every way, and reports the resident set of the service.
 ///
-/// Exits with 1 if it ever grows by more than 64 MB.
+/// Exits with 1 if that grows by more than 64 MB.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Size of the chat.
@@ -22,7 +22,7 @@ struct Arguments {
     json: bool,
 }
 
-/// What the service may take beyond what it takes when idle.
+/// What a service may take beyond what it takes when idle.
 const BOUND_MB: f64 = 64.0;
 
 #[tokio::main]

@@ -3,15 +3,18 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use reqwest::header::ACCEPT;
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use crate::client::APP;
+use crate::client::{self, APP};
+use crate::service::Service;
 
-/// Reads a chat without keeping what it reads.
+/// A chat that is read without keeping what is read.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct Chat {
     http: reqwest::Client,
     url: String,
+    writing: client::Chat,
 }
 
 /// How fast an answer is accepted.
@@ -44,10 +47,17 @@ pub(super) const NDJSON: &str = "application/x-ndjson";
 const MARK: &[u8] = br#""role":"#;
 const PAGE: usize = 1_000;
 
-impl Reader {
-    pub(super) fn new(service: &str, chat_id: &str) -> Result<Self> {
+impl Chat {
+    pub(super) fn of(service: &Service, chat_id: &str) -> Result<Self> {
         let http = reqwest::Client::builder().no_proxy().build()?;
-        Ok(Self { http, url: format!("{service}/api/chats/{APP}/{chat_id}") })
+        let url = format!("{}/api/chats/{APP}/{chat_id}", service.url());
+        Ok(Self { http, url, writing: service.client()?.chat(chat_id) })
+    }
+
+    pub(super) async fn append(&self, messages: &[Value]) -> Result<()> {
+        let append = self.writing.append(messages).await?;
+        ensure!(append.messages.len() == messages.len(), "a message was skipped");
+        Ok(())
     }
 
     /// Reads all messages in pages, which must hold so many.

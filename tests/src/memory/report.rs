@@ -9,9 +9,7 @@ use super::resident::Memory;
 pub struct Report {
     /// The messages in the chat.
     pub messages: usize,
-    /// The resident set before anything was asked of the service, in megabytes.
-    pub idle_mb: f64,
-    /// What was asked of it, in order.
+    /// What was asked of services, in order, each time of one that had just been started.
     pub phases: Vec<Phase>,
 }
 
@@ -30,27 +28,25 @@ pub struct Phase {
 }
 
 impl Report {
-    /// How far the resident set ever grew beyond that of the idle service, in megabytes.
+    /// How far the resident set of a service grew at most, in megabytes.
     pub fn growth_mb(&self) -> f64 {
-        let peaks = self.phases.iter().map(|phase| phase.memory.peak);
-        peaks.fold(0.0, f64::max) - self.idle_mb
+        self.phases.iter().map(|phase| phase.memory.growth()).fold(0.0, f64::max)
     }
 }
 
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (messages, idle) = (self.messages, self.idle_mb);
-        writeln!(f, "{messages} messages; the idle service takes {idle:.1} MB\n")?;
+        writeln!(f, "{} messages; the resident set of a fresh service, in MB\n", self.messages)?;
         let what = "phase";
-        writeln!(f, "| {what:<34} |   MB |     s | before | peak | after | growth |")?;
-        writeln!(f, "|{:-<36}|-----:|------:|-------:|-----:|------:|-------:|", "")?;
+        writeln!(f, "| {what:<28} |   MB |     s | before |  peak | after | growth |")?;
+        writeln!(f, "|{:-<30}|-----:|------:|-------:|------:|------:|-------:|", "")?;
         for Phase { what, megabytes, seconds, memory } in &self.phases {
             let Memory { before, peak, after } = memory;
-            let growth = peak - idle;
+            let growth = memory.growth();
             writeln!(
                 f,
-                "| {what:<34} | {megabytes:>4} | {seconds:>5.1} | {before:>6.1} | \
-                 {peak:>4.1} | {after:>5.1} | {growth:>6.1} |",
+                "| {what:<28} | {megabytes:>4} | {seconds:>5.1} | {before:>6.1} | \
+                 {peak:>5.1} | {after:>5.1} | {growth:>6.1} |",
             )?;
         }
         Ok(())

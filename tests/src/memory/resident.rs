@@ -20,14 +20,16 @@ pub struct Memory {
     pub after: f64,
 }
 
+impl Memory {
+    /// How far it grew.
+    pub fn growth(&self) -> f64 {
+        self.peak - self.before
+    }
+}
+
 impl Resident {
     pub(super) fn of(pid: u32) -> Self {
         Self { pid }
-    }
-
-    /// The size it has now, in megabytes.
-    pub(super) fn now(&self) -> Result<f64> {
-        self.field("VmRSS:")
     }
 
     /// Watches it while something happens.
@@ -37,12 +39,14 @@ impl Resident {
     ) -> Result<(T, Memory)> {
         // The kernel keeps the peak by itself, from the moment it is told to forget the last one.
         fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?;
-        let before = self.now()?;
+        let before = self.field("VmRSS:")?;
         let outcome = happening.await?;
-        let (peak, after) = (self.field("VmHWM:")?, self.now()?);
+        let peak = self.field("VmHWM:")?;
+        let after = self.field("VmRSS:")?;
         Ok((outcome, Memory { before, peak, after }))
     }
 
+    /// Reads a size, in megabytes.
     fn field(&self, name: &str) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
         let line = status.lines().find_map(|line| line.strip_prefix(name));
