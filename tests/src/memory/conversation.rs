@@ -49,12 +49,16 @@ fn exchange(number: usize) -> [Value; 4] {
     let target = json!({"name": "look_up", "arguments": "{}"});
     let call = json!({"id": id, "type": "function", "function": target});
     let said = |nth| text(4 * number + nth);
-    [
+    let mut messages = [
         json!({"role": "user", "name": "user", "content": said(0)}),
         json!({"role": "assistant", "name": "planner", "content": said(1), "tool_calls": [call]}),
         json!({"role": "tool", "tool_call_id": id, "content": said(2)}),
         json!({"role": "assistant", "name": "planner", "content": said(3)}),
-    ]
+    ];
+    for (nth, message) in messages.iter_mut().enumerate() {
+        message["event_id"] = json!(format!("evt_{number}_{nth}"));
+    }
+    messages
 }
 
 /// A text of 1 to 8 KB.

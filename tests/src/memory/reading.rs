@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::client::{self, APP};
+use crate::patience::until;
 use crate::service::Service;
 
 /// A chat that is read without keeping what is read.
@@ -54,8 +55,14 @@ impl Chat {
         Ok(Self { http, url, writing: service.client()?.chat(chat_id) })
     }
 
+    /// Appends messages, as often as it takes: they have ids.
     pub(super) async fn append(&self, messages: &[Value]) -> Result<()> {
-        let append = self.writing.append(messages).await?;
+        let append = until("an append", async || match self.writing.append(messages).await {
+            Ok(append) => Ok(Some(append)),
+            Err(error) if error.may_pass() => Ok(None),
+            Err(error) => Err(error.into()),
+        });
+        let append = append.await?;
         ensure!(append.messages.len() == messages.len(), "a message was skipped");
         Ok(())
     }
