@@ -10,16 +10,19 @@ const FLOOR: &str = "find_one of a document with 50";
 
 const WANTED: usize = 50;
 
-/// How many messages are appended at a time to make the chat: so few that its segments come out about
-/// as small as if there had been one at a time.
-const BATCH: usize = 8;
+/// How many messages are appended at a time to make the chat: many for what is never read, and for
+/// the newest so few that they lie where they would if there had been one at a time.
+const BATCH: usize = 100;
+const NEWEST_BATCH: usize = 2;
 
 pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
     let chat = Chat::create(&stage.store).await?;
     let total = stage.sized(100_000, 400);
     let progress = stage.progress("filling", total);
-    for _ in 0..total / 400 {
-        chat.fill(&stage.source.take(400), BATCH, &progress).await?;
+    for batch in 1..=total / 400 {
+        let is_newest = batch == total / 400;
+        let size = if is_newest { NEWEST_BATCH } else { BATCH };
+        chat.fill(&stage.source.take(400), size, &progress).await?;
     }
     progress.finish_and_clear();
 

@@ -98,6 +98,7 @@ impl IntoResponses for AppendProblems {
                 P::EVENT_CONFLICT,
                 P::MESSAGE_TOO_LARGE,
                 P::BATCH_TOO_LARGE,
+                P::OVERLOADED,
             ],
         ])
     }

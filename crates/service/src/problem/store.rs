@@ -53,6 +53,9 @@ fn broken(error: StoreError) -> Problem {
         StoreError::OutcomeUnknown { .. } => {
             (ProblemKind::OUTCOME_UNKNOWN, "repeat the request with the same ids")
         }
+        StoreError::Overloaded { .. } => {
+            (ProblemKind::OVERLOADED, "nothing was changed; try again later, or from fewer writers")
+        }
         StoreError::UnsupportedVersion { .. } => (
             ProblemKind::UNSUPPORTED_SCHEMA_VERSION,
             "the data was written by a newer version of this service",
@@ -67,7 +70,9 @@ fn broken(error: StoreError) -> Problem {
     };
     let problem = Problem::new(kind, detail);
     let problem = match &error {
-        StoreError::Unavailable { retry_after, .. } => problem.retry_after(*retry_after),
+        StoreError::Unavailable { retry_after, .. } | StoreError::Overloaded { retry_after } => {
+            problem.retry_after(*retry_after)
+        }
         StoreError::OutcomeUnknown { .. } => problem.retry_after(UNKNOWN_RETRY),
         _ => problem,
     };

@@ -55,6 +55,7 @@ async fn failures_of_the_store_are_told_without_its_words() {
     for (name, fault) in [
         ("unavailable", Fault::Unavailable),
         ("outcome_unknown", Fault::OutcomeUnknown),
+        ("overloaded", Fault::Overloaded),
         ("refused", Fault::Refused),
         ("corrupt", Fault::Corrupt),
         ("unsupported_version", Fault::UnsupportedVersion),

@@ -23,6 +23,7 @@ use crate::histories::{self, Meter};
 pub(crate) enum Fault {
     Unavailable,
     OutcomeUnknown,
+    Overloaded,
     Refused,
     Corrupt,
     UnsupportedVersion,
@@ -53,6 +54,7 @@ impl Faulty {
                 }
             }
             Fault::OutcomeUnknown => StoreError::OutcomeUnknown { source: source() },
+            Fault::Overloaded => StoreError::Overloaded { retry_after: Duration::from_secs(1) },
             Fault::Refused => StoreError::Refused { source: source() },
             Fault::Corrupt => StoreError::Corrupt {
                 collection: "chat_sessions",
