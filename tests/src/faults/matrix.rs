@@ -186,6 +186,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_code_of_the_service_is_documented() {
+        let documented = include_str!("../../../docs/API.md");
+        let seen_by_clients = ["not-connected", "no-answer", "timeout"];
+        for code in MATRIX.iter().flat_map(|row| row.codes) {
+            let is_documented = documented.contains(&format!("`{code}`"));
+            assert!(is_documented || seen_by_clients.contains(code), "{code}");
+        }
+    }
+
+    #[test]
     fn every_row_has_a_name_of_its_own() {
         for row in MATRIX {
             let same = MATRIX.iter().filter(|other| other.name == row.name);

@@ -32,7 +32,7 @@ pub(super) const ALL: &[&str] = &["findAndModify", "find", "insert", "update"];
 pub(super) const AWAITED: &[&str] = &["findAndModify", "find"];
 
 /// How long a command may not be used: sealing has none for a while where chats are quiet.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[async_trait(?Send)]
 impl Fault for FailingCommands {

@@ -19,7 +19,7 @@ pub(super) struct LostTwice;
 
 /// After a write is carried out and before it is answered.
 const AFTER_THE_WRITE: &str = "onPrimaryTransactionalWrite";
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// How long the driver may take to try again: it looks for the server every half second.
 const SECOND_TRY: Duration = Duration::from_millis(800);
 

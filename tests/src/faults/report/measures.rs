@@ -135,3 +135,44 @@ fn percentile(sorted: &[u64], percent: usize) -> u64 {
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::history::{Answer, NemesisRecord, Refusal, Sent};
+
+    fn append(event_id: &str, [t0, t1]: [u64; 2], outcome: Outcome<Answer>) -> Record {
+        let sent = Sent { event_id: event_id.to_owned(), hash: String::new() };
+        let append = Append { chat: "chat".to_owned(), messages: vec![sent], outcome };
+        record([t0, t1], Operation::Append(append))
+    }
+
+    fn record([t0, t1]: [u64; 2], operation: Operation) -> Record {
+        let [t0, t1] = [t0, t1].map(|milliseconds| Moment(milliseconds * 1_000));
+        Record { client: 1, t0, t1, operation }
+    }
+
+    fn ok() -> Outcome<Answer> {
+        Outcome::Ok(Answer { last_sequence: 1, messages: Vec::new() })
+    }
+
+    #[test]
+    fn an_outage_lasts_from_one_new_acknowledgement_to_the_next() {
+        let code = "outcome-unknown".to_owned();
+        let unknown = Refusal { code, status: Some(504), retry_after: Some(1) };
+        let fault = NemesisRecord { kind: "pause".to_owned(), fired: 2 };
+        let records = vec![
+            append("a", [0, 10], ok()),
+            record([20, 50], Operation::Nemesis(fault)),
+            append("b", [20, 40], Outcome::Info(unknown)),
+            append("a", [41, 45], ok()),
+            append("b", [46, 70], ok()),
+        ];
+        let measures = Measures::of(&History { records, ..History::default() });
+        assert_eq!((measures.operations, measures.acknowledged), (4, 3));
+        assert_eq!((measures.retried, measures.unknown, measures.fired()), (1, 1, 2));
+        assert_eq!((measures.outage_ms, measures.recovery_ms), (60, 20));
+        assert_eq!((measures.slowest_ms, measures.p99_ms), (24, 24));
+        assert_eq!(measures.refused, [("outcome-unknown".to_owned(), 1)].into());
+    }
+}

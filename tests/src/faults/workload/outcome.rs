@@ -31,3 +31,24 @@ fn told(problem: Problem) -> Refusal {
 fn untold(code: &str) -> Refusal {
     Refusal { code: code.to_owned(), status: None, retry_after: None }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(status: u16) -> Outcome<()> {
+        let (kind, detail) = (String::new(), String::new());
+        let problem = Problem { kind, status, detail, retry_after: None };
+        outcome(Err(CallError::Refused(problem)))
+    }
+
+    #[test]
+    fn only_a_documented_status_proves_that_nothing_was_done() {
+        for status in [400, 409, 413, 422, 503] {
+            assert!(matches!(told(status), Outcome::Fail(_)), "{status}");
+        }
+        for status in [500, 502, 504] {
+            assert!(matches!(told(status), Outcome::Info(_)), "{status}");
+        }
+    }
+}
