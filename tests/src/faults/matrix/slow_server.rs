@@ -1,7 +1,9 @@
-use anyhow::Result;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use mongodb::bson::doc;
-use tokio::process::Command;
 use tokio::time::sleep;
 
 use crate::faults::checker::{Finding, Kind};
@@ -22,7 +24,7 @@ const COMMANDS_PER_REQUEST: u64 = 6;
 #[async_trait(?Send)]
 impl Fault for SlowServer {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
-        let before = memory_kb(&cluster.hosts()[0]).await?;
+        let before = memory_kb(&cluster.hosts()[0])?;
         for block_ms in [scene.rng.i32(500..1_000), scene.rng.i32(2_000..3_500)] {
             let t0 = scene.now();
             let data = doc! {
@@ -36,7 +38,7 @@ impl Fault for SlowServer {
             let fired = point.off().await?;
             scene.struck(SLOW, (t0, scene.now()), fired)?;
         }
-        let grown = memory_kb(&cluster.hosts()[0]).await?.saturating_sub(before);
+        let grown = memory_kb(&cluster.hosts()[0])?.saturating_sub(before);
         if grown > MEMORY_KB {
             let detail = format!("the service grew by {grown} KB while the server was slow");
             scene.findings.push(Finding::of(Kind::Fault, detail));
@@ -61,9 +63,13 @@ impl Fault for SlowServer {
     }
 }
 
-/// What the process of a service occupies.
-async fn memory_kb(host: &Host) -> Result<u64> {
-    let pid = host.service()?.pid()?.to_string();
-    let told = Command::new("ps").args(["-o", "rss=", "-p", &pid]).output().await?;
-    Ok(String::from_utf8(told.stdout)?.trim().parse()?)
+/// What the process of a service occupies; zero where the system has no `/proc` to tell.
+fn memory_kb(host: &Host) -> Result<u64> {
+    if !Path::new("/proc/self/status").exists() {
+        return Ok(0);
+    }
+    let status = fs::read_to_string(format!("/proc/{}/status", host.service()?.pid()?))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(kilobytes.context("the memory of the service is not told")?.parse()?)
 }
