@@ -1,0 +1,168 @@
+use super::Row;
+use super::control::Control;
+use super::engine_conflicts::EngineConflicts;
+use super::failing_commands::{ALL, AWAITED, FailingCommands, Failure};
+use super::forgery::{Forger, Forgery};
+use super::growth::Growth;
+use super::kill_primary::KillPrimary;
+use super::kill_secondaries::KillSecondaries;
+use super::lost_acknowledgement::{LostOnce, LostTwice};
+use super::pause_primary::PausePrimary;
+use super::pause_service::PauseService;
+use super::restart_service::{DrainService, KillService};
+use super::slow_server::SlowServer;
+use super::stalled_majority::{StalledMajority, WriteConcernErrors};
+use super::step_down::StepDown;
+use super::tampering::Tampering;
+use super::whole_set::WholeSet;
+use crate::faults::checker::Kind;
+use crate::faults::cluster::Timing;
+use crate::faults::fault::Fault;
+use crate::faults::workload::Load;
+
+/// What callers are told while the store is away.
+const AWAY: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded"];
+/// What callers are told while the store cannot say whether a write was carried out.
+const UNKNOWN: &[&str] = &["outcome-unknown"];
+/// What callers see of a service that goes.
+const GONE: &[&str] = &["not-connected", "no-answer"];
+/// What callers see of a service that hangs.
+const HANGING: &[&str] = &["timeout"];
+
+/// "Not primary" and its like: a member is no longer what it was.
+const CHANGES: Failure = Failure::Codes(&[10_107, 189, 11_602]);
+/// A member is being shut down.
+const SHUTDOWNS: Failure = Failure::Codes(&[91, 11_600]);
+/// More in a row than there can be under way at once, so that somebody meets it twice.
+const TWICE: i32 = 12;
+
+fn once(failure: Failure) -> Box<dyn Fault> {
+    Box::new(FailingCommands { failure, commands: ALL, times: 1 })
+}
+
+fn twice(failure: Failure) -> Box<dyn Fault> {
+    Box::new(FailingCommands { failure, commands: AWAITED, times: TWICE })
+}
+
+fn forger(forgery: Forgery) -> Box<dyn Fault> {
+    Box::new(Forger::new(forgery))
+}
+
+/// All faults, in the order of their numbers.
+pub static MATRIX: &[Row] = &[
+    Row::of(1, "control", || Box::new(Control)).what("nothing").under(Load::TWO_SERVICES),
+    Row::of(1, "control-many-chats", || Box::new(Control)).what("nothing").under(Load::MANY_CHATS),
+    Row::of(2, "planted-lost", || forger(Forgery::Lose))
+        .what("a proxy acknowledges an append and drops it")
+        .found_as(Kind::Lost),
+    Row::of(2, "planted-doubled", || forger(Forgery::Double))
+        .what("a proxy sends an append again under fresh ids")
+        .found_as(Kind::Unexpected),
+    Row::of(2, "planted-misplaced", || forger(Forgery::Misplace))
+        .what("a proxy tells another sequence")
+        .found_as(Kind::OtherSequence),
+    Row::of(2, "planted-denied", || forger(Forgery::Deny))
+        .what("a proxy stores a message and says it was refused")
+        .found_as(Kind::RefusedButStored),
+    Row::of(2, "planted-removed", || Box::new(Tampering::Remove))
+        .what("a message is removed from the database")
+        .found_as(Kind::Lost),
+    Row::of(2, "planted-repeated", || Box::new(Tampering::Repeat))
+        .what("a message is doubled in the database")
+        .found_as(Kind::Repeated),
+    Row::of(2, "planted-swapped", || Box::new(Tampering::Swap))
+        .what("two messages are swapped in the database")
+        .found_as(Kind::OtherSequence),
+    Row::of(2, "planted-changed", || Box::new(Tampering::Change))
+        .what("a message is changed in the database")
+        .found_as(Kind::OtherBody),
+    Row::of(3, "retryable-error", || once(CHANGES))
+        .what("a command fails once as if the primary had changed")
+        .bounded(1_000),
+    Row::of(4, "retryable-error-twice", || twice(CHANGES))
+        .what("the same, twice in a row")
+        .noticed_as(AWAY)
+        .bounded(2_000),
+    Row::of(5, "shutdown-error", || once(SHUTDOWNS))
+        .what("a command fails once as if the server were stopping")
+        .bounded(1_000),
+    Row::of(6, "cut", || once(Failure::Cut))
+        .what("a connection is closed before its command is carried out")
+        .bounded(2_000),
+    Row::of(6, "cut-twice", || twice(Failure::Cut))
+        .what("the same, twice in a row")
+        .noticed_as(AWAY)
+        .bounded(2_000),
+    Row::of(7, "lost-ack", || Box::new(LostOnce))
+        .what("a write is carried out and its acknowledgement lost")
+        .bounded(1_000),
+    Row::of(8, "lost-ack-twice", || Box::new(LostTwice))
+        .what("the same, and the driver's second try is cut")
+        .noticed_as(UNKNOWN)
+        .bounded(2_000),
+    Row::of(9, "write-concern-error", || Box::new(WriteConcernErrors))
+        .what("the same as 10, and the primary says so at once")
+        .on_a_set_of_three()
+        .noticed_as(AWAY),
+    Row::of(10, "stalled-majority", || Box::new(StalledMajority))
+        .what("both secondaries stand still")
+        .on_a_set_of_three()
+        .noticed_as(AWAY),
+    Row::of(11, "engine-conflicts", || Box::new(EngineConflicts))
+        .what("every fifth write meets a conflict in the engine")
+        .under(Load::TWO_SERVICES),
+    Row::of(12, "slow-server", || Box::new(SlowServer))
+        .what("every command waits for 0.5 to 3.5 seconds")
+        .noticed_as(AWAY),
+    Row::of(13, "kill-primary", || Box::new(KillPrimary::Followed))
+        .what("the primary is killed and started again")
+        .on_a_set_of_three()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(3_000),
+    Row::of(13, "kill-primary-ahead", || Box::new(KillPrimary::Ahead))
+        .what("the same when the others have not followed it")
+        .on_a_set_of_three()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(4_000),
+    Row::of(14, "step-down", || Box::new(StepDown))
+        .what("the primary hands over, again and again")
+        .on_a_set_of_three()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(1_000),
+    Row::of(16, "pause-primary", || Box::new(PausePrimary))
+        .what("the primary hangs for 6 to 10 seconds")
+        .on_a_set_of_three()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(4_000),
+    Row::of(18, "kill-secondary", || Box::new(KillSecondaries::One))
+        .what("a secondary is killed and started again")
+        .on_a_set_of_three()
+        .bounded(1_000),
+    Row::of(18, "kill-secondaries", || Box::new(KillSecondaries::Both))
+        .what("both secondaries are killed and started again")
+        .on_a_set_of_three()
+        .noticed_as(AWAY),
+    Row::of(22, "whole-set-down", || Box::new(WholeSet))
+        .what("all members are killed and started much later")
+        .on_a_set_of_three()
+        .noticed_as(AWAY),
+    Row::of(27, "kill-service", || Box::new(KillService))
+        .what("a service is killed and started elsewhere")
+        .under(Load::TWO_SERVICES)
+        .noticed_as(GONE),
+    Row::of(27, "drain-service", || Box::new(DrainService))
+        .what("a service is asked to stop while it is busy")
+        .under(Load::TWO_SERVICES)
+        .noticed_as(GONE),
+    Row::of(28, "pause-service", || Box::new(PauseService))
+        .what("a service hangs for 5 to 10 seconds, and goes on")
+        .under(Load::TWO_SERVICES)
+        .with_timing(Timing::IMPATIENT)
+        .noticed_as(HANGING),
+    Row::of(30, "growth", || Box::new(Growth::default()))
+        .what("a chat grows to 20 MB and every limit is exceeded"),
+];
