@@ -105,13 +105,12 @@ async fn tried(
     let duration = Duration::from_secs_f64(arguments.minutes * 60.0);
     let full = Plan { seed: arguments.seed, force: Force::Full, duration };
     let plan = if arguments.brief { Plan::brief(arguments.seed) } else { full };
-    let spinner = progress.add(ProgressBar::new_spinner());
-    spinner.set_style(ProgressStyle::with_template("{spinner} {msg:<26} {elapsed_precise}")?);
-    spinner.set_message(row.name);
-    spinner.enable_steady_tick(Duration::from_millis(200));
+    let style = ProgressStyle::with_template("{prefix:<22} {wide_bar} {pos}/{len} s {msg:<18}")?;
+    let progress = progress.add(ProgressBar::no_length().with_style(style).with_prefix(row.name));
     let folder = histories.join(row.name);
-    let report = run(row, plan, &folder).await.with_context(|| format!("in {}", row.name))?;
-    spinner.finish_and_clear();
+    let report = run(row, plan, &folder, &progress).await;
+    progress.finish_and_clear();
+    let report = report.with_context(|| format!("in {}", row.name))?;
     if report.is_as_expected() {
         std::fs::remove_dir_all(folder)?;
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use indicatif::ProgressBar;
 
 use self::judgement::Judgement;
 use super::checker::{Finding, Kind};
@@ -42,12 +43,13 @@ const RECOVERY: Duration = Duration::from_secs(10);
 const NEMESIS: u32 = 900;
 const VISITORS: [u32; 2] = [901, 902];
 
-/// Tries a row, and keeps its history in `folder`.
-pub async fn run(row: &Row, plan: Plan, folder: &Path) -> Result<Report> {
+/// Tries a row, keeps its history in `folder`, and shows how far it is in seconds.
+pub async fn run(row: &Row, plan: Plan, folder: &Path, progress: &ProgressBar) -> Result<Report> {
     let archive = Archive::in_folder(folder)?;
     let mut fault = (row.fault)();
     let mut cluster = Cluster::start(row.members, row.load.services, row.timing).await?;
-    let tried = Trial { row, plan, archive: &archive, fault: &mut *fault }.run(&mut cluster).await;
+    let trial = Trial { row, plan, archive: &archive, fault: &mut *fault, progress };
+    let tried = trial.run(&mut cluster).await;
     let stopped = cluster.stop().await;
     let findings = tried?;
     stopped?;
@@ -61,6 +63,7 @@ struct Trial<'a> {
     plan: Plan,
     archive: &'a Archive,
     fault: &'a mut dyn Fault,
+    progress: &'a ProgressBar,
 }
 
 impl Trial<'_> {
@@ -97,15 +100,19 @@ impl Trial<'_> {
             archive: self.archive,
             clock,
         };
-        let end = Instant::now() + self.plan.duration;
+        let begun = Instant::now();
+        self.progress.set_length(self.plan.duration.as_secs());
         scene.calm().await?;
-        loop {
+        for strikes in 1.. {
             self.fault.strike(cluster, &mut scene).await.context("the fault could not strike")?;
             scene.calm().await?;
-            if Instant::now() >= end {
+            self.progress.set_position(begun.elapsed().as_secs());
+            self.progress.set_message(format!("struck {strikes} times"));
+            if begun.elapsed() >= self.plan.duration {
                 break;
             }
         }
+        self.progress.set_message("recovering");
         scene.recorder.finish()?;
         Ok(scene.findings)
     }
