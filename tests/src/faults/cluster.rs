@@ -10,9 +10,9 @@ pub use stall::Stall;
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use futures::future::try_join_all;
-use local_mongod::{LocalMongod, Member, Options};
+use local_mongod::{LocalMongod, Member, Options, Proxy};
 use mongodb::bson::doc;
 use tokio::sync::watch;
 
@@ -52,6 +52,8 @@ pub struct Cluster {
     // Before the set, so that services go before what they call.
     hosts: Vec<Host>,
     database: Database,
+    /// Between the services and a set of one, to lose replies.
+    proxy: Option<Proxy>,
     set: LocalMongod,
 }
 
@@ -61,17 +63,28 @@ impl Cluster {
         let options = Options { members, ..Options::for_tests() };
         let set = LocalMongod::start(options).await?;
         let database = Database::on(set.uri()).await?;
+        let proxy = match set.members() {
+            [only] => Some(Proxy::start(only.port()).await?),
+            _ => None,
+        };
+        let uri = proxy.as_ref().map_or_else(|| set.uri().to_owned(), Proxy::uri);
         let settings = Settings::of(&database)
+            .with("mongo.uri", uri)
             .with("mongo.deadline_ms", timing.store_deadline.as_millis())
             .with("limits.request_timeout_ms", timing.request_timeout.as_millis());
         let start = || Host::start(settings.clone(), timing.client_timeout);
         let hosts = try_join_all((0..services).map(|_| start())).await?;
-        Ok(Self { hosts, database, set })
+        Ok(Self { hosts, database, proxy, set })
     }
 
     /// The replica set.
     pub fn set(&self) -> &LocalMongod {
         &self.set
+    }
+
+    /// What stands between the services and a set of one.
+    pub fn proxy(&self) -> Result<&Proxy> {
+        self.proxy.as_ref().context("there is no proxy in front of a larger set")
     }
 
     /// The database of the services.

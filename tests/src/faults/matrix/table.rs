@@ -97,7 +97,7 @@ pub static MATRIX: &[Row] = &[
         .what("a write is carried out and its acknowledgement lost")
         .bounded(1_000),
     Row::of(8, "lost-ack-twice", || Box::new(LostTwice))
-        .what("the same, and the driver's second try is cut")
+        .what("the same again and again")
         .noticed_as(UNKNOWN)
         .bounded(2_000),
     Row::of(9, "write-concern-error", || Box::new(WriteConcernErrors))
