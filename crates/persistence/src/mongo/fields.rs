@@ -1,12 +1,15 @@
-use bson::{RawArray, RawBsonRef, RawDocument};
+use bson::{RawBsonRef, RawDocument};
 use chrono::{DateTime, Utc};
 use records::JsonObject;
 use serde_json::Value;
 
-use super::json;
+use super::field::Field;
 use crate::{BoxError, StoreError};
 
 /// Reads the fields of a stored document; what is not as it was written is `Corrupt`.
+///
+/// A field that is asked for by its name is looked for from the start of the document: for many fields
+/// there are [`each`](Fields::each) and [`collect`](Fields::collect).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     collection: &'static str,
@@ -49,113 +52,79 @@ impl<'a> Fields<'a> {
         StoreError::Corrupt { collection, id, field, source }
     }
 
-    /// Returns a field, or `None` where it is missing or null.
-    pub(super) fn optional(&self, field: &str) -> Result<Option<RawBsonRef<'a>>, StoreError> {
-        let value = self.raw.get(field).map_err(|e| self.corrupt(field, Some(e.into())))?;
-        Ok(value.filter(|value| *value != RawBsonRef::Null))
+    /// Returns every field that is stored, in order.
+    pub(super) fn each(&self) -> impl Iterator<Item = Result<Field<'a>, StoreError>> {
+        let fields = *self;
+        fields.raw.iter_elements().map(move |element| {
+            let element = element.map_err(|e| fields.corrupt("(unreadable)", Some(e.into())))?;
+            let name = element.key().as_str();
+            let value = element.value().map_err(|e| fields.corrupt(name, Some(e.into())))?;
+            Ok(Field::new(fields, name, value))
+        })
     }
 
-    fn required<T>(&self, field: &str, value: Option<T>) -> Result<T, StoreError> {
-        value.ok_or_else(|| self.corrupt(field, None))
+    /// Goes through the document once, for who asks for many fields by name.
+    pub(super) fn collect(&self) -> Result<Collected<'a>, StoreError> {
+        Ok(Collected { fields: *self, found: self.each().collect::<Result<_, _>>()? })
     }
 
-    pub(super) fn optional_text(&self, field: &str) -> Result<Option<&'a str>, StoreError> {
-        match self.optional(field)? {
-            None => Ok(None),
-            Some(value) => value.as_str().map(Some).ok_or_else(|| self.corrupt(field, None)),
-        }
+    /// Returns what was found of a field that must be there.
+    pub(super) fn required<T>(&self, field: &str, found: Option<T>) -> Result<T, StoreError> {
+        found.ok_or_else(|| self.corrupt(field, None))
     }
 
-    pub(super) fn text(&self, field: &str) -> Result<&'a str, StoreError> {
-        self.required(field, self.optional_text(field)?)
+    /// Returns a field; one that is missing reads like null.
+    pub(super) fn field(&self, name: &'a str) -> Result<Field<'a>, StoreError> {
+        let value = self.raw.get(name).map_err(|e| self.corrupt(name, Some(e.into())))?;
+        Ok(Field::new(*self, name, value.unwrap_or(RawBsonRef::Null)))
     }
 
-    /// Parses a text field, such as an id.
-    pub(super) fn parsed<T: TryFrom<String>>(&self, field: &str) -> Result<T, StoreError>
+    pub(super) fn optional_text(&self, field: &'a str) -> Result<Option<&'a str>, StoreError> {
+        self.field(field)?.optional_text()
+    }
+
+    pub(super) fn parsed<T: TryFrom<String>>(&self, field: &'a str) -> Result<T, StoreError>
     where
         T::Error: Into<BoxError>,
     {
-        self.required(field, self.optional_parsed(field)?)
+        self.field(field)?.parsed()
     }
 
-    pub(super) fn optional_parsed<T: TryFrom<String>>(
-        &self,
-        field: &str,
-    ) -> Result<Option<T>, StoreError>
-    where
-        T::Error: Into<BoxError>,
-    {
-        let parse = |text: &str| T::try_from(text.to_owned());
-        let parsed = self.optional_text(field)?.map(parse).transpose();
-        parsed.map_err(|e| self.corrupt(field, Some(e.into())))
-    }
-
-    /// Returns an integer, whichever width the writer chose for it.
-    pub(super) fn integer(&self, field: &str) -> Result<i64, StoreError> {
-        let integer = match self.optional(field)? {
-            Some(RawBsonRef::Int32(number)) => Some(number.into()),
-            Some(RawBsonRef::Int64(number)) => Some(number),
-            _ => None,
-        };
-        self.required(field, integer)
+    pub(super) fn integer(&self, field: &'a str) -> Result<i64, StoreError> {
+        self.field(field)?.integer()
     }
 
     /// Returns an integer that is never negative.
-    pub(super) fn count(&self, field: &str) -> Result<u64, StoreError> {
-        let count = u64::try_from(self.integer(field)?);
-        count.map_err(|e| self.corrupt(field, Some(e.into())))
+    pub(super) fn count(&self, field: &'a str) -> Result<u64, StoreError> {
+        self.field(field)?.number()
     }
 
-    pub(super) fn float(&self, field: &str) -> Result<f64, StoreError> {
-        self.required(field, self.optional(field)?.and_then(RawBsonRef::as_f64))
+    pub(super) fn time(&self, field: &'a str) -> Result<DateTime<Utc>, StoreError> {
+        self.field(field)?.time()
     }
 
-    pub(super) fn optional_time(&self, field: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        match self.optional(field)? {
-            None => Ok(None),
-            Some(RawBsonRef::DateTime(time)) => Ok(Some(time.to_chrono())),
-            Some(_) => Err(self.corrupt(field, None)),
-        }
-    }
-
-    pub(super) fn time(&self, field: &str) -> Result<DateTime<Utc>, StoreError> {
-        self.required(field, self.optional_time(field)?)
+    pub(super) fn bytes<const N: usize>(&self, field: &'a str) -> Result<[u8; N], StoreError> {
+        self.field(field)?.bytes()
     }
 
     /// Returns caller JSON; null where the field is missing.
-    pub(super) fn value(&self, field: &str) -> Result<Value, StoreError> {
-        let value = self.optional(field)?.map_or(Ok(Value::Null), json::to_value);
-        value.map_err(|e| self.corrupt(field, Some(e.into())))
+    pub(super) fn value(&self, field: &'a str) -> Result<Value, StoreError> {
+        self.field(field)?.value()
     }
 
-    pub(super) fn optional_object(&self, field: &str) -> Result<Option<JsonObject>, StoreError> {
-        let Some(document) = self.optional_document(field)? else {
-            return Ok(None);
-        };
-        let object = json::to_object(document);
-        object.map(Some).map_err(|e| self.corrupt(field, Some(e.into())))
-    }
-
-    pub(super) fn object(&self, field: &str) -> Result<JsonObject, StoreError> {
-        self.required(field, self.optional_object(field)?)
+    pub(super) fn object(&self, field: &'a str) -> Result<JsonObject, StoreError> {
+        self.field(field)?.object()
     }
 
     pub(super) fn optional_document(
         &self,
-        field: &str,
+        field: &'a str,
     ) -> Result<Option<&'a RawDocument>, StoreError> {
-        match self.optional(field)? {
-            None => Ok(None),
-            Some(value) => value.as_document().map(Some).ok_or_else(|| self.corrupt(field, None)),
-        }
+        self.field(field)?.optional_document()
     }
 
-    pub(super) fn document(&self, field: &str) -> Result<&'a RawDocument, StoreError> {
-        self.required(field, self.optional_document(field)?)
-    }
-
-    pub(super) fn array(&self, field: &str) -> Result<&'a RawArray, StoreError> {
-        self.required(field, self.optional(field)?.and_then(RawBsonRef::as_array))
+    pub(super) fn document(&self, field: &'a str) -> Result<&'a RawDocument, StoreError> {
+        self.field(field)?.document()
     }
 
     /// Returns the documents of an array.
@@ -164,11 +133,26 @@ impl<'a> Fields<'a> {
         field: &'a str,
     ) -> Result<impl Iterator<Item = Result<Self, StoreError>>, StoreError> {
         let fields = *self;
-        let array = self.array(field)?;
+        let array = self.field(field)?.array()?;
         Ok(array.into_iter().map(move |item| {
             let item = item.map_err(|e| fields.corrupt(field, Some(e.into())))?;
             let document = item.as_document().ok_or_else(|| fields.corrupt(field, None))?;
             Ok(fields.inside(document))
         }))
+    }
+}
+
+/// The fields of a stored document, found.
+#[derive(Debug)]
+pub(super) struct Collected<'a> {
+    fields: Fields<'a>,
+    found: Vec<Field<'a>>,
+}
+
+impl<'a> Collected<'a> {
+    /// Returns a field; one that is missing reads like null.
+    pub(super) fn field(&self, name: &'a str) -> Field<'a> {
+        let found = self.found.iter().find(|field| field.name() == name);
+        found.copied().unwrap_or_else(|| Field::new(self.fields, name, RawBsonRef::Null))
     }
 }

@@ -9,6 +9,7 @@ mod blobs;
 mod client;
 mod documents;
 mod failure;
+mod field;
 mod fields;
 mod indexes;
 mod json;

@@ -1,6 +1,7 @@
 use bson::{Bson, DateTime, Document, RawDocument, doc};
 use records::{Artifact, ChatSession, ChatStatus, Visibility};
 
+use super::super::field::Field;
 use super::super::fields::Fields;
 use super::super::json::to_document;
 use super::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
@@ -9,6 +10,8 @@ use crate::StoreError;
 /// The fields left out wherever only the session itself is asked for.
 pub(in super::super) const WITHOUT_BULK: [&str; 3] =
     ["messages", "last_artifact", "context_snapshot"];
+
+const VISIBILITIES: [Visibility; 3] = [Visibility::App, Visibility::Team, Visibility::Private];
 
 /// Returns the document of a chat session that has just been created.
 ///
@@ -54,39 +57,30 @@ pub(in super::super) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_
 
 /// Reads a chat session.
 pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, StoreError> {
-    let fields = open_chat_session(raw)?;
-    let cache_seed = u32::try_from(fields.integer("cache_seed")?);
+    let fields = open_chat_session(raw)?.collect()?;
+    let field = |name| fields.field(name);
     Ok(ChatSession {
-        chat_id: fields.parsed("_id")?,
-        app_id: fields.parsed("app_id")?,
-        workflow_name: fields.parsed("workflow_name")?,
-        user_id: fields.optional_parsed("user_id")?,
-        team_id: fields.optional_parsed("team_id")?,
-        visibility: visibility(&fields)?,
-        cache_seed: cache_seed.map_err(|e| fields.corrupt("cache_seed", Some(e.into())))?,
-        status: status(&fields)?,
-        status_reason: fields.optional_text("status_reason")?.map(str::to_owned),
-        title: fields.optional_text("title")?.map(str::to_owned),
-        metadata: fields.object("metadata")?,
-        created_at: fields.time("created_at")?,
-        last_updated_at: fields.time("last_updated_at")?,
-        completed_at: fields.optional_time("completed_at")?,
-        duration_sec: fields.float("duration_sec")?,
-        last_sequence: fields.count("last_sequence")?,
+        chat_id: field("_id").parsed()?,
+        app_id: field("app_id").parsed()?,
+        workflow_name: field("workflow_name").parsed()?,
+        user_id: field("user_id").optional_parsed()?,
+        team_id: field("team_id").optional_parsed()?,
+        visibility: field("visibility").one_of(VISIBILITIES, |visibility| visibility.as_str())?,
+        cache_seed: field("cache_seed").number()?,
+        status: status_of(&field("status"))?,
+        status_reason: field("status_reason").optional_string()?,
+        title: field("title").optional_string()?,
+        metadata: field("metadata").object()?,
+        created_at: field("created_at").time()?,
+        last_updated_at: field("last_updated_at").time()?,
+        completed_at: field("completed_at").optional_time()?,
+        duration_sec: field("duration_sec").float()?,
+        last_sequence: field("last_sequence").number()?,
     })
 }
 
-fn visibility(fields: &Fields<'_>) -> Result<Visibility, StoreError> {
-    let word = fields.text("visibility")?;
-    [Visibility::App, Visibility::Team, Visibility::Private]
-        .into_iter()
-        .find(|visibility| visibility.as_str() == word)
-        .ok_or_else(|| fields.corrupt("visibility", None))
-}
-
-fn status(fields: &Fields<'_>) -> Result<ChatStatus, StoreError> {
-    let number = i32::try_from(fields.integer("status")?).ok();
-    number.and_then(ChatStatus::from_number).ok_or_else(|| fields.corrupt("status", None))
+fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
+    field.required(field.number().ok().and_then(ChatStatus::from_number))
 }
 
 /// The part of a session document that says where its messages lie.
@@ -127,7 +121,7 @@ impl Tail {
             first_sequence: fields.count("first_sequence")?,
             revision: fields.integer("revision")?,
             bytes: fields.count("tail_bytes")?,
-            status: status(fields)?,
+            status: status_of(&fields.field("status")?)?,
         })
     }
 
@@ -158,7 +152,7 @@ pub(in super::super) fn artifact_document(artifact: &Artifact, payload: Bson) ->
 
 /// Reads an artifact, payload as it lies in the session document.
 pub(in super::super) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
-    let text = |field| fields.optional_text(field).map(|text| text.map(str::to_owned));
+    let text = |field| fields.field(field)?.optional_string();
     Ok(Artifact {
         ui_tool_id: text("ui_tool_id")?,
         event_id: text("event_id")?,

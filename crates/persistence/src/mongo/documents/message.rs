@@ -1,9 +1,9 @@
 use bson::raw::cstr;
 use bson::spec::BinarySubtype;
-use bson::{Binary, DateTime, RawBsonRef, RawDocumentBuf, rawdoc};
+use bson::{Binary, DateTime, RawDocumentBuf, rawdoc};
 use chrono::{DateTime as Time, Utc};
 use records::json::Digest;
-use records::{JsonObject, Message, MessageBody};
+use records::{Message, MessageBody};
 
 use super::super::fields::Fields;
 use super::super::json::{append, key, to_raw_document};
@@ -58,23 +58,35 @@ fn finish(document: &mut RawDocumentBuf, digest: Digest, bytes: u64, created_at:
 impl StoredMessage {
     /// Reads the message at a position.
     pub(in super::super) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
-        let body = MessageBody {
-            role: fields.text("role")?.to_owned(),
-            name: fields.optional_text("name")?.map(str::to_owned),
-            content: fields.value("content")?,
-            timestamp: fields.optional_text("timestamp")?.map(str::to_owned),
-            metadata: fields.optional_object("metadata")?,
-            extra: extra(fields)?,
-        };
-        let message = Message {
-            sequence,
-            event_id: fields.parsed("event_id")?,
-            body,
-            created_at: fields.time("created_at")?,
-            edited_at: fields.optional_time("edited_at")?,
-            deleted_at: fields.optional_time("deleted_at")?,
-        };
-        Ok(Self { message, digest: digest(fields)?, bytes: fields.count("bytes")? })
+        let mut body = MessageBody::default();
+        let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
+        let (mut created_at, mut edited_at, mut deleted_at) = (None, None, None);
+        for field in fields.each() {
+            let field = field?;
+            match field.name() {
+                "event_id" => event_id = Some(field.parsed()?),
+                "role" => role = field.optional_string()?,
+                "name" => body.name = field.optional_string()?,
+                "content" => body.content = field.value()?,
+                "timestamp" => body.timestamp = field.optional_string()?,
+                "metadata" => body.metadata = field.optional_object()?,
+                "digest" => digest = Some(field.bytes()?),
+                "bytes" => bytes = Some(field.number()?),
+                "created_at" => created_at = Some(field.time()?),
+                "edited_at" => edited_at = field.optional_time()?,
+                "deleted_at" => deleted_at = field.optional_time()?,
+                name if MessageBody::EXTRA.contains(&name) => {
+                    body.extra.insert(name.to_owned(), field.value()?);
+                }
+                _ => {}
+            }
+        }
+        body.role = fields.required("role", role)?;
+        let event_id = fields.required("event_id", event_id)?;
+        let created_at = fields.required("created_at", created_at)?;
+        let message = Message { sequence, event_id, body, created_at, edited_at, deleted_at };
+        let digest = fields.required("digest", digest)?;
+        Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
     }
 
     /// Writes the document it is put back as.
@@ -92,24 +104,6 @@ impl StoredMessage {
     }
 }
 
-fn extra(fields: &Fields<'_>) -> Result<JsonObject, StoreError> {
-    let mut extra = JsonObject::new();
-    for element in fields.raw() {
-        let (key, _) = element.map_err(|e| fields.corrupt("messages", Some(e.into())))?;
-        if MessageBody::EXTRA.contains(&key.as_str()) {
-            extra.insert(key.as_str().to_owned(), fields.value(key.as_str())?);
-        }
-    }
-    Ok(extra)
-}
-
-fn digest(fields: &Fields<'_>) -> Result<Digest, StoreError> {
-    let Some(RawBsonRef::Binary(binary)) = fields.optional("digest")? else {
-        return Err(fields.corrupt("digest", None));
-    };
-    binary.bytes.try_into().map_err(|_| fields.corrupt("digest", None))
-}
-
 /// Reads what tells repeated messages from new ones, where only that was asked for.
 pub(in super::super) fn known_messages(
     fields: &Fields<'_>,
@@ -117,7 +111,11 @@ pub(in super::super) fn known_messages(
 ) -> Result<Vec<Known>, StoreError> {
     let known = |(sequence, fields): (u64, Result<Fields<'_>, StoreError>)| {
         let fields = fields?;
-        Ok(Known { event_id: fields.parsed("event_id")?, sequence, digest: digest(&fields)? })
+        Ok(Known {
+            event_id: fields.parsed("event_id")?,
+            sequence,
+            digest: fields.bytes("digest")?,
+        })
     };
     (first_sequence..).zip(fields.documents("messages")?).map(known).collect()
 }

@@ -1,0 +1,148 @@
+use bson::{RawArray, RawBsonRef, RawDocument};
+use chrono::{DateTime, Utc};
+use records::JsonObject;
+use serde_json::Value;
+
+use super::fields::Fields;
+use super::json;
+use crate::{BoxError, StoreError};
+
+/// Reads one field of a stored document; one that is missing reads like null.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field<'a> {
+    fields: Fields<'a>,
+    name: &'a str,
+    value: RawBsonRef<'a>,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn new(fields: Fields<'a>, name: &'a str, value: RawBsonRef<'a>) -> Self {
+        Self { fields, name, value }
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Says that the field is not what it should be.
+    fn corrupt(&self, source: Option<BoxError>) -> StoreError {
+        self.fields.corrupt(self.name, source)
+    }
+
+    /// Returns what was read, if that is something.
+    pub(super) fn required<T>(&self, value: Option<T>) -> Result<T, StoreError> {
+        value.ok_or_else(|| self.corrupt(None))
+    }
+
+    /// Returns `None` for null, and what `read` makes of anything else, which must be something.
+    fn optional<T>(
+        &self,
+        read: impl FnOnce(RawBsonRef<'a>) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
+        match self.value {
+            RawBsonRef::Null => Ok(None),
+            value => self.required(read(value)).map(Some),
+        }
+    }
+
+    pub(super) fn optional_text(&self) -> Result<Option<&'a str>, StoreError> {
+        self.optional(RawBsonRef::as_str)
+    }
+
+    pub(super) fn text(&self) -> Result<&'a str, StoreError> {
+        self.required(self.value.as_str())
+    }
+
+    /// Returns a text of its own, for a record to keep.
+    pub(super) fn optional_string(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.optional_text()?.map(str::to_owned))
+    }
+
+    /// Parses a text, such as an id.
+    pub(super) fn parsed<T: TryFrom<String>>(&self) -> Result<T, StoreError>
+    where
+        T::Error: Into<BoxError>,
+    {
+        T::try_from(self.text()?.to_owned()).map_err(|e| self.corrupt(Some(e.into())))
+    }
+
+    pub(super) fn optional_parsed<T: TryFrom<String>>(&self) -> Result<Option<T>, StoreError>
+    where
+        T::Error: Into<BoxError>,
+    {
+        match self.value {
+            RawBsonRef::Null => Ok(None),
+            _ => self.parsed().map(Some),
+        }
+    }
+
+    /// Returns an integer, whichever width the writer chose for it.
+    pub(super) fn integer(&self) -> Result<i64, StoreError> {
+        match self.value {
+            RawBsonRef::Int32(number) => Ok(number.into()),
+            RawBsonRef::Int64(number) => Ok(number),
+            _ => Err(self.corrupt(None)),
+        }
+    }
+
+    /// Returns an integer that fits a narrower type, such as one that is never negative.
+    pub(super) fn number<T: TryFrom<i64>>(&self) -> Result<T, StoreError>
+    where
+        T::Error: Into<BoxError>,
+    {
+        T::try_from(self.integer()?).map_err(|e| self.corrupt(Some(e.into())))
+    }
+
+    pub(super) fn float(&self) -> Result<f64, StoreError> {
+        self.required(self.value.as_f64())
+    }
+
+    pub(super) fn optional_time(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.optional(|value| value.as_datetime().map(bson::DateTime::to_chrono))
+    }
+
+    pub(super) fn time(&self) -> Result<DateTime<Utc>, StoreError> {
+        self.required(self.optional_time()?)
+    }
+
+    pub(super) fn bytes<const N: usize>(&self) -> Result<[u8; N], StoreError> {
+        let binary = self.value.as_binary().and_then(|binary| binary.bytes.try_into().ok());
+        self.required(binary)
+    }
+
+    /// Reads a word as one of the values it may stand for.
+    pub(super) fn one_of<T>(
+        &self,
+        values: impl IntoIterator<Item = T>,
+        word: impl Fn(&T) -> &str,
+    ) -> Result<T, StoreError> {
+        let text = self.text()?;
+        self.required(values.into_iter().find(|value| word(value) == text))
+    }
+
+    /// Returns caller JSON.
+    pub(super) fn value(&self) -> Result<Value, StoreError> {
+        json::to_value(self.value).map_err(|e| self.corrupt(Some(e.into())))
+    }
+
+    pub(super) fn optional_object(&self) -> Result<Option<JsonObject>, StoreError> {
+        let object = self.optional_document()?.map(json::to_object);
+        object.transpose().map_err(|e| self.corrupt(Some(e.into())))
+    }
+
+    pub(super) fn object(&self) -> Result<JsonObject, StoreError> {
+        self.required(self.optional_object()?)
+    }
+
+    pub(super) fn optional_document(&self) -> Result<Option<&'a RawDocument>, StoreError> {
+        self.optional(RawBsonRef::as_document)
+    }
+
+    pub(super) fn document(&self) -> Result<&'a RawDocument, StoreError> {
+        self.required(self.value.as_document())
+    }
+
+    pub(super) fn array(&self) -> Result<&'a RawArray, StoreError> {
+        self.required(self.value.as_array())
+    }
+}
