@@ -8,5 +8,6 @@ mod groups;
 mod growth;
 mod plans;
 mod repeats;
+mod reading;
 mod sealing;
 mod versions;

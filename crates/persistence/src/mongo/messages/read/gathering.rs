@@ -1,0 +1,97 @@
+use std::ops::Range;
+
+use records::Message;
+
+use crate::StoreError;
+use crate::mongo::documents::StoredMessage;
+use crate::mongo::fields::Fields;
+
+/// Which messages of a span are read first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    OldestFirst,
+    NewestFirst,
+}
+
+/// Messages that are being gathered into a page, in the direction of reading.
+#[derive(Debug)]
+pub(super) struct Gathering {
+    messages: Vec<Message>,
+    direction: Direction,
+    bytes: u64,
+    /// The size at which the page ends.
+    most_bytes: u64,
+}
+
+/// How far a gathering came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// All that there was.
+    All,
+    /// The page is full.
+    UpToTheLimit,
+    /// What there was does not join what was gathered before.
+    Nothing,
+}
+
+impl Gathering {
+    pub(super) fn new(direction: Direction, most_bytes: u64) -> Self {
+        Self { messages: Vec::new(), direction, bytes: 0, most_bytes }
+    }
+
+    /// How many bytes the page has room for.
+    pub(super) fn room(&self) -> u64 {
+        self.most_bytes.saturating_sub(self.bytes)
+    }
+
+    /// Returns the messages, oldest first.
+    pub(super) fn finish(mut self) -> Vec<Message> {
+        if self.direction == Direction::NewestFirst {
+            self.messages.reverse();
+        }
+        self.messages
+    }
+
+    /// Takes the messages in a session or a segment that lie in a span, and cuts them off the span.
+    pub(super) fn take(
+        &mut self,
+        first_sequence: u64,
+        fields: &Fields<'_>,
+        span: &mut Range<u64>,
+    ) -> Result<Taken, StoreError> {
+        let mut wanted = Vec::new();
+        for (sequence, fields) in (first_sequence..).zip(fields.documents("messages")?) {
+            if span.contains(&sequence) {
+                wanted.push((sequence, fields?));
+            }
+        }
+        if self.direction == Direction::NewestFirst {
+            wanted.reverse();
+        }
+        for (sequence, fields) in wanted {
+            let mut rest = span.clone();
+            let expected = match self.direction {
+                Direction::OldestFirst => rest.next(),
+                Direction::NewestFirst => rest.next_back(),
+            };
+            if expected != Some(sequence) {
+                return Ok(Taken::Nothing);
+            }
+            if !self.push(StoredMessage::read(sequence, &fields)?) {
+                return Ok(Taken::UpToTheLimit);
+            }
+            *span = rest;
+        }
+        Ok(Taken::All)
+    }
+
+    /// Takes a message unless the page is full; a page always takes one.
+    fn push(&mut self, stored: StoredMessage) -> bool {
+        let is_full = !self.messages.is_empty() && stored.bytes > self.room();
+        if !is_full {
+            self.bytes += stored.bytes;
+            self.messages.push(stored.message);
+        }
+        !is_full
+    }
+}

@@ -1,0 +1,117 @@
+//! What is read comes from the tail and from segments of any size, with as few queries as it takes.
+
+use bson::{RawDocumentBuf, doc};
+use futures::TryStreamExt;
+use persistence::mongo::Interruption;
+use persistence::{ChatSessions, MessageRange, Messages};
+use records::{AppId, ChatId, MessageBody, MessageEdit, NewChatSession, Scope, WorkflowName};
+
+use super::database::Database;
+
+fn scope() -> Scope {
+    Scope::service(AppId::parse("acme_corp").unwrap())
+}
+
+/// Makes a chat of segments that hold so many messages each, a few more in its tail.
+async fn chat_of(database: &Database, segments: &[usize], bytes: usize) -> ChatId {
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    for messages in segments {
+        append(database, &chat_id, *messages, bytes).await;
+        database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    }
+    chat_id
+}
+
+async fn append(database: &Database, chat_id: &ChatId, messages: usize, bytes: usize) {
+    let message = || MessageBody::new("user", Some("user"), "x".repeat(bytes)).into();
+    let messages = (0..messages).map(|_| message()).collect();
+    database.append(&scope(), chat_id, messages).await.unwrap();
+}
+
+#[tokio::test]
+async fn ranges_that_begin_and_end_anywhere_are_runs() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, &[1, 7, 1, 40, 2, 3, 20], 8).await;
+    assert!(database.all("chat_segments").await.len() > 4);
+    for before in (0..=74).step_by(3).map(Some).chain([None]) {
+        for limit in [1, 2, 5, 28, 29, 60, usize::MAX] {
+            let newest = MessageRange::Newest { before, limit };
+            let after = before.map(|before| before / 2);
+            let oldest = MessageRange::Oldest { after, before, limit };
+            for range in [newest, oldest] {
+                let page = database.messages(&scope(), &chat_id, range).await.unwrap();
+                let (expected, has_more) = range.resolve(74);
+                let sequences = page.messages.iter().map(|message| message.sequence);
+                assert!(sequences.eq(expected), "{range:?}");
+                assert_eq!(page.has_more, has_more, "{range:?}");
+            }
+        }
+    }
+}
+
+/// Counts the queries that the server carries out for the chat while something is read.
+async fn queries(database: &Database, reading: impl Future<Output = ()>) -> u64 {
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    reading.await;
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
+    let ours = doc! { "ns": { "$regex": "\\.chat_" } };
+    let count = profile.count_documents(ours).await.unwrap();
+    profile.drop().await.unwrap();
+    count
+}
+
+#[tokio::test]
+async fn the_newest_messages_take_one_query_and_one_more_below_the_tail() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, &[28, 28, 28, 10], 8).await;
+    for (limit, expected) in [(1, 1), (4, 1), (5, 2), (50, 2)] {
+        let newest = MessageRange::Newest { before: None, limit };
+        let reading = async {
+            let page = database.messages(&scope(), &chat_id, newest).await.unwrap();
+            assert_eq!(page.messages.len(), limit);
+        };
+        assert_eq!(queries(&database, reading).await, expected, "the newest {limit}");
+    }
+}
+
+/// The chat is larger than what is fetched at a time.
+#[tokio::test]
+async fn a_long_history_is_fetched_in_parts_and_its_session_read_once() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, &[30; 20], 8 << 10).await;
+    let reading = async {
+        let (scope, mut next) = (scope(), 0);
+        let mut history = database.history(&scope, &chat_id);
+        while let Some(message) = history.try_next().await.unwrap() {
+            assert_eq!(message.sequence, next);
+            next += 1;
+        }
+        assert_eq!(next, 600);
+    };
+    let queries = queries(&database, reading).await;
+    assert!((3..=6).contains(&queries), "{queries} queries");
+}
+
+#[tokio::test]
+async fn a_history_that_is_being_read_neither_grows_nor_breaks() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;
+    let scope = scope();
+    let mut history = database.history(&scope, &chat_id);
+    let mut next = 0;
+    while let Some(message) = history.try_next().await.unwrap() {
+        assert_eq!(message.sequence, next);
+        next += 1;
+        if next == 10 {
+            append(&database, &chat_id, 40, 8).await;
+            database.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
+            // Splits a segment that has not been read yet.
+            let large = Some("x".repeat(2 << 20).into());
+            let edit = MessageEdit { content: large, ..MessageEdit::default() };
+            database.update_message(&scope, &chat_id, 250, edit).await.unwrap();
+        }
+    }
+    assert_eq!(next, 300);
+}
