@@ -24,6 +24,11 @@ impl<'a> Field<'a> {
         self.name
     }
 
+    /// Returns what is stored.
+    pub(super) fn raw(&self) -> RawBsonRef<'a> {
+        self.value
+    }
+
     /// Says that the field is not what it should be.
     fn corrupt(&self, source: Option<BoxError>) -> StoreError {
         self.fields.corrupt(self.name, source)
