@@ -7,7 +7,7 @@ mod faults;
 mod groups;
 mod growth;
 mod plans;
-mod repeats;
 mod reading;
+mod repeats;
 mod sealing;
 mod versions;
