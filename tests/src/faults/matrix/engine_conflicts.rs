@@ -6,7 +6,10 @@ use tokio::time::sleep;
 use crate::faults::cluster::{Cluster, FailPoint};
 use crate::faults::fault::{Fault, Scene};
 
-/// Every fifth write meets a conflict in the storage engine.
+/// Every fiftieth step in the storage engine meets a conflict.
+///
+/// To store a segment takes more than forty of them, one for each message in the index of event
+/// ids, and all start over when one fails: were it every fifth, no segment could ever be stored.
 pub(super) struct EngineConflicts;
 
 #[async_trait(?Send)]
@@ -14,7 +17,7 @@ impl Fault for EngineConflicts {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
         let t0 = scene.now();
         let primary = cluster.primary().await?;
-        let mode = doc! { "activationProbability": 0.2 };
+        let mode = doc! { "activationProbability": 0.02 };
         let point = FailPoint::set(primary, "WTWriteConflictException", mode, doc! {}).await?;
         let conflicting = scene.lasting(3, 10);
         sleep(conflicting).await;

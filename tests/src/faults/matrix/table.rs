@@ -109,7 +109,7 @@ pub static MATRIX: &[Row] = &[
         .on_a_set_of_three()
         .noticed_as(AWAY),
     Row::of(11, "engine-conflicts", || Box::new(EngineConflicts))
-        .what("every fifth write meets a conflict in the engine")
+        .what("every fiftieth step in the engine meets a conflict")
         .under(Load::TWO_SERVICES),
     Row::of(12, "slow-server", || Box::new(SlowServer))
         .what("every command waits for 0.5 to 3.5 seconds")

@@ -32,6 +32,9 @@ pub struct Measures {
     pub slowest_ms: u64,
     /// The longest time from the end of a fault to the next acknowledgement, in milliseconds.
     pub recovery_ms: u64,
+    /// Pages that lack a message which had been acknowledged before they were asked for: reads that
+    /// a majority agrees with, and that are older than they could be.
+    pub stale_reads: usize,
     /// When something was broken.
     pub windows: Vec<Window>,
 }
@@ -77,6 +80,7 @@ impl Measures {
         measures.acknowledged = latencies.len();
         measures.outage_ms = longest_gap(&acknowledgements);
         measures.recovery_ms = longest_recovery(history, &acknowledgements);
+        measures.stale_reads = stale_reads(history);
         measures.median_ms = percentile(&latencies, 50);
         measures.p99_ms = percentile(&latencies, 99);
         let stored = &history.final_state.stored;
@@ -126,6 +130,34 @@ fn longest_recovery(history: &History, acknowledgements: &[Moment]) -> u64 {
         Some(acknowledgements.get(next)?.since(end))
     });
     recoveries.max().map_or(0, milliseconds)
+}
+
+fn stale_reads(history: &History) -> usize {
+    let mut counters: BTreeMap<&str, Vec<(Moment, u64)>> = BTreeMap::new();
+    for record in &history.records {
+        if let Operation::Append(append) = &record.operation
+            && let Some(placed) = append.outcome.ok().and_then(|answer| answer.messages.last())
+        {
+            counters.entry(&append.chat).or_default().push((record.t1, placed.sequence + 1));
+        }
+    }
+    for known in counters.values_mut() {
+        known.sort_unstable();
+        let mut highest = 0;
+        for (_, counter) in known {
+            highest = highest.max(*counter);
+            *counter = highest;
+        }
+    }
+    let is_stale = |record: &&Record| match &record.operation {
+        Operation::Read(read) => read.outcome.ok().is_some_and(|page| {
+            let known = counters.get(read.chat.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let before = known[..known.partition_point(|(at, _)| *at < record.t0)].last();
+            before.is_some_and(|(_, counter)| *counter > page.last_sequence)
+        }),
+        _ => false,
+    };
+    history.records.iter().filter(is_stale).count()
 }
 
 fn percentile(sorted: &[u64], percent: usize) -> u64 {
