@@ -4,7 +4,7 @@ use bson::raw::RawArrayBuf;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
 use futures::TryStreamExt;
-use records::{ChatId, ChatStatus, Scope};
+use records::{ChatId, ChatStatus, EventId, Scope};
 
 use crate::StoreError;
 use crate::batch::{Entry, Known, Plan};
@@ -203,7 +203,7 @@ impl MongoStore {
             && remembered.is_worth_reading(chat_id, sealed_below)
         {
             let sealed = self.sealed_event_ids(scope, chat_id, sealed_below).await?;
-            remembered.learn(chat_id, 0, sealed.iter().map(String::as_str));
+            remembered.learn(chat_id, 0, sealed.iter().map(EventId::as_str));
         }
         let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
         remembered.learn(chat_id, sealed_below, in_tail);
@@ -220,7 +220,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         sealed_below: u64,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<EventId>, Failure> {
         let filter = doc! {
             "app_id": scope.app_id.as_str(),
             "_id": { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, sealed_below) },
@@ -228,7 +228,7 @@ impl MongoStore {
         let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
         let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
         let mut segments = find.projection(projection).await?;
-        let mut ids = Vec::new();
+        let mut ids: Vec<EventId> = Vec::new();
         while let Some(raw) = segments.try_next().await? {
             let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
             if first_sequence != ids.len() as u64 {
@@ -236,7 +236,7 @@ impl MongoStore {
                 break;
             }
             for message in fields.documents("messages")? {
-                ids.push(message?.text("event_id")?.to_owned());
+                ids.push(message?.parsed("event_id")?);
             }
         }
         Ok(ids)
