@@ -6,6 +6,7 @@ pub(crate) mod database;
 mod faults;
 mod groups;
 mod growth;
+mod large_groups;
 mod plans;
 mod reading;
 mod repeats;

@@ -10,7 +10,7 @@ use super::push::Push;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{SegmentHead, Tail, counter, open_chat_session, segment_document};
-use crate::mongo::failure::{Failure, code};
+use crate::mongo::failure::{Failure, code, is_duplicate_key};
 use crate::mongo::fields::Fields;
 
 impl MongoStore {
@@ -132,7 +132,9 @@ impl MongoStore {
 /// Another writer is in the way, or the server is none of a replica set.
 fn is_no_place_for_a_transaction(error: &Error) -> bool {
     const ILLEGAL_OPERATION: i32 = 20;
-    error.contains_label(TRANSIENT_TRANSACTION_ERROR) || code(error) == Some(ILLEGAL_OPERATION)
+    error.contains_label(TRANSIENT_TRANSACTION_ERROR)
+        || is_duplicate_key(error)
+        || code(error) == Some(ILLEGAL_OPERATION)
 }
 
 /// Cuts messages into runs of at most so many bytes, a message at least.
