@@ -27,10 +27,6 @@ pub struct SealingBounds {
     pub tail_messages: u64,
     /// So is a tail larger than this, in bytes.
     pub tail_bytes: u64,
-    /// So many messages stored by one append, or by several together, go straight into a segment.
-    pub large_messages: u64,
-    /// So do messages that are together as large as this, in bytes.
-    pub large_bytes: u64,
     /// An append that finds a tail larger than this, in bytes, seals it first.
     pub hard_bytes: u64,
     /// How many of the newest messages stay when a tail is sealed, if they are small.
@@ -48,8 +44,6 @@ impl Default for SealingBounds {
         Self {
             tail_messages: 96,
             tail_bytes: 128 << 10,
-            large_messages: 8,
-            large_bytes: 32 << 10,
             hard_bytes: 512 << 10,
             keep_messages: 50,
             keep_bytes: 64 << 10,
@@ -63,11 +57,6 @@ impl SealingBounds {
     fn admit(&self, tail: &Tail) -> bool {
         tail.last_sequence - tail.first_sequence <= self.tail_messages
             && tail.bytes <= self.tail_bytes
-    }
-
-    /// Tells whether messages are better sealed at once than pushed to the tail.
-    pub(super) fn is_large(&self, messages: u64, bytes: u64) -> bool {
-        self.is_automatic && (messages >= self.large_messages || bytes >= self.large_bytes)
     }
 }
 

@@ -28,21 +28,6 @@ async fn an_acknowledgement_lost_once_or_twice_stores_one_message() {
     }
 }
 
-/// The same where many messages go straight into a segment: it is the commit that is not answered.
-#[tokio::test]
-async fn a_lost_commit_stores_each_message_once() {
-    let (_server, proxy, database) = database_behind_proxy().await;
-    for times in [1, 2] {
-        let chat_id = chat(&database).await;
-        let messages: Vec<_> = (0..40).flat_map(|_| message(None)).collect();
-        proxy.lose_replies("commitTransaction", times);
-        let append = database.append(&scope(), &chat_id, messages).await.unwrap();
-        assert_eq!(proxy.lost(), times);
-        assert_eq!(sequences(&append), (0..40).collect::<Vec<u64>>());
-        assert_eq!(count(&database, &chat_id).await, 40);
-    }
-}
-
 /// The same while the tail is sealed between the two attempts: the message is in a segment by then.
 #[tokio::test]
 async fn a_repeat_finds_its_message_in_a_segment() {

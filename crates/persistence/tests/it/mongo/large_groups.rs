@@ -1,5 +1,5 @@
-//! Many messages appended at once go straight into segments, and lie there as if they had come one
-//! by one.
+//! Many messages appended at once lie in the chat as if they had come one by one, whatever is sealed
+//! meanwhile.
 
 use std::collections::HashSet;
 
@@ -46,16 +46,16 @@ async fn large_and_small_appends_of_two_processes_make_one_run() {
     let stores = [&database.store, &other];
     let writers = (0..6).map(|writer| write(stores[writer % 2], &chat_id, writer));
     let given = try_join_all(writers).await.unwrap().concat();
-    let stored = event_ids(&database, &chat_id).await;
-    assert_eq!(stored.len(), 6 * 4 * (20 + 1 + 3));
-    assert_eq!(stored.iter().collect::<HashSet<_>>().len(), stored.len());
+    let found = event_ids(&database, &chat_id).await;
+    assert_eq!(found.len(), 6 * 4 * (20 + 1 + 3));
+    assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
     for (event_id, sequence) in given {
-        assert_eq!(stored[usize::try_from(sequence).unwrap()], event_id);
+        assert_eq!(found[usize::try_from(sequence).unwrap()], event_id);
     }
 }
 
 #[tokio::test]
-async fn a_large_append_takes_the_place_of_an_unfinished_sealing() {
+async fn a_large_append_goes_on_after_an_unfinished_sealing() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     let mut expected = Vec::new();

@@ -8,7 +8,6 @@ mod event_ids;
 mod group;
 mod push;
 mod queue;
-mod sealed;
 
 use records::{ChatId, Scope};
 use tokio::time::Instant;

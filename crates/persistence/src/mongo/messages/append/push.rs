@@ -30,10 +30,10 @@ pub(in crate::mongo::messages) enum Condition {
 }
 
 /// Messages on their way into the store.
-pub(super) struct Push {
-    pub(super) documents: Vec<RawDocumentBuf>,
-    pub(super) bytes: u64,
-    pub(super) now: chrono::DateTime<Utc>,
+struct Push {
+    documents: Vec<RawDocumentBuf>,
+    bytes: u64,
+    now: chrono::DateTime<Utc>,
 }
 
 impl Push {
@@ -84,13 +84,7 @@ impl MongoStore {
         let documents = fresh.iter().map(|entry| message_document(entry, now)).collect();
         let push = Push { documents, bytes: bytes as u64, now };
         let filter = self.push_filter(scope, chat_id, fresh, condition);
-        let is_large = self.inner.sealer.bounds().is_large(fresh.len() as u64, push.bytes);
-        let tail = if is_large {
-            self.push_sealed(scope, chat_id, filter, &push).await?
-        } else {
-            self.push_to_tail(filter, &push).await?
-        };
-        let Some(tail) = tail else {
+        let Some(tail) = self.push_to_tail(filter, &push).await? else {
             return Ok(None);
         };
         let last_sequence = tail.last_sequence;
@@ -106,11 +100,7 @@ impl MongoStore {
     /// As a command of our own, because the driver would try a `findAndModify` again by itself, and
     /// for that the server keeps a copy of the whole session document with each. It is ours that
     /// are tried again, and these look for what an earlier one may have stored.
-    pub(super) async fn push_to_tail(
-        &self,
-        filter: Document,
-        push: &Push,
-    ) -> Result<Option<Tail>, Failure> {
+    async fn push_to_tail(&self, filter: Document, push: &Push) -> Result<Option<Tail>, Failure> {
         let command = rawdoc! {
             "findAndModify": CHAT_SESSIONS,
             "query": raw(&filter)?,
