@@ -18,7 +18,8 @@ impl Fault for StepDown {
         for _ in 0..2 {
             let term = cluster.term().await?;
             let t0 = scene.now();
-            let step_down = doc! { "replSetStepDown": 10, "secondaryCatchUpPeriodSecs": 5 };
+            // Short, so that those who stepped down before can be elected again.
+            let step_down = doc! { "replSetStepDown": 2, "secondaryCatchUpPeriodSecs": 1 };
             command(cluster.primary().await?, step_down).await?;
             let elected = async || Ok(cluster.term().await.ok().filter(|now| *now > term));
             let now = until("an election", elected).await?;
