@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bson::{Document, doc};
+use bson::{Document, RawDocumentBuf, doc};
 use futures::future::join_all;
 use persistence::mongo::MongoStore;
 use persistence::{Append, ChatSessions, Messages, Outcome, Store, StoreError};
@@ -48,7 +48,7 @@ async fn appends_that_come_together_take_few_updates_and_keep_their_order() {
         assert_eq!(answer.messages[0].event_id.as_str(), format!("evt_{index}"));
         assert_eq!(answer.messages[0].outcome, Outcome::Stored);
     }
-    let profile = database.raw.collection::<Document>("system.profile");
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
     let updates = doc! { "command.findAndModify": "chat_sessions" };
     let updates = profile.count_documents(updates).await.unwrap();
     assert!((2..=20).contains(&updates), "500 appends took {updates} updates");

@@ -1,7 +1,7 @@
 //! Repeats are recognised wherever their message lies by now, and looking for them costs nothing
 //! where there are none.
 
-use bson::{Document, doc};
+use bson::{RawDocumentBuf, doc};
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{Append, Messages, Outcome};
 use records::{ChatId, NewMessage};
@@ -38,7 +38,7 @@ async fn appends_with_new_ids_never_search_what_is_sealed() {
         append(&database, &chat_id, &format!("evt_{index}")).await;
     }
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
-    let profile = database.raw.collection::<Document>("system.profile");
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
     let seals = doc! { "command.insert": "chat_segments" };
     assert!(profile.count_documents(seals).await.unwrap() > 0, "nothing was sealed");
     let searches = doc! { "command.find": "chat_segments" };
