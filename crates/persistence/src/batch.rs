@@ -254,6 +254,27 @@ impl<'a> Plan<'a> {
                 }
             });
         }
-        Append { last_sequence, messages }
+        // A view of the chat may be older than what is known to be in it, just after an election.
+        let end = messages.iter().map(|message| message.sequence + 1).max();
+        Append { last_sequence: last_sequence.max(end.unwrap_or(0)), messages }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use records::Uuid7Ids;
+
+    use super::*;
+
+    #[test]
+    fn the_counter_of_an_answer_is_past_every_message_in_it() {
+        let body = MessageBody::new("user", Some("user"), "hello");
+        let event_id = EventId::parse("evt_1").unwrap();
+        let message = NewMessage { event_id: Some(event_id.clone()), body };
+        let batch = Batch::check(vec![message], &Uuid7Ids).unwrap();
+        let digest = batch.entries[0].digest;
+        let known = [Known { event_id, sequence: 928, digest }];
+        let plan = batch.plan(&ChatId::parse("chat_a").unwrap(), &known).unwrap();
+        assert_eq!(plan.answer(925, 925).last_sequence, 929);
     }
 }
