@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::MongoStore;
 use super::documents::{
-    BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range, one_blob,
+    BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range, encode, one_blob,
 };
 use super::failure::{Failure, is_duplicate_key};
 use super::fields::Fields;
@@ -52,7 +52,7 @@ impl MongoStore {
         let blob = self.inner.ids.mint("blob_");
         let id = blob_id(chat_id, kind, &blob);
         let document = blob_document(&scope.app_id, id, value, self.inner.clock.now());
-        let document = RawDocumentBuf::try_from(&document).map_err(mongodb::error::Error::from)?;
+        let document = encode(&document)?;
         Ok(Placed { inline: None, blob: Some(blob), document: Some(document) })
     }
 

@@ -13,13 +13,16 @@ pub(super) fn to_bson(value: &Value) -> Bson {
     match value {
         Value::Null => Bson::Null,
         Value::Bool(flag) => Bson::Boolean(*flag),
-        Value::Number(number) => number
-            .as_i64()
-            .map_or_else(|| Bson::Double(number.as_f64().unwrap_or(f64::NAN)), Bson::Int64),
+        Value::Number(number) => to_number(number),
         Value::String(text) => Bson::String(text.clone()),
         Value::Array(items) => Bson::Array(items.iter().map(to_bson).collect()),
         Value::Object(object) => Bson::Document(to_document(object)),
     }
+}
+
+/// Converts a number: an integer as one, anything else as a double.
+fn to_number<B: From<i64> + From<f64>>(number: &Number) -> B {
+    number.as_i64().map_or_else(|| number.as_f64().unwrap_or(f64::NAN).into(), B::from)
 }
 
 /// Converts an object that has been measured.
@@ -40,9 +43,7 @@ fn to_raw(value: &Value) -> RawBson {
     match value {
         Value::Null => RawBson::Null,
         Value::Bool(flag) => RawBson::Boolean(*flag),
-        Value::Number(number) => number
-            .as_i64()
-            .map_or_else(|| RawBson::Double(number.as_f64().unwrap_or(f64::NAN)), RawBson::Int64),
+        Value::Number(number) => to_number(number),
         Value::String(text) => RawBson::String(text.clone()),
         Value::Array(items) => {
             let mut array = RawArrayBuf::new();

@@ -253,33 +253,35 @@ impl Sealed {
 impl SealingBounds {
     /// Takes out the newest messages, which stay in the tail.
     fn leave_newest(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
-        let mut bytes = 0;
-        let mut staying = 0;
-        for message in messages.iter().rev().take(self.keep_messages) {
-            bytes += message.count("bytes")?;
-            if bytes > self.keep_bytes {
-                break;
-            }
-            staying += 1;
-        }
+        let newest = messages.iter().rev().take(self.keep_messages);
+        let staying = fitting(newest, self.keep_bytes)?;
         messages.truncate(messages.len() - staying);
         Ok(())
     }
 
     /// Keeps as many of the oldest messages as one segment takes: at least one.
     fn cut_to_segment(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
-        let mut bytes = 0;
-        let mut fitting = 0;
-        for message in messages.iter() {
-            bytes += message.count("bytes")?;
-            if bytes > self.segment_bytes {
-                break;
-            }
-            fitting += 1;
-        }
+        let fitting = fitting(messages.iter(), self.segment_bytes)?;
         messages.truncate(fitting.max(1));
         Ok(())
     }
+}
+
+/// Counts how many messages, from the first on, are together within a size.
+fn fitting<'m, 'a: 'm>(
+    messages: impl Iterator<Item = &'m Fields<'a>>,
+    most_bytes: u64,
+) -> Result<usize, StoreError> {
+    let mut bytes = 0;
+    let mut count = 0;
+    for message in messages {
+        bytes += message.count("bytes")?;
+        if bytes > most_bytes {
+            break;
+        }
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// The session is still the one the segment was copied from.

@@ -5,13 +5,17 @@ mod chat_session;
 mod message;
 mod segment;
 
+use bson::{Document, RawDocumentBuf};
+
+use super::failure::Failure;
+
 pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
     Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_session_document,
     chat_session_record, open_chat_session,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
-pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id};
+pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
 
 /// Chat sessions, each with the tail of its messages.
 pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
@@ -26,4 +30,9 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 /// Counters are kept as 64-bit integers with a sign.
 pub(super) fn counter(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Encodes a document for where raw ones are wanted.
+pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf, Failure> {
+    Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
 }

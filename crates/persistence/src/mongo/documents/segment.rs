@@ -1,6 +1,8 @@
+use std::ops::Range;
+
 use bson::raw::{BindRawBsonRef, RawArrayBuf};
 use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
-use records::{AppId, ChatId};
+use records::{AppId, ChatId, Scope};
 
 use super::super::fields::Fields;
 use super::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
@@ -28,6 +30,18 @@ pub(in super::super) struct SegmentHead {
 /// Returns the id of the segment that begins with a message.
 pub(in super::super) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
     doc! { "chat_id": chat_id.as_str(), "first_sequence": counter(first_sequence) }
+}
+
+/// Returns a filter for the segments of a chat that begin within a span.
+pub(in super::super) fn segments_between(
+    scope: &Scope,
+    chat_id: &ChatId,
+    span: Range<u64>,
+) -> Document {
+    doc! {
+        "app_id": scope.app_id.as_str(),
+        "_id": { "$gte": segment_id(chat_id, span.start), "$lt": segment_id(chat_id, span.end) },
+    }
 }
 
 /// Writes the document of a segment of messages as they are stored.

@@ -31,12 +31,9 @@ impl MongoStore {
             let newest = MessageRange::Newest { before: None, limit };
             let newest = self.read_range_within(scope, chat_id, newest).await?;
             let look = self.look(scope, chat_id).await?;
-            let mut known = look.in_tail;
-            let sealed_below = look.tail.first_sequence;
-            if sealed_below > 0 {
-                let ids = batch.event_ids().map(records::EventId::as_str).collect();
-                known.extend(self.known_in_segments(scope, chat_id, ids, sealed_below).await?);
-            }
+            let ids = batch.event_ids().map(records::EventId::as_str).collect();
+            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
+            known.extend(look.in_tail);
             let mut plan = batch.plan(chat_id, &known)?;
             plan.recognise(&newest.messages);
             let last_sequence = newest.last_sequence;

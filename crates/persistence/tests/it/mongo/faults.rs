@@ -78,6 +78,11 @@ pub(crate) fn message(event_id: Option<&str>) -> Vec<NewMessage> {
     vec![NewMessage { event_id, body: MessageBody::new("user", Some("user"), "hello") }]
 }
 
+/// Messages with the ids `{prefix}_0`, `{prefix}_1` and so on.
+pub(crate) fn numbered(prefix: &str, count: usize) -> Vec<NewMessage> {
+    (0..count).flat_map(|index| message(Some(&format!("{prefix}_{index}")))).collect()
+}
+
 pub(crate) async fn count(database: &Database, chat_id: &ChatId) -> usize {
     let page = database.messages(&scope(), chat_id, MessageRange::all()).await.unwrap();
     assert_eq!(page.last_sequence, page.messages.len() as u64);

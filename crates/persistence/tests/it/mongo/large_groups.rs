@@ -6,14 +6,10 @@ use std::collections::HashSet;
 use futures::future::try_join_all;
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{MessageRange, Messages, StoreError};
-use records::{ChatId, NewMessage};
+use records::ChatId;
 
 use super::database::Database;
-use super::faults::{chat, message, scope};
-
-fn numbered(prefix: &str, count: usize) -> Vec<NewMessage> {
-    (0..count).flat_map(|index| message(Some(&format!("{prefix}_{index}")))).collect()
-}
+use super::faults::{chat, message, numbered, scope};
 
 /// Appends many and few in turn; returns the ids with the sequences they were given.
 async fn write(

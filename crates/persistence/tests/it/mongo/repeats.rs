@@ -4,17 +4,13 @@
 use bson::{RawDocumentBuf, doc};
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{Append, Messages, Outcome};
-use records::{ChatId, NewMessage};
+use records::ChatId;
 
 use super::database::Database;
-use super::faults::{chat, count, message, scope, sequences};
+use super::faults::{chat, count, message, numbered, scope, sequences};
 
 async fn append(store: &MongoStore, chat_id: &ChatId, event_id: &str) -> Append {
     store.append(&scope(), chat_id, message(Some(event_id))).await.unwrap()
-}
-
-fn numbered(prefix: &str, count: usize) -> Vec<NewMessage> {
-    (0..count).flat_map(|index| message(Some(&format!("{prefix}_{index}")))).collect()
 }
 
 /// A second process of the service.

@@ -115,14 +115,13 @@ impl MongoStore {
             if !may_be_there
                 && let Some(pushed) = self.push(scope, chat_id, &fresh, condition).await?
             {
-                open.answer_stored(pushed.first_sequence);
+                open.answer_stored(plans, pushed.first_sequence);
                 break;
             }
             let look = self.look(scope, chat_id).await?;
             if may_repeat && (recall.may_hold || look.tail.first_sequence > sealed_below) {
                 let ids = open.event_ids();
-                let sealed = self.look_below(scope, chat_id, ids, &look).await?;
-                open.known.extend(sealed);
+                open.known.extend(self.look_below(scope, chat_id, ids, &look).await?);
                 looked_below = Some(look.tail.first_sequence);
             }
             open.known.extend(look.in_tail);
@@ -134,6 +133,9 @@ impl MongoStore {
         Ok(open.into_answers())
     }
 }
+
+/// Appends that are open, by their place in the group, with what is to become of each.
+type Plans<'a> = Vec<(usize, Result<Plan<'a>, StoreError>)>;
 
 /// The appends of a group on their way to their answers.
 struct Open<'a> {
@@ -165,17 +167,17 @@ impl<'a> Open<'a> {
     }
 
     /// Plans each that is open; one in conflict with what is known is refused.
-    fn plans(&self) -> Vec<(usize, Result<Plan<'a>, StoreError>)> {
+    fn plans(&self) -> Plans<'a> {
         let plan = |(index, waiting): (usize, &'a Waiting)| {
             (index, waiting.batch.plan(self.chat_id, &self.known))
         };
         self.open().map(plan).collect()
     }
 
-    /// Answers all, now that the new messages have the sequences from `first_sequence` on.
-    fn answer_stored(&mut self, first_sequence: u64) {
+    /// Answers as planned, now that the new messages have the sequences from `first_sequence` on.
+    fn answer_stored(&mut self, plans: Plans<'a>, first_sequence: u64) {
         let mut next = first_sequence;
-        for (index, plan) in self.plans() {
+        for (index, plan) in plans {
             self.answers[index] = Some(plan.map(|plan| {
                 let first = next;
                 next += plan.fresh().count() as u64;

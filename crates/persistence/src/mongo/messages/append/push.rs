@@ -10,8 +10,8 @@ use crate::StoreError;
 use crate::batch::{Entry, Known, Plan};
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    CHAT_SESSIONS, MESSAGE_OVERHEAD, Segment, Tail, counter, known_messages, message_document,
-    open_chat_session, segment_id,
+    CHAT_SESSIONS, MESSAGE_OVERHEAD, Segment, Tail, counter, encode, known_messages,
+    message_document, open_chat_session, segments_between,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
@@ -49,10 +49,6 @@ impl Push {
             "$set": { "last_updated_at": DateTime::from_chrono(self.now) },
         }
     }
-}
-
-fn raw(document: &Document) -> Result<RawDocumentBuf, Failure> {
-    Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
 }
 
 /// The sequences that messages were given: from the first to before the last.
@@ -103,9 +99,9 @@ impl MongoStore {
     async fn push_to_tail(&self, filter: Document, push: &Push) -> Result<Option<Tail>, Failure> {
         let command = rawdoc! {
             "findAndModify": CHAT_SESSIONS,
-            "query": raw(&filter)?,
+            "query": encode(&filter)?,
             "update": push.update(),
-            "fields": raw(&Tail::projection())?,
+            "fields": encode(&Tail::projection())?,
             "new": true,
             "hint": "_id_",
             "writeConcern": { "w": "majority", "j": true },
@@ -117,7 +113,7 @@ impl MongoStore {
         let Some(Bson::Document(updated)) = reply.remove("value") else {
             return Ok(None);
         };
-        Ok(Some(Tail::read(&open_chat_session(&raw(&updated)?)?)?))
+        Ok(Some(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
     }
 
     fn push_filter(
@@ -180,7 +176,7 @@ impl MongoStore {
     /// Looks for messages among what is sealed, after a look at the chat.
     ///
     /// Reads the ids of all that is sealed, if that spares enough of such looks to come.
-    pub(super) async fn look_below(
+    pub(in crate::mongo::messages) async fn look_below(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -198,7 +194,7 @@ impl MongoStore {
         let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
         remembered.learn(chat_id, sealed_below, in_tail);
         let recall = remembered.recall(chat_id, &ids);
-        if recall.below >= sealed_below && !recall.may_hold {
+        if sealed_below == 0 || recall.below >= sealed_below && !recall.may_hold {
             return Ok(Vec::new());
         }
         self.known_in_segments(scope, chat_id, ids, sealed_below).await
@@ -211,10 +207,7 @@ impl MongoStore {
         chat_id: &ChatId,
         sealed_below: u64,
     ) -> Result<Vec<EventId>, Failure> {
-        let filter = doc! {
-            "app_id": scope.app_id.as_str(),
-            "_id": { "$gte": segment_id(chat_id, 0), "$lt": segment_id(chat_id, sealed_below) },
-        };
+        let filter = segments_between(scope, chat_id, 0..sealed_below);
         let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
         let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
         let mut segments = find.projection(projection).await?;
@@ -233,7 +226,7 @@ impl MongoStore {
     }
 
     /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.
-    pub(in crate::mongo::messages) async fn known_in_segments(
+    async fn known_in_segments(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

@@ -81,13 +81,10 @@ impl Queues {
         let scope = scope.clone();
         let waiting = Waiting { scope, batch, deadline, stage, answer: sender, _room: room };
         let mut chats = self.0.chats();
-        if let Some(queue) = chats.get_mut(&chat) {
-            queue.push(waiting, &self.0.bounds)?;
-            return Ok((ticket, None));
-        }
+        let is_served = chats.contains_key(&chat);
         chats.entry(chat.clone()).or_default().push(waiting, &self.0.bounds)?;
-        let serving = Serving { queues: Arc::clone(&self.0), chat, is_over: false };
-        Ok((ticket, Some(serving)))
+        let serve = || Serving { queues: Arc::clone(&self.0), chat, is_over: false };
+        Ok((ticket, (!is_served).then(serve)))
     }
 }
 
@@ -218,7 +215,7 @@ impl Group {
     }
 
     /// Returns whom the appends are made for.
-    pub(super) fn scope(&self) -> Option<&Scope> {
+    fn scope(&self) -> Option<&Scope> {
         self.members.first().map(|member| &member.scope)
     }
 

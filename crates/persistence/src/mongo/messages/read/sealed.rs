@@ -8,7 +8,7 @@ use records::{ChatId, Scope};
 
 use super::gathering::{Direction, Gathering, Taken};
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Segment, segment_id};
+use crate::mongo::documents::{Segment, segment_id, segments_between};
 use crate::mongo::failure::Failure;
 
 /// Sealed messages that are still to be read.
@@ -103,10 +103,7 @@ impl MongoStore {
         bytes: u64,
     ) -> Result<Option<RawBatch>, Failure> {
         let Sealed { span, direction, start, .. } = sealed;
-        let filter = doc! {
-            "app_id": scope.app_id.as_str(),
-            "_id": { "$gte": segment_id(chat_id, *start), "$lt": segment_id(chat_id, span.end) },
-        };
+        let filter = segments_between(scope, chat_id, *start..span.end);
         let order = if *direction == Direction::OldestFirst { 1 } else { -1 };
         let most = sealed.segments(bytes);
         let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": order });
