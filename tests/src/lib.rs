@@ -7,6 +7,7 @@ pub mod settings;
 pub mod client;
 pub mod database;
 pub mod patience;
+mod percentile;
 pub mod transcript;
 
 pub mod faults;

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use crate::percentile;
+
 /// What each append to a chat cost, in their order.
 #[derive(Clone, Debug)]
 pub struct Cost {
@@ -55,6 +57,5 @@ impl Cost {
 pub(super) fn percentile(latencies: &[Duration], percent: usize) -> Duration {
     let mut sorted = latencies.to_vec();
     sorted.sort_unstable();
-    let index = sorted.len() * percent / 100;
-    sorted.get(index).copied().unwrap_or_default()
+    percentile::of_sorted(&sorted, percent)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::faults::history::{Append, History, Moment, Operation, Outcome, Record};
+use crate::percentile;
 
 /// What was counted and measured in a trial.
 #[derive(Debug, Default, Serialize)]
@@ -81,8 +82,8 @@ impl Measures {
         measures.outage_ms = longest_gap(&acknowledgements);
         measures.recovery_ms = longest_recovery(history, &acknowledgements);
         measures.stale_reads = stale_reads(history);
-        measures.median_ms = percentile(&latencies, 50);
-        measures.p99_ms = percentile(&latencies, 99);
+        measures.median_ms = percentile::of_sorted(&latencies, 50);
+        measures.p99_ms = percentile::of_sorted(&latencies, 99);
         let stored = &history.final_state.stored;
         measures.messages = stored.values().map(|chat| chat.messages.len()).sum();
         let end = history.records.iter().map(|record| record.t1).max().unwrap_or_default();
@@ -158,10 +159,6 @@ fn stale_reads(history: &History) -> usize {
         _ => false,
     };
     history.records.iter().filter(is_stale).count()
-}
-
-fn percentile(sorted: &[u64], percent: usize) -> u64 {
-    sorted.get(sorted.len() * percent / 100).copied().unwrap_or(0)
 }
 
 fn milliseconds(duration: Duration) -> u64 {
