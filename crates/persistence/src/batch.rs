@@ -37,6 +37,8 @@ pub(crate) struct Known {
     pub(crate) event_id: EventId,
     pub(crate) sequence: u64,
     pub(crate) digest: Digest,
+    /// It was stored by an earlier attempt of the call that asks.
+    pub(crate) is_ours: bool,
 }
 
 impl Batch {
@@ -99,7 +101,11 @@ impl Batch {
                     });
                 }
                 (_, Some(first)) => Place::SameAs(first),
-                (Some(known), None) => Place::Known(known.sequence),
+                (Some(known), None) => {
+                    // A minted id can only be known from an earlier attempt of this very call.
+                    let is_ours = known.is_ours || entry.is_minted;
+                    Place::Known { sequence: known.sequence, is_ours }
+                }
                 (None, None) => Place::Fresh,
             });
         }
@@ -149,7 +155,7 @@ enum Place {
     /// It is new: the next one.
     Fresh,
     /// The chat holds it under its id.
-    Known(u64),
+    Known { sequence: u64, is_ours: bool },
     /// The chat holds a message that says the same.
     Like { sequence: u64, event_id: EventId },
     /// An earlier message of the batch is the same.
@@ -208,7 +214,9 @@ impl<'a> Plan<'a> {
                     leading.push((index, known_before));
                 }
                 Place::Fresh => break,
-                Place::Known(sequence) => known_before = known_before.max(Some(*sequence)),
+                Place::Known { sequence, .. } => {
+                    known_before = known_before.max(Some(*sequence));
+                }
                 Place::Like { .. } | Place::SameAs(_) => {}
             }
         }
@@ -216,7 +224,7 @@ impl<'a> Plan<'a> {
     }
 
     fn known(&self) -> impl Iterator<Item = usize> {
-        let is_known = |(_, place): &(_, &Place)| matches!(place, Place::Known(_));
+        let is_known = |(_, place): &(_, &Place)| matches!(place, Place::Known { .. });
         self.places.iter().enumerate().filter(is_known).map(|(index, _)| index)
     }
 
@@ -237,12 +245,9 @@ impl<'a> Plan<'a> {
                     let sequence = next.next().unwrap_or(first_sequence);
                     Appended { event_id, sequence, outcome: Outcome::Stored }
                 }
-                // A minted id can only be known from an earlier attempt of this very call.
-                Place::Known(sequence) if entry.is_minted => {
-                    Appended { event_id, sequence: *sequence, outcome: Outcome::Stored }
-                }
-                Place::Known(sequence) => {
-                    Appended { event_id, sequence: *sequence, outcome: Outcome::Duplicate }
+                Place::Known { sequence, is_ours } => {
+                    let outcome = if *is_ours { Outcome::Stored } else { Outcome::Duplicate };
+                    Appended { event_id, sequence: *sequence, outcome }
                 }
                 Place::Like { sequence, event_id } => Appended {
                     event_id: event_id.clone(),
@@ -273,7 +278,7 @@ mod tests {
         let message = NewMessage { event_id: Some(event_id.clone()), body };
         let batch = Batch::check(vec![message], &Uuid7Ids).unwrap();
         let digest = batch.entries[0].digest;
-        let known = [Known { event_id, sequence: 928, digest }];
+        let known = [Known { event_id, sequence: 928, digest, is_ours: false }];
         let plan = batch.plan(&ChatId::parse("chat_a").unwrap(), &known).unwrap();
         assert_eq!(plan.answer(925, 925).last_sequence, 929);
     }

@@ -184,6 +184,7 @@ impl Chat {
             event_id: kept.message.event_id.clone(),
             sequence: kept.message.sequence,
             digest: kept.digest,
+            is_ours: false,
         };
         self.messages.iter().map(known).collect()
     }

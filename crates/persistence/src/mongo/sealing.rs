@@ -71,6 +71,15 @@ pub enum Interruption {
     AfterFirstCut,
 }
 
+/// What a sealing leaves alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// A tail within its bound.
+    Bound,
+    /// The newest messages.
+    Newest,
+}
+
 /// Knows the bounds, and which chats are being sealed by this process.
 #[derive(Debug)]
 pub(super) struct Sealer {
@@ -128,7 +137,7 @@ impl MongoStore {
         self.write(|_| async {
             match interruption {
                 Interruption::Never => self.seal_within(app_id, chat_id).await,
-                _ => self.seal_once(app_id, chat_id, interruption).await.map(|_| ()),
+                _ => self.seal_once(app_id, chat_id, Goal::Newest, interruption).await.map(|_| ()),
             }
         })
         .await
@@ -138,7 +147,8 @@ impl MongoStore {
     ///
     /// No further: behind a steady writer there would always be a message or two more to seal.
     async fn seal_down_to_bound(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
-        while let Some(left) = self.seal_once(app_id, chat_id, Interruption::Never).await? {
+        let once = || self.seal_once(app_id, chat_id, Goal::Bound, Interruption::Never);
+        while let Some(left) = once().await? {
             if self.inner.sealer.bounds.admit(&left) {
                 break;
             }
@@ -152,7 +162,8 @@ impl MongoStore {
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
-        while self.seal_once(app_id, chat_id, Interruption::Never).await?.is_some() {}
+        let once = || self.seal_once(app_id, chat_id, Goal::Newest, Interruption::Never);
+        while once().await?.is_some() {}
         Ok(())
     }
 
@@ -161,6 +172,7 @@ impl MongoStore {
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
+        goal: Goal,
         interruption: Interruption,
     ) -> Result<Option<Tail>, Failure> {
         let sessions = &self.inner.chat_sessions;
@@ -172,6 +184,9 @@ impl MongoStore {
         };
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
+        if goal == Goal::Bound && self.inner.sealer.bounds.admit(&tail) {
+            return Ok(None);
+        }
         let mut messages = fields.documents("messages")?.collect::<Result<Vec<_>, _>>()?;
         self.inner.sealer.bounds.leave_newest(&mut messages)?;
         self.inner.sealer.bounds.cut_to_segment(&mut messages)?;
@@ -180,6 +195,7 @@ impl MongoStore {
         };
         if interruption != Interruption::AfterSegment {
             sessions.update_one(condition(session, &tail), cut(sealed)).await?;
+            self.inner.known_chats.tail_was_cut(chat_id);
         }
         let (first_sequence, bytes) =
             (tail.first_sequence + sealed.messages, tail.bytes.saturating_sub(sealed.bytes));

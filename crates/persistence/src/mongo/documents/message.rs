@@ -115,6 +115,7 @@ pub(in super::super) fn known_messages(
             event_id: fields.parsed("event_id")?,
             sequence,
             digest: fields.bytes("digest")?,
+            is_ours: false,
         })
     };
     (first_sequence..).zip(fields.documents("messages")?).map(known).collect()

@@ -2,7 +2,7 @@
 
 use records::{ChatId, Scope};
 
-use super::append::{Condition, verdict};
+use super::append::{Condition, Pushed, verdict};
 use crate::StoreError;
 use crate::batch::Batch;
 use crate::mongo::MongoStore;
@@ -39,8 +39,9 @@ impl MongoStore {
             let last_sequence = newest.last_sequence;
             let condition = Condition::NothingAppended { last_sequence };
             let fresh: Vec<_> = plan.fresh().collect();
-            if let Some(pushed) = self.push(scope, chat_id, &fresh, condition).await? {
-                return Ok(plan.answer(pushed.first_sequence, pushed.last_sequence));
+            let pushed = self.push(scope, chat_id, &fresh, condition).await?;
+            if let Pushed::Stored { first_sequence, last_sequence } = pushed {
+                return Ok(plan.answer(first_sequence, last_sequence));
             }
             if look.tail.last_sequence == last_sequence {
                 if let Some(answer) = verdict(chat_id, &plan, &look.tail) {

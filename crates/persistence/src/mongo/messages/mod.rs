@@ -13,7 +13,7 @@ use crate::batch::Batch;
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
 pub use append::QueueBounds;
-pub(super) use append::{EventIds, Queues};
+pub(super) use append::{KnownChats, Lanes, Queues};
 
 #[async_trait]
 impl Messages for MongoStore {

@@ -7,6 +7,7 @@ mod faults;
 mod groups;
 mod growth;
 mod large_groups;
+mod many_chats;
 mod plans;
 mod reading;
 mod repeats;

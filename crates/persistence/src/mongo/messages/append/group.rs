@@ -7,7 +7,8 @@ use std::sync::Arc;
 use records::{ChatId, EventId};
 use tokio::time::timeout_at;
 
-use super::push::{Condition, verdict};
+use super::look::verdict;
+use super::push::{Condition, Pushed};
 use super::queue::{Group, Serving, Waiting};
 use crate::batch::{Entry, Known, Plan};
 use crate::mongo::MongoStore;
@@ -94,13 +95,13 @@ impl MongoStore {
             return Ok(Vec::new());
         };
         // Ids minted for a call cannot have been stored, unless by an earlier attempt of it.
-        let may_repeat =
+        let mut may_repeat =
             !attempt.is_first || sent.iter().any(|waiting| waiting.batch.has_given_ids());
         let mut open = Open::new(chat_id, sent);
         // What is sealed below it has been looked through for the ids of this group.
         let mut looked_below = None;
         while !open.is_answered() {
-            let recall = self.inner.event_ids.recall(chat_id, &open.event_ids());
+            let recall = self.inner.known_chats.recall(chat_id, &open.event_ids());
             let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
             let looked = looked_below.unwrap_or(0);
             let sealed_below = if recall.may_hold { looked } else { looked.max(recall.below) };
@@ -112,19 +113,27 @@ impl MongoStore {
                 .filter_map(|(_, plan)| plan.as_ref().ok())
                 .flat_map(Plan::fresh)
                 .collect();
-            if !may_be_there
-                && let Some(pushed) = self.push(scope, chat_id, &fresh, condition).await?
-            {
-                open.answer_stored(plans, pushed.first_sequence);
-                break;
+            if !may_be_there {
+                match self.push(scope, chat_id, &fresh, condition).await? {
+                    Pushed::Stored { first_sequence, .. } => {
+                        open.answer_stored(plans, first_sequence);
+                        break;
+                    }
+                    Pushed::Unsure { absent_below } => {
+                        open.absent_below = absent_below;
+                        may_repeat = true;
+                        continue;
+                    }
+                    Pushed::Unfit => {}
+                }
             }
             let look = self.look(scope, chat_id).await?;
             if may_repeat && (recall.may_hold || look.tail.first_sequence > sealed_below) {
                 let ids = open.event_ids();
-                open.known.extend(self.look_below(scope, chat_id, ids, &look).await?);
+                open.learn(self.look_below(scope, chat_id, ids, &look).await?);
                 looked_below = Some(look.tail.first_sequence);
             }
-            open.known.extend(look.in_tail);
+            open.learn(look.in_tail);
             open.answer_settled(&look.tail);
             if !open.is_answered() {
                 self.make_room(scope, chat_id, &look.tail).await?;
@@ -144,12 +153,14 @@ struct Open<'a> {
     answers: Vec<Option<Answer>>,
     /// What the chat is known to hold of their messages.
     known: Vec<Known>,
+    /// Those that lie at this sequence or above it were stored by this call.
+    absent_below: u64,
 }
 
 impl<'a> Open<'a> {
     fn new(chat_id: &'a ChatId, sent: &'a [&'a Waiting]) -> Self {
         let answers = sent.iter().map(|_| None).collect();
-        Self { chat_id, sent, answers, known: Vec::new() }
+        Self { chat_id, sent, answers, known: Vec::new(), absent_below: u64::MAX }
     }
 
     fn is_answered(&self) -> bool {
@@ -159,6 +170,13 @@ impl<'a> Open<'a> {
     fn open(&self) -> impl Iterator<Item = (usize, &'a Waiting)> {
         let open = self.answers.iter().enumerate().filter(|(_, answer)| answer.is_none());
         open.map(|(index, _)| (index, self.sent[index]))
+    }
+
+    fn learn(&mut self, known: Vec<Known>) {
+        self.known.extend(known.into_iter().map(|known| {
+            let is_ours = known.sequence >= self.absent_below;
+            Known { is_ours, ..known }
+        }));
     }
 
     fn event_ids(&self) -> Vec<&'a str> {

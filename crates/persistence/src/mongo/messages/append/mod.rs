@@ -4,10 +4,13 @@
 //! and the next update carries all that have gathered; one that comes alone never waits. That is
 //! for speed alone: every update is right whoever else writes to the chat, from wherever.
 
-mod event_ids;
 mod group;
+mod known_chats;
+mod look;
 mod push;
 mod queue;
+mod shared;
+mod stage;
 
 use records::{ChatId, Scope};
 use tokio::time::Instant;
@@ -17,10 +20,12 @@ use crate::batch::Batch;
 use crate::mongo::MongoStore;
 use crate::store::Append;
 
-pub(in crate::mongo) use event_ids::EventIds;
-pub(super) use push::{Condition, verdict};
+pub(in crate::mongo) use known_chats::KnownChats;
+pub(super) use look::verdict;
+pub(super) use push::{Condition, Pushed};
 pub use queue::QueueBounds;
 pub(in crate::mongo) use queue::Queues;
+pub(in crate::mongo) use shared::Lanes;
 
 impl MongoStore {
     /// Appends in the chat's next group, from a task of its own: an update that is under way ends

@@ -1,21 +1,18 @@
-//! The one update that stores messages, and the looks at a chat that decide about it.
+//! The update that stores messages.
 
 use bson::raw::RawArrayBuf;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
-use futures::TryStreamExt;
-use records::{ChatId, ChatStatus, EventId, Scope};
+use records::{ChatId, ChatStatus, Scope};
 
-use crate::StoreError;
-use crate::batch::{Entry, Known, Plan};
+use super::shared::Outcome;
+use crate::batch::Entry;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    CHAT_SESSIONS, MESSAGE_OVERHEAD, Segment, Tail, counter, encode, known_messages,
-    message_document, open_chat_session, segments_between,
+    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, counter, encode, message_document, open_chat_session,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
-use crate::store::Append;
 
 /// What else must hold of the session for a push to be carried out.
 #[derive(Debug, Clone, Copy)]
@@ -29,38 +26,35 @@ pub(in crate::mongo::messages) enum Condition {
     NothingAppended { last_sequence: u64 },
 }
 
-/// Messages on their way into the store.
-struct Push {
+/// What became of a push.
+pub(in crate::mongo::messages) enum Pushed {
+    /// The messages have the sequences from the first to before the last.
+    Stored { first_sequence: u64, last_sequence: u64 },
+    /// There is nothing to store, or the condition does not hold.
+    Unfit,
+    /// They may have been stored, which is to be found out: none of them lies below this sequence.
+    Unsure { absent_below: u64 },
+}
+
+/// Messages on their way into a chat.
+struct Push<'a> {
+    scope: &'a Scope,
+    chat_id: &'a ChatId,
+    condition: Condition,
+    event_ids: Vec<&'a str>,
     documents: Vec<RawDocumentBuf>,
     bytes: u64,
     now: chrono::DateTime<Utc>,
 }
 
-impl Push {
-    fn update(&self) -> RawDocumentBuf {
-        let mut messages = RawArrayBuf::new();
-        for document in &self.documents {
-            messages.push(document);
-        }
-        let count = counter(self.documents.len() as u64);
-        rawdoc! {
-            "$push": { "messages": { "$each": messages } },
-            "$inc": { "last_sequence": count, "tail_bytes": counter(self.bytes) },
-            "$set": { "last_updated_at": DateTime::from_chrono(self.now) },
-        }
-    }
-}
-
-/// The sequences that messages were given: from the first to before the last.
-pub(in crate::mongo::messages) struct Pushed {
-    pub(in crate::mongo::messages) first_sequence: u64,
-    pub(in crate::mongo::messages) last_sequence: u64,
-}
-
-/// A look at a chat: where its messages lie, and which ones its tail holds.
-pub(in crate::mongo::messages) struct Look {
-    pub(in crate::mongo::messages) tail: Tail,
-    pub(in crate::mongo::messages) in_tail: Vec<Known>,
+/// What became of an attempt to store them.
+enum Sent {
+    /// They are the last messages of this tail.
+    Stored(Tail),
+    Unfit,
+    Unsure {
+        absent_below: u64,
+    },
 }
 
 impl MongoStore {
@@ -71,32 +65,103 @@ impl MongoStore {
         chat_id: &ChatId,
         fresh: &[&Entry],
         condition: Condition,
-    ) -> Result<Option<Pushed>, Failure> {
+    ) -> Result<Pushed, Failure> {
         if fresh.is_empty() {
-            return Ok(None);
+            return Ok(Pushed::Unfit);
         }
         let now = self.inner.clock.now();
-        let bytes: usize = fresh.iter().map(|entry| entry.bytes + MESSAGE_OVERHEAD).sum();
-        let documents = fresh.iter().map(|entry| message_document(entry, now)).collect();
-        let push = Push { documents, bytes: bytes as u64, now };
-        let filter = self.push_filter(scope, chat_id, fresh, condition);
-        let Some(tail) = self.push_to_tail(filter, &push).await? else {
-            return Ok(None);
+        let push = Push {
+            scope,
+            chat_id,
+            condition,
+            event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
+            documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
+            bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
+            now,
+        };
+        let tail = match self.send(&push).await? {
+            Sent::Stored(tail) => tail,
+            Sent::Unfit => return Ok(Pushed::Unfit),
+            Sent::Unsure { absent_below } => return Ok(Pushed::Unsure { absent_below }),
         };
         let last_sequence = tail.last_sequence;
         let first_sequence = last_sequence - fresh.len() as u64;
-        let ids = fresh.iter().map(|entry| entry.event_id.as_str());
-        self.inner.event_ids.learn(chat_id, first_sequence, ids);
+        let known = &self.inner.known_chats;
+        known.learn(chat_id, first_sequence, push.event_ids.iter().copied());
+        known.appended(scope, chat_id, first_sequence, &tail);
         self.seal_soon(&scope.app_id, chat_id, &tail);
-        Ok(Some(Pushed { first_sequence, last_sequence }))
+        Ok(Pushed::Stored { first_sequence, last_sequence })
     }
 
-    /// Pushes to the end of the tail.
+    /// Sends it by itself while few commands are under way, and together with others otherwise.
+    async fn send(&self, push: &Push<'_>) -> Result<Sent, Failure> {
+        let lane = self.inner.lanes.enter();
+        if lane.is_none()
+            && let Some(expected) = self.expected_tail(push)
+            && let Some(sent) = self.push_with_others(push, &expected).await?
+        {
+            return Ok(sent);
+        }
+        self.push_alone(push).await
+    }
+
+    /// Returns what the tail must be for a push to need no other condition, if this process knows.
+    fn expected_tail(&self, push: &Push<'_>) -> Option<Tail> {
+        let known = &self.inner.known_chats;
+        let tail = known.tail(push.scope, push.chat_id)?;
+        let are_new = match push.condition {
+            Condition::None => true,
+            Condition::NoneOfTheIds { .. } => {
+                let recall = known.recall(push.chat_id, &push.event_ids);
+                !recall.may_hold && recall.below >= tail.last_sequence
+            }
+            Condition::NothingAppended { .. } => false,
+        };
+        are_new.then_some(tail)
+    }
+
+    /// Pushes to a tail that is expected to be as it was left, in a command with those of other
+    /// chats; `None`: it was not sent.
+    async fn push_with_others(
+        &self,
+        push: &Push<'_>,
+        expected: &Tail,
+    ) -> Result<Option<Sent>, Failure> {
+        let absent_below = expected.last_sequence;
+        let mut filter = self.appendable(push);
+        filter.insert("last_sequence", counter(absent_below));
+        let outcome = self.update_with_others(&filter, &push.update()).await?;
+        if !matches!(outcome, Some(Outcome::Done)) {
+            self.inner.known_chats.forget_tail(push.chat_id);
+        }
+        Ok(outcome.map(|outcome| match outcome {
+            Outcome::Done => Sent::Stored(Tail {
+                last_sequence: absent_below + push.documents.len() as u64,
+                bytes: expected.bytes + push.bytes,
+                ..*expected
+            }),
+            Outcome::Unfit => Sent::Unfit,
+            Outcome::Unsure => Sent::Unsure { absent_below },
+        }))
+    }
+
+    /// Pushes to whatever the tail is by now.
     ///
     /// As a command of our own, because the driver would try a `findAndModify` again by itself, and
     /// for that the server keeps a copy of the whole session document with each. It is ours that
     /// are tried again, and these look for what an earlier one may have stored.
-    async fn push_to_tail(&self, filter: Document, push: &Push) -> Result<Option<Tail>, Failure> {
+    async fn push_alone(&self, push: &Push<'_>) -> Result<Sent, Failure> {
+        let mut filter = self.appendable(push);
+        match push.condition {
+            Condition::None => {}
+            Condition::NoneOfTheIds { sealed_below } => {
+                filter.insert("first_sequence", doc! { "$lte": counter(sealed_below) });
+                filter.insert("messages.event_id", doc! { "$nin": &push.event_ids });
+            }
+            Condition::NothingAppended { last_sequence } => {
+                filter.insert("last_sequence", counter(last_sequence));
+            }
+        }
         let command = rawdoc! {
             "findAndModify": CHAT_SESSIONS,
             "query": encode(&filter)?,
@@ -111,157 +176,33 @@ impl MongoStore {
             return Err(Failure::Unsafe(error.to_string().into()));
         }
         let Some(Bson::Document(updated)) = reply.remove("value") else {
-            return Ok(None);
+            return Ok(Sent::Unfit);
         };
-        Ok(Some(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
+        Ok(Sent::Stored(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
     }
 
-    fn push_filter(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        fresh: &[&Entry],
-        condition: Condition,
-    ) -> Document {
+    /// Returns the filter for a chat that takes messages, if its tail has room for more.
+    fn appendable(&self, push: &Push<'_>) -> Document {
         let going_on = [ChatStatus::Running.number(), ChatStatus::Paused.number()];
-        let mut filter = writable_chat(scope, chat_id);
+        let mut filter = writable_chat(push.scope, push.chat_id);
         filter.insert("status", doc! { "$in": going_on.to_vec() });
+        let hard_bytes = counter(self.inner.sealer.bounds().hard_bytes);
+        filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
         filter
-            .insert("tail_bytes", doc! { "$lte": counter(self.inner.sealer.bounds().hard_bytes) });
-        match condition {
-            Condition::None => {}
-            Condition::NoneOfTheIds { sealed_below } => {
-                let ids: Vec<&str> = fresh.iter().map(|entry| entry.event_id.as_str()).collect();
-                filter.insert("first_sequence", doc! { "$lte": counter(sealed_below) });
-                filter.insert("messages.event_id", doc! { "$nin": ids });
-            }
-            Condition::NothingAppended { last_sequence } => {
-                filter.insert("last_sequence", counter(last_sequence));
-            }
-        }
-        filter
-    }
-
-    /// Seals a tail that is too large to be appended to.
-    pub(in crate::mongo::messages) async fn make_room(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        tail: &Tail,
-    ) -> Result<(), Failure> {
-        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
-            self.seal_within(&scope.app_id, chat_id).await?;
-        }
-        Ok(())
-    }
-
-    /// Looks at a chat after an update that matched nothing.
-    ///
-    /// Such an update waits for the majority like any other, and this reads what the majority has:
-    /// what is found here can no longer be lost, so it may be answered with.
-    pub(in crate::mongo::messages) async fn look(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-    ) -> Result<Look, Failure> {
-        let mut projection = Tail::projection();
-        projection.insert("messages.event_id", 1);
-        projection.insert("messages.digest", 1);
-        let raw = self.session_within(scope, chat_id, projection).await?;
-        let fields = open_chat_session(&raw)?;
-        let tail = Tail::read(&fields)?;
-        Ok(Look { tail, in_tail: known_messages(&fields, tail.first_sequence)? })
-    }
-
-    /// Looks for messages among what is sealed, after a look at the chat.
-    ///
-    /// Reads the ids of all that is sealed, if that spares enough of such looks to come.
-    pub(in crate::mongo::messages) async fn look_below(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        ids: Vec<&str>,
-        look: &Look,
-    ) -> Result<Vec<Known>, Failure> {
-        let sealed_below = look.tail.first_sequence;
-        let remembered = &self.inner.event_ids;
-        if remembered.recall(chat_id, &[]).below < sealed_below
-            && remembered.is_worth_reading(chat_id, sealed_below)
-        {
-            let sealed = self.sealed_event_ids(scope, chat_id, sealed_below).await?;
-            remembered.learn(chat_id, 0, sealed.iter().map(EventId::as_str));
-        }
-        let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
-        remembered.learn(chat_id, sealed_below, in_tail);
-        let recall = remembered.recall(chat_id, &ids);
-        if sealed_below == 0 || recall.below >= sealed_below && !recall.may_hold {
-            return Ok(Vec::new());
-        }
-        self.known_in_segments(scope, chat_id, ids, sealed_below).await
-    }
-
-    /// Reads the ids of all messages sealed below a sequence, in order.
-    async fn sealed_event_ids(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        sealed_below: u64,
-    ) -> Result<Vec<EventId>, Failure> {
-        let filter = segments_between(scope, chat_id, 0..sealed_below);
-        let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
-        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
-        let mut segments = find.projection(projection).await?;
-        let mut ids: Vec<EventId> = Vec::new();
-        while let Some(raw) = segments.try_next().await? {
-            let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
-            if first_sequence != ids.len() as u64 {
-                // An edit is splitting a segment just now; what was read so far is right.
-                break;
-            }
-            for message in fields.documents("messages")? {
-                ids.push(message?.parsed("event_id")?);
-            }
-        }
-        Ok(ids)
-    }
-
-    /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.
-    async fn known_in_segments(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        ids: Vec<&str>,
-        sealed_below: u64,
-    ) -> Result<Vec<Known>, Failure> {
-        let filter = doc! {
-            "app_id": scope.app_id.as_str(),
-            "_id.chat_id": chat_id.as_str(),
-            "messages.event_id": { "$in": ids },
-        };
-        let projection = doc! { "messages.event_id": 1, "messages.digest": 1, "schema_version": 1 };
-        let found = self.inner.chat_segments.find(filter).projection(projection).await?;
-        let found: Vec<_> = found.try_collect().await?;
-        let mut known = Vec::new();
-        for raw in &found {
-            let (first_sequence, fields) = Segment::open(chat_id, raw)?;
-            // One that begins at or above the tail was left by a sealing that did not finish.
-            if first_sequence < sealed_below {
-                known.extend(known_messages(&fields, first_sequence)?);
-            }
-        }
-        Ok(known)
     }
 }
 
-/// Answers an append that has nothing to store, or must not; `None`: it is to be stored.
-pub(in crate::mongo::messages) fn verdict(
-    chat_id: &ChatId,
-    plan: &Plan<'_>,
-    tail: &Tail,
-) -> Option<Result<Append, StoreError>> {
-    if plan.fresh().next().is_none() {
-        return Some(Ok(plan.answer(tail.last_sequence, tail.last_sequence)));
+impl Push<'_> {
+    fn update(&self) -> RawDocumentBuf {
+        let mut messages = RawArrayBuf::new();
+        for document in &self.documents {
+            messages.push(document);
+        }
+        let count = counter(self.documents.len() as u64);
+        rawdoc! {
+            "$push": { "messages": { "$each": messages } },
+            "$inc": { "last_sequence": count, "tail_bytes": counter(self.bytes) },
+            "$set": { "last_updated_at": DateTime::from_chrono(self.now) },
+        }
     }
-    let (chat_id, status) = (chat_id.clone(), tail.status);
-    status.is_ended().then_some(Err(StoreError::ChatEnded { chat_id, status }))
 }

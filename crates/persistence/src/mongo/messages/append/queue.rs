@@ -1,7 +1,6 @@
 //! Appends that wait for their turn: one queue for each chat, taken from in groups.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use records::{AppId, ChatId, EventId, Scope};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
 
+use super::stage::Stage;
 use crate::StoreError;
 use crate::batch::Batch;
 use crate::mongo::attempts::RETRY_AFTER;
@@ -280,39 +280,5 @@ impl Drop for Ticket {
     /// What nobody waits for any more is not begun.
     fn drop(&mut self) {
         self.stage.withdraw();
-    }
-}
-
-/// Whether an append can still be withdrawn, which is between its caller and its server.
-#[derive(Debug, Default)]
-struct Stage(AtomicU8);
-
-impl Stage {
-    const WAITING: u8 = 0;
-    const SENT: u8 = 1;
-    const WITHDRAWN: u8 = 2;
-
-    fn send(&self) -> bool {
-        self.swap(Self::WAITING, Self::SENT) || self.is_sent()
-    }
-
-    fn recall(&self) {
-        self.swap(Self::SENT, Self::WAITING);
-    }
-
-    fn withdraw(&self) -> bool {
-        self.swap(Self::WAITING, Self::WITHDRAWN)
-    }
-
-    fn is_sent(&self) -> bool {
-        self.0.load(Ordering::Acquire) == Self::SENT
-    }
-
-    fn is_withdrawn(&self) -> bool {
-        self.0.load(Ordering::Acquire) == Self::WITHDRAWN
-    }
-
-    fn swap(&self, from: u8, to: u8) -> bool {
-        self.0.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 }

@@ -1,20 +1,24 @@
-//! What this process remembers of the event ids that chats hold.
+//! What this process remembers of the chats it appends to.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use records::ChatId;
+use records::{ChatId, Scope};
 
-/// Remembers the event ids of the chats this process appends to, so that an append need not look
-/// for its own among what is sealed.
+use crate::mongo::documents::Tail;
+
+/// Remembers chats, so that appends need not look for what is known. All of it is a hint: the
+/// append's own filter holds only if it is still true, and forgetting costs a look, nothing else.
 ///
-/// For each chat: every id below some sequence, as hashes. The append's own filter sees the ids in
+/// For each chat every event id below some sequence, as hashes. The append's filter sees the ids in
 /// the tail, and holds only if the tail begins at or below that sequence; so between the two no
-/// id is missed, whatever other processes append or seal. Forgetting costs a look, nothing else.
+/// id is missed, whatever other processes append or seal.
+///
+/// And the tail that the last append left, so that the next one can say what it expects.
 #[derive(Debug, Default)]
-pub(in crate::mongo) struct EventIds {
+pub(in crate::mongo) struct KnownChats {
     hasher: RandomState,
     chats: Mutex<Chats>,
 }
@@ -34,6 +38,19 @@ struct Held {
     ids: HashSet<u64>,
     last_use: u64,
     misses: u64,
+    last_append: Option<LastAppend>,
+}
+
+/// The last append of this process to a chat.
+#[derive(Debug)]
+struct LastAppend {
+    scope: Scope,
+    /// What it left.
+    tail: Tail,
+    /// Nobody had appended since the one before it.
+    follows_ours: bool,
+    /// It was not cut since then.
+    is_whole: bool,
 }
 
 /// What is remembered of a chat, for certain ids.
@@ -45,7 +62,7 @@ pub(super) struct Recall {
     pub(super) may_hold: bool,
 }
 
-impl EventIds {
+impl KnownChats {
     /// About 20 MB.
     const CAPACITY: usize = 1 << 20;
 
@@ -102,6 +119,50 @@ impl EventIds {
         is_worth && sealed_below < Self::CAPACITY as u64
     }
 
+    /// Returns the tail of a chat to which, as far as this process knows, nobody else appends.
+    ///
+    /// Only to those who have appended before: whom the chat is closed to must not be able to make
+    /// others expect what is not so.
+    pub(super) fn tail(&self, scope: &Scope, chat_id: &ChatId) -> Option<Tail> {
+        let mut chats = self.chats();
+        let last = chats.touch(chat_id)?.last_append.as_ref()?;
+        let is_known = last.follows_ours && last.is_whole && last.scope == *scope;
+        is_known.then_some(last.tail)
+    }
+
+    /// Notes the tail that an append has left, which gave its messages the sequences from
+    /// `first_sequence` on.
+    pub(super) fn appended(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        first_sequence: u64,
+        tail: &Tail,
+    ) {
+        let mut chats = self.chats();
+        let last = &mut chats.open(chat_id).last_append;
+        let before = last.as_ref().map_or(0, |last| last.tail.last_sequence);
+        let follows_ours = before == first_sequence;
+        let scope = scope.clone();
+        *last = Some(LastAppend { scope, tail: *tail, follows_ours, is_whole: true });
+    }
+
+    /// Forgets the tail of a chat, which is not what it was expected to be.
+    pub(super) fn forget_tail(&self, chat_id: &ChatId) {
+        if let Some(held) = self.chats().held.get_mut(chat_id) {
+            held.last_append = None;
+        }
+    }
+
+    /// Notes that the tail of a chat was cut.
+    pub(in crate::mongo) fn tail_was_cut(&self, chat_id: &ChatId) {
+        let mut chats = self.chats();
+        let last = chats.held.get_mut(chat_id).and_then(|held| held.last_append.as_mut());
+        if let Some(last) = last {
+            last.is_whole = false;
+        }
+    }
+
     fn chats(&self) -> MutexGuard<'_, Chats> {
         self.chats.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,15 +200,26 @@ impl Chats {
 
 #[cfg(test)]
 mod tests {
+    use records::{AppId, Caller, ChatStatus};
+
     use super::*;
 
     fn chat(id: &str) -> ChatId {
         ChatId::parse(id).unwrap()
     }
 
+    fn scope(app: &str) -> Scope {
+        Scope { app_id: AppId::parse(app).unwrap(), caller: Caller::Service }
+    }
+
+    fn tail(last_sequence: u64) -> Tail {
+        let status = ChatStatus::Running;
+        Tail { last_sequence, first_sequence: 0, revision: 0, bytes: 0, status }
+    }
+
     #[test]
     fn a_gap_is_not_learnt_over() {
-        let ids = EventIds::default();
+        let ids = KnownChats::default();
         let chat = chat("chat_a");
         ids.learn(&chat, 0, ["a", "b"].into_iter());
         ids.learn(&chat, 3, ["d"].into_iter());
@@ -174,8 +246,29 @@ mod tests {
     }
 
     #[test]
+    fn a_tail_is_expected_while_nobody_else_appends_or_cuts() {
+        let known = KnownChats::default();
+        let (chat, ours) = (chat("chat_a"), scope("app_a"));
+        let append = |first, last| {
+            known.appended(&ours, &chat, first, &tail(last));
+            known.tail(&ours, &chat).map(|tail| tail.last_sequence)
+        };
+        assert_eq!(append(3, 4), None, "what was there before is somebody else's");
+        assert_eq!(append(4, 6), Some(6));
+        assert!(known.tail(&scope("app_b"), &chat).is_none());
+        known.tail_was_cut(&chat);
+        assert!(known.tail(&ours, &chat).is_none());
+        assert_eq!(append(6, 7), Some(7));
+        assert_eq!(append(8, 9), None, "somebody else has appended");
+        assert_eq!(append(9, 10), Some(10));
+        known.forget_tail(&chat);
+        assert!(known.tail(&ours, &chat).is_none());
+        assert_eq!(append(10, 11), None);
+    }
+
+    #[test]
     fn a_long_chat_is_read_once_it_was_missed_often() {
-        let ids = EventIds::default();
+        let ids = KnownChats::default();
         assert!(ids.is_worth_reading(&chat("chat_short"), 4_000));
         let long = chat("chat_long");
         let misses = (1..2_000).take_while(|_| !ids.is_worth_reading(&long, 64_000)).count();
