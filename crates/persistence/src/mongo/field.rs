@@ -98,6 +98,16 @@ impl<'a> Field<'a> {
         T::try_from(self.integer()?).map_err(|e| self.corrupt(Some(e.into())))
     }
 
+    pub(super) fn optional_number<T: TryFrom<i64>>(&self) -> Result<Option<T>, StoreError>
+    where
+        T::Error: Into<BoxError>,
+    {
+        match self.value {
+            RawBsonRef::Null => Ok(None),
+            _ => self.number().map(Some),
+        }
+    }
+
     pub(super) fn float(&self) -> Result<f64, StoreError> {
         self.required(self.value.as_f64())
     }

@@ -54,9 +54,9 @@ impl Default for SealingBounds {
 }
 
 impl SealingBounds {
-    fn admit(&self, tail: &Tail) -> bool {
-        tail.last_sequence - tail.first_sequence <= self.tail_messages
-            && tail.bytes <= self.tail_bytes
+    /// Tells whether a tail of so many messages, so large together, stays as it is.
+    pub(super) fn admit(&self, messages: u64, bytes: u64) -> bool {
+        messages <= self.tail_messages && bytes <= self.tail_bytes
     }
 }
 
@@ -110,7 +110,7 @@ impl MongoStore {
     /// this process is at it.
     pub(super) fn seal_soon(&self, app_id: &AppId, chat_id: &ChatId, tail: &Tail) {
         let sealer = &self.inner.sealer;
-        let is_due = sealer.bounds.is_automatic && !sealer.bounds.admit(tail);
+        let is_due = sealer.bounds.is_automatic && !sealer.bounds.admit(tail.len(), tail.bytes);
         if !is_due || !sealer.begin(chat_id) {
             return;
         }
@@ -149,7 +149,7 @@ impl MongoStore {
     async fn seal_down_to_bound(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
         let once = || self.seal_once(app_id, chat_id, Goal::Bound, Interruption::Never);
         while let Some(left) = once().await? {
-            if self.inner.sealer.bounds.admit(&left) {
+            if self.inner.sealer.bounds.admit(left.len(), left.bytes) {
                 break;
             }
         }
@@ -184,7 +184,7 @@ impl MongoStore {
         };
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
-        if goal == Goal::Bound && self.inner.sealer.bounds.admit(&tail) {
+        if goal == Goal::Bound && self.inner.sealer.bounds.admit(tail.len(), tail.bytes) {
             return Ok(None);
         }
         let mut messages = fields.documents("messages")?.collect::<Result<Vec<_>, _>>()?;
@@ -216,7 +216,7 @@ impl MongoStore {
         }
         let segments = &self.inner.chat_segments;
         let (first_sequence, revision) = (tail.first_sequence, tail.revision);
-        let head = SegmentHead { first_sequence, revision, edits: 0 };
+        let head = SegmentHead { first_sequence, revision, edits: 0, append_base: None };
         // As they lie there: nothing is read but their sizes.
         let raw = messages.iter().map(Fields::raw);
         let segment = segment_document(app_id, chat_id, &head, raw);
@@ -231,14 +231,27 @@ impl MongoStore {
             return Ok(Some(Sealed::default()));
         };
         let found = Segment::read(chat_id, &found)?;
-        // Its messages have not changed since they were copied, so it is as good as ours.
-        if found.head.revision == revision {
-            return Ok(Some(Sealed::of(found.messages.iter().map(|stored| Ok(stored.bytes)))?));
+        let (found, copied) = (found.head, &found.messages);
+        match found.append_base {
+            // Its messages have not changed since they were copied, so it is as good as ours.
+            None if found.revision == revision => {
+                return Ok(Some(Sealed::of(copied.iter().map(|stored| Ok(stored.bytes)))?));
+            }
+            // The append that made it may be about to use it; the next one will come after it.
+            Some(base) if base >= tail.last_sequence && found.revision >= revision => {
+                return Ok(None);
+            }
+            _ => {}
         }
-        // Copied before an edit. One that is in use was copied at the session's revision of that
-        // moment, which no later view with this first sequence exceeds: it is never replaced here.
-        if found.head.revision < revision {
-            let stale = doc! { "_id": id, "revision": found.head.revision };
+        // Copied before an edit, or for an append that came too late. One that is in use was made at
+        // the session's revision and counter of that moment, which no later view with this first
+        // sequence exceeds: it is never replaced here.
+        if found.revision < revision || found.append_base.is_some() {
+            let stale = doc! {
+                "_id": id,
+                "revision": found.revision,
+                "append_base": found.append_base.map(counter),
+            };
             let replaced = segments.replace_one(stale, &segment).await?;
             if replaced.matched_count == 1 {
                 return Ok(Some(ours));

@@ -125,6 +125,11 @@ impl Tail {
         })
     }
 
+    /// Returns how many messages are not sealed.
+    pub(in super::super) fn len(&self) -> u64 {
+        self.last_sequence - self.first_sequence
+    }
+
     /// Reads the messages that lie in the session document.
     pub(in super::super) fn messages(
         self,

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use bson::raw::{BindRawBsonRef, RawArrayBuf};
+use bson::raw::{BindRawBsonRef, RawArrayBuf, cstr};
 use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
 
@@ -25,6 +25,8 @@ pub(in super::super) struct SegmentHead {
     pub(in super::super) revision: i64,
     /// Grows with every edit since then.
     pub(in super::super) edits: i64,
+    /// For one that an append has made: the session's counter before its messages.
+    pub(in super::super) append_base: Option<u64>,
 }
 
 /// Returns the id of the segment that begins with a message.
@@ -57,7 +59,7 @@ pub(in super::super) fn segment_document<M: BindRawBsonRef>(
         array.push(message);
         count += 1;
     }
-    rawdoc! {
+    let mut document = rawdoc! {
         "_id": {
             "chat_id": chat_id.as_str(),
             "first_sequence": counter(segment.first_sequence),
@@ -67,8 +69,12 @@ pub(in super::super) fn segment_document<M: BindRawBsonRef>(
         "revision": segment.revision,
         "edits": segment.edits,
         "schema_version": SCHEMA_VERSION,
-        "messages": array,
+    };
+    if let Some(append_base) = segment.append_base {
+        document.append(cstr!("append_base"), counter(append_base));
     }
+    document.append(cstr!("messages"), array);
+    document
 }
 
 impl Segment {
@@ -90,7 +96,8 @@ impl Segment {
             .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
             .collect::<Result<_, _>>()?;
         let (revision, edits) = (fields.integer("revision")?, fields.integer("edits")?);
-        Ok(Self { head: SegmentHead { first_sequence, revision, edits }, messages })
+        let append_base = fields.field("append_base")?.optional_number()?;
+        Ok(Self { head: SegmentHead { first_sequence, revision, edits, append_base }, messages })
     }
 
     /// Returns the size of its messages.

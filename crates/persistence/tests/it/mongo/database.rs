@@ -46,7 +46,7 @@ impl Database {
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
         store.ping().await.unwrap();
-        let client = mongodb::Client::with_uri_str(uri).await.unwrap();
+        let client = mongodb::Client::with_uri_str(&options.uri).await.unwrap();
         Self { store, raw: client.database(&name), options }
     }
 

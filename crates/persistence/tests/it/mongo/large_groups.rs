@@ -2,14 +2,17 @@
 //! meanwhile.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
+use bson::{RawDocumentBuf, doc};
 use futures::future::try_join_all;
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{MessageRange, Messages, StoreError};
-use records::ChatId;
+use records::{ChatId, MessageEdit};
+use serde_json::json;
 
 use super::database::Database;
-use super::faults::{chat, message, numbered, scope};
+use super::faults::{FailPoint, chat, database, message, numbered, scope, sequences};
 
 /// Appends many and few in turn; returns the ids with the sequences they were given.
 async fn write(
@@ -69,4 +72,139 @@ async fn a_large_append_goes_on_after_an_unfinished_sealing() {
         database.seal(&app_id, &chat_id, Interruption::Never).await.unwrap();
         assert_eq!(event_ids(&database, &chat_id).await, expected);
     }
+}
+
+/// Returns the sequence each segment begins with, and how many messages it has.
+async fn segments(database: &Database) -> Vec<(i64, i64)> {
+    let shape = |segment: RawDocumentBuf| {
+        let id = segment.get_document("_id").unwrap();
+        (id.get_i64("first_sequence").unwrap(), segment.get_i64("count").unwrap())
+    };
+    database.all("chat_segments").await.into_iter().map(shape).collect()
+}
+
+#[tokio::test]
+async fn a_large_append_is_written_once() {
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    for event_id in ["one", "two"] {
+        database.append(&scope(), &chat_id, message(Some(event_id))).await.unwrap();
+    }
+    for (round, first) in [2, 102, 202].into_iter().enumerate() {
+        let many = numbered(&format!("many_{round}"), 100);
+        let append = database.append(&scope(), &chat_id, many).await.unwrap();
+        assert_eq!(sequences(&append), (first..first + 100).collect::<Vec<_>>());
+    }
+    assert_eq!(segments(&database).await, [(0, 102), (102, 100), (202, 100)]);
+    database.append(&scope(), &chat_id, message(Some("three"))).await.unwrap();
+    let ids = event_ids(&database, &chat_id).await;
+    assert_eq!((ids.len(), &*ids[1], &*ids[2], &*ids[302]), (303, "two", "many_0_0", "three"));
+    let again = numbered("many_1", 100);
+    let again = database.append(&scope(), &chat_id, again).await.unwrap();
+    assert_eq!(sequences(&again), (102..202).collect::<Vec<_>>());
+}
+
+/// A chat on a server of its own, a store whose updates can be held up, and another that goes on
+/// meanwhile.
+async fn two_stores() -> (local_mongod::LocalMongod, Database, MongoStore, ChatId) {
+    let (server, database) = database().await;
+    let mut options = database.options.clone();
+    "in-between".clone_into(&mut options.app_name);
+    let other = MongoStore::connect(&options).await.unwrap();
+    let chat_id = chat(&database).await;
+    for event_id in 0..30 {
+        let event_id = format!("before_{event_id}");
+        database.append(&scope(), &chat_id, message(Some(&event_id))).await.unwrap();
+    }
+    (server, database, other, chat_id)
+}
+
+/// Appends 40 messages; between the segment and the update of the session somebody does something.
+async fn append_around<T>(
+    server: &local_mongod::LocalMongod,
+    database: &Database,
+    chat_id: &ChatId,
+    between: impl Future<Output = T>,
+) -> Vec<u64> {
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let slow = doc! {
+        "failCommands": ["update"], "appName": "under-test",
+        "blockConnection": true, "blockTimeMS": 1_500,
+    };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow).await;
+    let meanwhile = async {
+        while database.all("chat_segments").await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        between.await
+    };
+    let scope = scope();
+    let append = database.append(&scope, chat_id, numbered("many", 40));
+    let (append, _) = tokio::join!(append, meanwhile);
+    assert_eq!(point.off().await, 1, "the update was not held up");
+    sequences(&append.unwrap())
+}
+
+fn expected(ids: &[&str]) -> Vec<String> {
+    let before = (0..30).map(|index| format!("before_{index}"));
+    let many = (0..40).map(|index| format!("many_{index}"));
+    before.chain(ids.iter().map(ToString::to_string)).chain(many).collect()
+}
+
+#[tokio::test]
+async fn an_append_that_comes_between_comes_first() {
+    let (server, database, other, chat_id) = two_stores().await;
+    let scope = &scope();
+    let between = other.append(scope, &chat_id, message(Some("between")));
+    let given = append_around(&server, &database, &chat_id, between).await;
+    assert_eq!(given, (31..71).collect::<Vec<_>>());
+    other.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
+    assert_eq!(event_ids(&database, &chat_id).await, expected(&["between"]));
+}
+
+#[tokio::test]
+async fn an_edit_that_comes_between_is_kept() {
+    let (server, database, other, chat_id) = two_stores().await;
+    let scope = &scope();
+    let edit = MessageEdit { content: Some(json!("edited")), ..MessageEdit::default() };
+    let between = other.update_message(scope, &chat_id, 7, edit);
+    let given = append_around(&server, &database, &chat_id, between).await;
+    assert_eq!(given, (30..70).collect::<Vec<_>>());
+    other.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
+    assert_eq!(event_ids(&database, &chat_id).await, expected(&[]));
+    let edited = database.get_message(scope, &chat_id, 7).await.unwrap();
+    assert_eq!(edited.body.content, json!("edited"));
+}
+
+#[tokio::test]
+async fn a_sealing_that_comes_between_leaves_the_segment_to_the_append() {
+    let (server, database, other, chat_id) = two_stores().await;
+    let app_id = &scope().app_id;
+    let between = other.seal(app_id, &chat_id, Interruption::Never);
+    let given = append_around(&server, &database, &chat_id, between).await;
+    assert_eq!(given, (30..70).collect::<Vec<_>>());
+    assert_eq!(segments(&database).await, [(0, 70)]);
+    assert_eq!(event_ids(&database, &chat_id).await, expected(&[]));
+}
+
+/// The segment is there, and the update that was to make it count never comes.
+#[tokio::test]
+async fn a_segment_that_was_left_behind_is_never_read() {
+    let (server, database, other, chat_id) = two_stores().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let refuse = doc! { "failCommands": ["update"], "appName": "under-test", "errorCode": 13 };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
+    let refused = database.append(&scope(), &chat_id, numbered("refused", 40)).await;
+    assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    assert_eq!(point.off().await, 1);
+    assert_eq!(segments(&database).await, [(0, 70)]);
+    assert_eq!(event_ids(&database, &chat_id).await.len(), 30);
+
+    let given = database.append(&scope(), &chat_id, numbered("many", 40)).await.unwrap();
+    assert_eq!(sequences(&given), (30..70).collect::<Vec<_>>());
+    other.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    assert_eq!(event_ids(&database, &chat_id).await, expected(&[]));
+    let given = database.append(&scope(), &chat_id, numbered("refused", 40)).await.unwrap();
+    assert_eq!(sequences(&given), (70..110).collect::<Vec<_>>());
+    assert_eq!(event_ids(&database, &chat_id).await.len(), 110);
 }

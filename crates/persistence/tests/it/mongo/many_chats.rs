@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use bson::doc;
 use futures::future::{join_all, try_join_all};
-use local_mongod::LocalMongod;
 use persistence::mongo::MongoStore;
 use persistence::{ChatSessions, MessageRange, Messages, Outcome, StoreError};
 use records::{ChatId, ChatStatus};
@@ -48,9 +47,8 @@ async fn stored(database: &Database, chat_id: &ChatId) -> HashMap<String, u64> {
 }
 
 /// Returns how many `update` commands a server has carried out, and how many updates.
-async fn updates(server: &LocalMongod) -> (i64, i64) {
-    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
-    let status = client.database("admin").run_command(doc! { "serverStatus": 1 }).await.unwrap();
+async fn updates(database: &Database) -> (i64, i64) {
+    let status = database.raw.run_command(doc! { "serverStatus": 1 }).await.unwrap();
     let commands = status.get_document("metrics").unwrap().get_document("commands").unwrap();
     let commands = commands.get_document("update").unwrap().get_i64("total").unwrap();
     let updates = status.get_document("opcounters").unwrap().get("update").unwrap();
@@ -59,12 +57,12 @@ async fn updates(server: &LocalMongod) -> (i64, i64) {
 
 #[tokio::test]
 async fn appends_to_many_chats_share_commands() {
-    let (server, database) = database().await;
+    let (_server, database) = database().await;
     let chats = chats(&database).await;
-    let before = updates(&server).await;
+    let before = updates(&database).await;
     let writers = chats.iter().map(|chat_id| write(&database, chat_id, "evt", 30));
     let given = try_join_all(writers).await.unwrap();
-    let after = updates(&server).await;
+    let after = updates(&database).await;
     let (commands, updates) = (after.0 - before.0, after.1 - before.1);
     assert!(updates > commands, "{updates} updates came in {commands} commands");
     for (chat_id, given) in chats.iter().zip(given) {

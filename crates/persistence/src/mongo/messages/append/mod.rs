@@ -9,6 +9,7 @@ mod known_chats;
 mod look;
 mod push;
 mod queue;
+mod sealed;
 mod shared;
 mod stage;
 

@@ -37,18 +37,18 @@ pub(in crate::mongo::messages) enum Pushed {
 }
 
 /// Messages on their way into a chat.
-struct Push<'a> {
-    scope: &'a Scope,
-    chat_id: &'a ChatId,
-    condition: Condition,
-    event_ids: Vec<&'a str>,
-    documents: Vec<RawDocumentBuf>,
-    bytes: u64,
-    now: chrono::DateTime<Utc>,
+pub(super) struct Push<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) chat_id: &'a ChatId,
+    pub(super) condition: Condition,
+    pub(super) event_ids: Vec<&'a str>,
+    pub(super) documents: Vec<RawDocumentBuf>,
+    pub(super) bytes: u64,
+    pub(super) now: chrono::DateTime<Utc>,
 }
 
 /// What became of an attempt to store them.
-enum Sent {
+pub(super) enum Sent {
     /// They are the last messages of this tail.
     Stored(Tail),
     Unfit,
@@ -93,8 +93,12 @@ impl MongoStore {
         Ok(Pushed::Stored { first_sequence, last_sequence })
     }
 
-    /// Sends it by itself while few commands are under way, and together with others otherwise.
+    /// Sends many messages straight into a segment; few by themselves while not many commands are
+    /// under way, and together with others otherwise.
     async fn send(&self, push: &Push<'_>) -> Result<Sent, Failure> {
+        if let Some(sent) = self.push_sealed(push).await? {
+            return Ok(sent);
+        }
         let lane = self.inner.lanes.enter();
         if lane.is_none()
             && let Some(expected) = self.expected_tail(push)
@@ -106,7 +110,7 @@ impl MongoStore {
     }
 
     /// Returns what the tail must be for a push to need no other condition, if this process knows.
-    fn expected_tail(&self, push: &Push<'_>) -> Option<Tail> {
+    pub(super) fn expected_tail(&self, push: &Push<'_>) -> Option<Tail> {
         let known = &self.inner.known_chats;
         let tail = known.tail(push.scope, push.chat_id)?;
         let are_new = match push.condition {
@@ -182,7 +186,7 @@ impl MongoStore {
     }
 
     /// Returns the filter for a chat that takes messages, if its tail has room for more.
-    fn appendable(&self, push: &Push<'_>) -> Document {
+    pub(super) fn appendable(&self, push: &Push<'_>) -> Document {
         let going_on = [ChatStatus::Running.number(), ChatStatus::Paused.number()];
         let mut filter = writable_chat(push.scope, push.chat_id);
         filter.insert("status", doc! { "$in": going_on.to_vec() });

@@ -120,16 +120,31 @@ impl Lanes {
 }
 
 impl MongoStore {
-    /// Has an update of a session carried out together with others, all lanes being taken; `None`:
-    /// it was not sent for too long, and will not be.
+    /// Carries out an update of a session, by itself or together with others.
     ///
     /// The filter says which state of the chat it expects: one that no session comes back to.
+    pub(super) async fn update_session(
+        &self,
+        filter: &Document,
+        update: &RawDocument,
+    ) -> Result<Outcome, Failure> {
+        let lane = self.inner.lanes.enter();
+        if lane.is_none()
+            && let Some(outcome) = self.update_with_others(filter, update).await?
+        {
+            return Ok(outcome);
+        }
+        Ok(self.send_updates(&[&statement(filter, update)?]).await?)
+    }
+
+    /// Has an update of a session carried out together with others, all lanes being taken; `None`:
+    /// it was not sent for too long, and will not be.
     pub(super) async fn update_with_others(
         &self,
         filter: &Document,
         update: &RawDocument,
     ) -> Result<Option<Outcome>, Failure> {
-        let update = rawdoc! { "q": encode(filter)?, "u": update.to_owned(), "hint": "_id_" };
+        let update = statement(filter, update)?;
         let stage = Arc::new(Stage::default());
         let (sender, mut outcome) = oneshot::channel();
         let waiting = Waiting { update, stage: Arc::clone(&stage), outcome: sender };
@@ -160,26 +175,34 @@ impl MongoStore {
     }
 
     async fn update_together(&self, waiting: Vec<Waiting>) {
-        let mut updates = RawArrayBuf::new();
-        for waiting in &waiting {
-            updates.push(&waiting.update);
-        }
-        let command = rawdoc! {
-            "update": CHAT_SESSIONS,
-            "updates": updates,
-            "ordered": false,
-            "writeConcern": { "w": "majority", "j": true },
-        };
-        let sending = self.inner.database.run_raw_command(command);
+        let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
         // Later than that nobody waits any more.
-        let Ok(reply) = timeout(self.inner.deadline, sending).await else { return };
-        let reply = reply.map_err(Fault::Driver);
-        let outcome = reply.and_then(|reply| Outcome::of(&reply, waiting.len()));
+        let sending = timeout(self.inner.deadline, self.send_updates(&updates));
+        let Ok(outcome) = sending.await else { return };
         for waiting in waiting {
             // Who is gone needs no answer.
             drop(waiting.outcome.send(outcome.clone()));
         }
     }
+
+    async fn send_updates(&self, updates: &[&RawDocument]) -> Result<Outcome, Fault> {
+        let mut statements = RawArrayBuf::new();
+        for update in updates {
+            statements.push(*update);
+        }
+        let command = rawdoc! {
+            "update": CHAT_SESSIONS,
+            "updates": statements,
+            "ordered": false,
+            "writeConcern": { "w": "majority", "j": true },
+        };
+        let reply = self.inner.database.run_raw_command(command).await.map_err(Fault::Driver)?;
+        Outcome::of(&reply, updates.len())
+    }
+}
+
+fn statement(filter: &Document, update: &RawDocument) -> Result<RawDocumentBuf, Failure> {
+    Ok(rawdoc! { "q": encode(filter)?, "u": update.to_owned(), "hint": "_id_" })
 }
 
 impl Outcome {

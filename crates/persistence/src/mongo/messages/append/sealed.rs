@@ -1,0 +1,140 @@
+//! The push of many messages at once: straight into a segment, so that they are written only once.
+//!
+//! Two writes. The segment takes the place of the next one, with what the tail holds and the new
+//! messages after it; nobody reads it there yet. Then one update moves the counters past it, if the
+//! chat is still in the state that the segment was made for. Where another append comes first the
+//! segment stays behind, never to be used: the next sealing replaces it.
+
+use std::collections::HashSet;
+
+use bson::raw::{RawArrayBuf, cstr};
+use bson::{DateTime, Document, RawDocument, RawDocumentBuf, rawdoc};
+
+use super::push::{Condition, Push, Sent};
+use super::shared::Outcome;
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{SegmentHead, Tail, counter, open_chat_session, segment_document};
+use crate::mongo::failure::{Failure, is_duplicate_key};
+
+/// From so many messages on a segment of their own costs less than their way through the tail.
+const LARGE: usize = 16;
+
+/// What lies before a push and is to be sealed with it.
+struct Before {
+    tail: Tail,
+    messages: Vec<RawDocumentBuf>,
+}
+
+impl MongoStore {
+    /// Pushes many messages; `None`: they are to go through the tail.
+    pub(super) async fn push_sealed(&self, push: &Push<'_>) -> Result<Option<Sent>, Failure> {
+        let bounds = self.inner.sealer.bounds();
+        if push.documents.len() < LARGE || !bounds.is_automatic {
+            return Ok(None);
+        }
+        let Some(before) = self.before(push).await? else { return Ok(None) };
+        let fits = before.tail.bytes + push.bytes <= bounds.segment_bytes.min(bounds.hard_bytes);
+        if !fits || !self.insert_appended(push, &before).await? {
+            return Ok(None);
+        }
+        let after = before.after(push);
+        let filter = before.condition(self.appendable(push));
+        let outcome = self.update_session(&filter, &before.update(&after, push)).await?;
+        if outcome != Outcome::Done {
+            self.inner.known_chats.forget_tail(push.chat_id);
+        }
+        Ok(match outcome {
+            Outcome::Done => Some(Sent::Stored(after)),
+            Outcome::Unfit => None,
+            Outcome::Unsure => Some(Sent::Unsure { absent_below: before.tail.last_sequence }),
+        })
+    }
+
+    /// Returns what lies before a push, if nothing does, or if the push would make a tail of it that
+    /// has to be sealed.
+    async fn before(&self, push: &Push<'_>) -> Result<Option<Before>, Failure> {
+        let expected = self.expected_tail(push);
+        if let Some(tail) = expected.filter(|tail| tail.len() == 0) {
+            return Ok(Some(Before { tail, messages: Vec::new() }));
+        }
+        let (len, bytes) = expected.map_or((0, 0), |tail| (tail.len(), tail.bytes));
+        let (len, bytes) = (len + push.documents.len() as u64, bytes + push.bytes);
+        if self.inner.sealer.bounds().admit(len, bytes) {
+            return Ok(None);
+        }
+        let raw = self.session_within(push.scope, push.chat_id, Tail::with_messages()).await?;
+        Ok(Before::read(&raw, push)?)
+    }
+
+    /// Inserts a segment of what lies before a push and the push; tells whether its place was free.
+    async fn insert_appended(&self, push: &Push<'_>, before: &Before) -> Result<bool, Failure> {
+        let head = SegmentHead {
+            first_sequence: before.tail.first_sequence,
+            revision: before.tail.revision,
+            edits: 0,
+            append_base: Some(before.tail.last_sequence),
+        };
+        let messages = before.messages.iter().chain(&push.documents);
+        let segment = segment_document(&push.scope.app_id, push.chat_id, &head, messages);
+        match self.inner.chat_segments.insert_one(segment).await {
+            Ok(_) => Ok(true),
+            Err(error) if is_duplicate_key(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Before {
+    /// Reads it, if the push may come after it.
+    fn read(raw: &RawDocument, push: &Push<'_>) -> Result<Option<Self>, StoreError> {
+        let fields = open_chat_session(raw)?;
+        let tail = Tail::read(&fields)?;
+        let new: HashSet<&str> = push.event_ids.iter().copied().collect();
+        let mut messages = Vec::new();
+        let mut has_one_of_the_ids = false;
+        for message in fields.documents("messages")? {
+            let message = message?;
+            has_one_of_the_ids |= new.contains(message.field("event_id")?.text()?);
+            messages.push(message.raw().to_owned());
+        }
+        let may_follow = match push.condition {
+            Condition::None => true,
+            Condition::NoneOfTheIds { sealed_below } => {
+                tail.first_sequence <= sealed_below && !has_one_of_the_ids
+            }
+            Condition::NothingAppended { last_sequence } => tail.last_sequence == last_sequence,
+        };
+        Ok(may_follow.then_some(Self { tail, messages }))
+    }
+
+    /// Returns the tail that the push leaves: an empty one.
+    fn after(&self, push: &Push<'_>) -> Tail {
+        let last_sequence = self.tail.last_sequence + push.documents.len() as u64;
+        Tail { first_sequence: last_sequence, last_sequence, bytes: 0, ..self.tail }
+    }
+
+    /// Makes a filter match only the state that the segment was made for.
+    fn condition(&self, mut filter: Document) -> Document {
+        filter.insert("first_sequence", counter(self.tail.first_sequence));
+        filter.insert("last_sequence", counter(self.tail.last_sequence));
+        if !self.messages.is_empty() {
+            // An edit may have changed one of those that were copied.
+            filter.insert("revision", self.tail.revision);
+        }
+        filter
+    }
+
+    fn update(&self, after: &Tail, push: &Push<'_>) -> RawDocumentBuf {
+        let mut set = rawdoc! {
+            "first_sequence": counter(after.first_sequence),
+            "last_sequence": counter(after.last_sequence),
+            "last_updated_at": DateTime::from_chrono(push.now),
+        };
+        if !self.messages.is_empty() {
+            set.append(cstr!("messages"), RawArrayBuf::new());
+            set.append(cstr!("tail_bytes"), 0_i64);
+        }
+        rawdoc! { "$set": set }
+    }
+}
