@@ -115,3 +115,40 @@ async fn a_history_that_is_being_read_neither_grows_nor_breaks() {
     }
     assert_eq!(next, 300);
 }
+
+/// What comes after a part is fetched while that is read, and may have been split or changed by then.
+#[tokio::test]
+async fn an_edit_of_what_is_fetched_ahead_shows_or_not_and_nothing_else_changes() {
+    for sequence in [60, 125, 180, 239, 299] {
+        let database = Database::create_unsealed().await;
+        let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;
+        let before = database.get_message(&scope(), &chat_id, sequence).await.unwrap();
+        let scope = scope();
+        let mut history = database.history(&scope, &chat_id);
+        let mut read = vec![history.try_next().await.unwrap().unwrap()];
+        let large = Some("y".repeat(2 << 20).into());
+        let edit = MessageEdit { content: large, ..MessageEdit::default() };
+        let after = database.update_message(&scope, &chat_id, sequence, edit).await.unwrap();
+        read.extend(history.try_collect::<Vec<_>>().await.unwrap());
+
+        assert!(read.iter().map(|message| message.sequence).eq(0..300), "{sequence}");
+        let edited = &read[usize::try_from(sequence).unwrap()];
+        assert!([&before, &after].contains(&edited), "{sequence}");
+        let again: Vec<_> = database.history(&scope, &chat_id).try_collect().await.unwrap();
+        assert_eq!(again[usize::try_from(sequence).unwrap()], after);
+    }
+}
+
+/// Where the next part begins is guessed by the count, and known by the messages.
+#[tokio::test]
+async fn segments_that_miscount_their_messages_are_read_all_the_same() {
+    for count in [0_i64, 29, 31, i64::MAX] {
+        let database = Database::create_unsealed().await;
+        let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;
+        let segments = database.raw.collection::<RawDocumentBuf>("chat_segments");
+        segments.update_many(doc! {}, doc! { "$set": { "count": count } }).await.unwrap();
+        let scope = scope();
+        let read: Vec<_> = database.history(&scope, &chat_id).try_collect().await.unwrap();
+        assert!(read.iter().map(|message| message.sequence).eq(0..300), "{count}");
+    }
+}

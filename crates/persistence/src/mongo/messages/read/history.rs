@@ -2,13 +2,16 @@ use std::mem;
 
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
+use mongodb::raw_batch_cursor::RawBatch;
 use records::{ChatId, Message, Scope};
+use tokio::task::JoinHandle;
 
 use super::gathering::{Direction, Gathering, Taken};
 use super::sealed::Sealed;
 use super::{LOOKS, has_gap};
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::attempts::RETRY_AFTER;
 use crate::mongo::documents::{Tail, open_chat_session};
 use crate::mongo::failure::Failure;
 
@@ -18,10 +21,20 @@ const FETCHED_BYTES: u64 = 1 << 20;
 /// What of a chat is still to be streamed.
 #[derive(Debug)]
 struct History {
-    sealed: Sealed,
+    /// The sealed messages, unless all have been read.
+    sealed: Option<Fetching>,
     /// The messages that were not sealed when the reading began. What is appended later, or sealed, is
     /// no matter.
     tail: Vec<Message>,
+}
+
+/// Sealed messages that are still to be read, the first of them on their way.
+#[derive(Debug)]
+struct Fetching {
+    sealed: Sealed,
+    /// From a task of its own, so that it comes while what came before is read. When nobody waits for
+    /// it any more, it still ends by itself: the driver gives up a connection that is let go half-way.
+    reply: JoinHandle<Result<Option<RawBatch>, StoreError>>,
 }
 
 impl MongoStore {
@@ -46,13 +59,13 @@ impl MongoStore {
         chat_id: &ChatId,
         mut history: History,
     ) -> Result<Option<(Vec<Message>, History)>, StoreError> {
-        let page = if history.sealed.is_read() {
-            mem::take(&mut history.tail)
-        } else {
-            let read = || self.next_sealed(scope, chat_id, &history.sealed);
-            let (page, left) = self.read(read).await?;
-            history.sealed = left;
-            page
+        let page = match history.sealed {
+            None => mem::take(&mut history.tail),
+            Some(fetching) => {
+                let (page, left) = self.next_sealed(scope, chat_id, fetching).await?;
+                history.sealed = left;
+                page
+            }
         };
         Ok((!page.is_empty()).then_some((page, history)))
     }
@@ -61,31 +74,65 @@ impl MongoStore {
         let raw = self.session_within(scope, chat_id, Tail::with_messages()).await?;
         let session = open_chat_session(&raw)?;
         let tail = Tail::read(&session)?;
+        let sealed = Sealed::new(0..tail.first_sequence, Direction::OldestFirst);
+        let sealed = self.fetch_rest(scope, chat_id, sealed);
         let mut page = Gathering::new(Direction::OldestFirst, u64::MAX);
         let mut in_tail = tail.first_sequence..tail.last_sequence;
         page.take(tail.first_sequence, &session, &mut in_tail)?;
         if !in_tail.is_empty() {
             return Err(session.corrupt("messages", None).into());
         }
-        let sealed = Sealed::new(0..tail.first_sequence, Direction::OldestFirst);
         Ok(History { sealed, tail: page.finish() })
     }
 
-    /// Reads the next sealed messages; returns what is left with them.
+    /// Reads the next sealed messages while those after them are fetched; returns what is left.
     async fn next_sealed(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        sealed: &Sealed,
-    ) -> Result<(Vec<Message>, Sealed), Failure> {
+        fetching: Fetching,
+    ) -> Result<(Vec<Message>, Option<Fetching>), StoreError> {
+        let mut fetching = fetching;
         for _ in 0..LOOKS {
-            let mut sealed = sealed.clone();
+            let Fetching { sealed, reply } = fetching;
+            let fetched = fetched(reply).await?;
+            let ahead = sealed.after(chat_id, fetched.as_ref());
+            let ahead = ahead.and_then(|ahead| self.fetch_rest(scope, chat_id, ahead));
+            let mut left = sealed.clone();
             let mut page = Gathering::new(Direction::OldestFirst, u64::MAX);
-            let fetched = self.fetch_sealed(scope, chat_id, &sealed, FETCHED_BYTES).await?;
-            if sealed.take(chat_id, fetched.as_ref(), &mut page)? == Taken::All {
-                return Ok((page.finish(), sealed));
+            if left.take(chat_id, fetched.as_ref(), &mut page)? == Taken::All {
+                let ahead = ahead.filter(|ahead| ahead.sealed.begins_with(&left));
+                return Ok((
+                    page.finish(),
+                    ahead.or_else(|| self.fetch_rest(scope, chat_id, left)),
+                ));
             }
+            fetching = self.fetch(scope, chat_id, sealed);
         }
-        Err(has_gap(chat_id))
+        Err(has_gap(chat_id).into())
     }
+
+    /// Begins to fetch what is left, if anything is.
+    fn fetch_rest(&self, scope: &Scope, chat_id: &ChatId, left: Sealed) -> Option<Fetching> {
+        (!left.is_read()).then(|| self.fetch(scope, chat_id, left))
+    }
+
+    /// Begins to fetch sealed messages.
+    fn fetch(&self, scope: &Scope, chat_id: &ChatId, sealed: Sealed) -> Fetching {
+        let (store, scope, chat_id) = (self.clone(), scope.clone(), chat_id.clone());
+        let wanted = sealed.clone();
+        let reply = tokio::spawn(async move {
+            store.read(|| store.fetch_sealed(&scope, &chat_id, &wanted, FETCHED_BYTES)).await
+        });
+        Fetching { sealed, reply }
+    }
+}
+
+/// Waits for what is being fetched.
+async fn fetched(
+    reply: JoinHandle<Result<Option<RawBatch>, StoreError>>,
+) -> Result<Option<RawBatch>, StoreError> {
+    reply.await.unwrap_or_else(|error| {
+        Err(StoreError::Unavailable { retry_after: RETRY_AFTER, source: error.into() })
+    })
 }

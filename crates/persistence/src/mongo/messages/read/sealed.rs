@@ -46,6 +46,31 @@ impl Sealed {
         self.span.is_empty()
     }
 
+    /// Returns what is left after the segments that were fetched, as they say of themselves; `None`
+    /// where they do not.
+    ///
+    /// For who fetches what comes next before they are read. Reading them may show that they are not
+    /// what they say.
+    pub(super) fn after(&self, chat_id: &ChatId, fetched: Option<&RawBatch>) -> Option<Self> {
+        let fetched = fetched?;
+        let (mut segments, mut last) = (0, None);
+        for item in fetched.doc_slices().ok()? {
+            last = Some(item.ok()?);
+            segments += 1;
+        }
+        let end = Segment::end(chat_id, last?.as_document()?).ok()?;
+        let mut left = self.clone();
+        left.span.start = end.clamp(self.span.start, self.span.end);
+        left.start = left.span.start;
+        left.learn(left.span.start - self.span.start, segments, fetched);
+        Some(left)
+    }
+
+    /// Tells whether what is left begins with the same message.
+    pub(super) fn begins_with(&self, other: &Self) -> bool {
+        self.start == other.start
+    }
+
     /// How many segments should hold what is left, or fill so many bytes.
     ///
     /// One more than it takes if all are of the usual size: the newest is often smaller, and another
@@ -56,7 +81,7 @@ impl Sealed {
         u32::try_from(holding.min(filling).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// Takes the messages that were fetched, and learns how large segments are in this chat.
+    /// Takes the messages that were fetched.
     pub(super) fn take(
         &mut self,
         chat_id: &ChatId,
@@ -83,10 +108,15 @@ impl Sealed {
         if self.direction == Direction::OldestFirst {
             self.start = self.span.start;
         }
+        self.learn(messages, segments, fetched);
+        Ok(Taken::All)
+    }
+
+    /// Learns how large segments are in this chat.
+    fn learn(&mut self, messages: u64, segments: u64, fetched: &RawBatch) {
         let bytes = fetched.as_raw_document().as_bytes().len() as u64;
         let (messages, bytes) = (messages.div_ceil(segments), bytes.div_ceil(segments));
-        self.usual = SegmentSize { messages, bytes };
-        Ok(Taken::All)
+        self.usual = SegmentSize { messages: messages.max(1), bytes };
     }
 }
 
