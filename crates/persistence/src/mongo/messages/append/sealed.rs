@@ -18,7 +18,7 @@ use crate::mongo::documents::{SegmentHead, Tail, counter, open_chat_session, seg
 use crate::mongo::failure::{Failure, is_duplicate_key};
 
 /// From so many messages on a segment of their own costs less than their way through the tail.
-const LARGE: usize = 16;
+const LARGE: usize = 32;
 
 /// What lies before a push and is to be sealed with it.
 struct Before {
