@@ -111,7 +111,8 @@ impl Lanes {
                 waiting.push_front(next);
                 break;
             }
-            if next.stage.send() {
+            // What nobody waits for any more is not begun.
+            if !next.outcome.is_closed() && next.stage.send() {
                 taken.push(next);
             }
         }
