@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use records::{ChatId, ChatStatus, EventId, Invalid};
+use records::{CallId, ChatId, ChatStatus, EventId, Invalid};
 
 /// The error of a backend, kept as the source of a [`StoreError`].
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -39,6 +39,17 @@ pub enum StoreError {
         /// The sequence of the message that has it.
         sequence: u64,
         /// The position, in the batch, of the message that was refused.
+        index: usize,
+    },
+
+    /// A `call_id` was repeated with another body.
+    #[error("call {call_id} of chat {chat_id} was recorded with another body")]
+    CallConflict {
+        /// The chat.
+        chat_id: ChatId,
+        /// The repeated id.
+        call_id: CallId,
+        /// The position, in the batch, of the call that was refused.
         index: usize,
     },
 

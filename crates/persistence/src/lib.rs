@@ -2,14 +2,15 @@
 
 pub mod store;
 pub use store::{
-    Append, Appended, Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange,
-    Messages, Outcome, Page, Store, Transcript,
+    Append, Appended, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions, Contexts,
+    Cursor, MessageRange, Messages, Outcome, Page, RecordedCall, Store, Transcript,
 };
 
 mod error;
 pub use error::{BoxError, StoreError};
 
 mod batch;
+mod call_batch;
 mod new_chat;
 
 pub mod memory;

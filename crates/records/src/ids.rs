@@ -99,6 +99,10 @@ id! {
     EventId, "event_id", is_name, NAME_RULE
 }
 id! {
+    /// Names a call of a model within its chat; whoever repeats it means the same call.
+    CallId, "call_id", is_name, NAME_RULE
+}
+id! {
     /// Names a person or a program that uses a chat.
     UserId, "user_id", is_name, NAME_RULE
 }
@@ -140,6 +144,13 @@ impl EventId {
     /// Mints a new event id.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("evt_"))
+    }
+}
+
+impl CallId {
+    /// Mints a new call id.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("call_"))
     }
 }
 

@@ -38,4 +38,10 @@ impl Limits {
     pub const TITLE_CHARS: usize = 512;
     /// Longest `timestamp` of a message, in characters.
     pub const TIMESTAMP_CHARS: usize = 64;
+    /// Most calls of a model recorded at once.
+    pub const BATCH_CALLS: usize = 1_000;
+    /// Most tokens of one call.
+    pub const CALL_TOKENS: u64 = 1_000_000_000;
+    /// Longest call, in milliseconds: eleven days.
+    pub const CALL_DURATION_MS: u64 = 1_000_000_000;
 }

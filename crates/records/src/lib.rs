@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod ids;
-pub use ids::{AppId, ChatId, EventId, IdError, Ids, TeamId, UserId, Uuid7Ids, WorkflowName};
+pub use ids::{
+    AppId, CallId, ChatId, EventId, IdError, Ids, TeamId, UserId, Uuid7Ids, WorkflowName,
+};
 
 mod clock;
 pub use clock::{Clock, SystemClock};
@@ -26,3 +28,9 @@ pub use artifact::{Artifact, NewArtifact};
 
 mod context;
 pub use context::{ContextSnapshot, merge_patch};
+
+mod money;
+pub use money::{MicroDollars, MoneyError};
+
+mod provider_call;
+pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};

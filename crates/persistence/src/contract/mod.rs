@@ -23,6 +23,7 @@ pub mod races;
 pub mod repeats;
 
 pub mod artifacts;
+pub mod calls;
 pub mod contexts;
 
 pub mod json;

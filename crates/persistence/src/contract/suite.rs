@@ -133,6 +133,17 @@ macro_rules! contract_tests {
                 an_edited_message_is_recognised_by_what_it_says_now,
                 in_an_ended_chat_they_are_recognised_and_new_ones_refused,
             }
+            calls {
+                every_field_of_a_call_comes_back,
+                what_a_chat_has_used_is_the_sum_of_its_calls,
+                a_repeated_call_is_answered_as_the_first_time_and_counted_once,
+                a_call_id_with_another_body_refuses_the_whole_batch,
+                calls_of_an_unknown_chat_are_refused_and_counted_nowhere,
+                a_call_past_a_limit_is_refused_with_its_batch,
+                calls_are_listed_newest_first_in_pages,
+                an_ended_chat_takes_calls,
+                racing_recordings_count_every_call_once,
+            }
             contexts {
                 a_chat_without_a_snapshot_has_an_empty_one,
                 replacing_leaves_nothing_of_the_former,

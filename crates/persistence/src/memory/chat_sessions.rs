@@ -25,6 +25,7 @@ impl ChatSessions for MemoryStore {
                     messages: Vec::new(),
                     context: ContextSnapshot::default(),
                     artifact: None,
+                    calls: Vec::new(),
                 });
                 Ok(session)
             }

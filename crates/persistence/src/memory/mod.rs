@@ -4,6 +4,7 @@
 //! survives the process.
 
 mod artifacts;
+mod calls;
 mod chat_sessions;
 mod contexts;
 mod messages;
@@ -19,6 +20,7 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::call_batch::DigestedCall;
 use crate::store::Store;
 
 /// Keeps everything in memory.
@@ -36,6 +38,7 @@ struct Chat {
     messages: Vec<Kept>,
     context: ContextSnapshot,
     artifact: Option<Artifact>,
+    calls: Vec<DigestedCall>,
 }
 
 /// A message, with the digest of the body it was appended with.

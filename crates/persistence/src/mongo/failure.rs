@@ -117,6 +117,9 @@ pub(super) fn code(error: &Error) -> Option<i32> {
         ErrorKind::Command(command) => Some(command.code),
         ErrorKind::Write(WriteFailure::WriteError(write)) => Some(write.code),
         ErrorKind::Write(WriteFailure::WriteConcernError(concern)) => Some(concern.code),
+        ErrorKind::InsertMany(failed) => {
+            failed.write_errors.as_ref()?.first().map(|write| write.code)
+        }
         _ => None,
     }
 }

@@ -65,9 +65,10 @@ async fn create(
 /// One index for each way of asking; a query that scans a collection is a fault.
 ///
 /// The lists of chats are ordered by creation and then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 7] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 8] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
+    let calls = &store.inner.provider_calls;
     [
         (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
         (sessions, "idx_status", doc! { "status": 1 }),
@@ -91,6 +92,11 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             segments,
             "seg_app_chat_event",
             doc! { "app_id": 1, "_id.chat_id": 1, "messages.event_id": 1 },
+        ),
+        (
+            calls,
+            "call_app_chat_called",
+            doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
         ),
     ]
 }

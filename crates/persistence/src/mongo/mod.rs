@@ -6,6 +6,7 @@
 
 mod attempts;
 mod blobs;
+mod calls;
 mod client;
 mod documents;
 mod failure;
@@ -27,6 +28,7 @@ pub use messages::QueueBounds;
 pub use sealing::{Interruption, SealingBounds};
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use async_trait::async_trait;
 use bson::{RawDocumentBuf, doc};
@@ -52,11 +54,15 @@ struct Inner {
     chat_sessions: Collection<RawDocumentBuf>,
     chat_segments: Collection<RawDocumentBuf>,
     chat_blobs: Collection<RawDocumentBuf>,
+    provider_calls: Collection<RawDocumentBuf>,
+    workflow_stats: Collection<RawDocumentBuf>,
     deadline: std::time::Duration,
     queues: messages::Queues,
     sealer: Sealer,
     lanes: messages::Lanes,
     known_chats: messages::KnownChats,
+    /// The stripe of the rollups that the next recording counts in.
+    next_stripe: AtomicU32,
     indexes: OnceCell<()>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
@@ -80,6 +86,9 @@ impl MongoStore {
             chat_sessions: database.collection(documents::CHAT_SESSIONS),
             chat_segments: database.collection(documents::CHAT_SEGMENTS),
             chat_blobs: database.collection(documents::CHAT_BLOBS),
+            provider_calls: database.collection(documents::PROVIDER_CALLS),
+            workflow_stats: database.collection(documents::WORKFLOW_STATS),
+            next_stripe: AtomicU32::default(),
             database,
             deadline: options.deadline,
             queues: messages::Queues::new(options.queue),

@@ -11,18 +11,20 @@
 //!   [`Invalid`](crate::StoreError::Invalid), with a pointer to it.
 
 mod artifacts;
+mod calls;
 mod chat_sessions;
 mod contexts;
 mod messages;
 
 pub use artifacts::Artifacts;
+pub use calls::{CallCursor, CallPage, Calls, RecordedCall};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 
 /// A whole store.
 #[async_trait::async_trait]
-pub trait Store: ChatSessions + Messages + Contexts + Artifacts + std::fmt::Debug {
+pub trait Store: ChatSessions + Messages + Contexts + Artifacts + Calls + std::fmt::Debug {
     /// Answers once the store can be read and written, or says why it cannot.
     async fn ping(&self) -> Result<(), crate::StoreError>;
 }

@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use futures::stream::BoxStream;
 use records::{
     Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
-    NewArtifact, NewChatSession, NewMessage, Scope,
+    NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, Usage,
 };
 
 use crate::StoreError;
 use crate::store::{
-    Append, Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages, Page,
-    Store, Transcript,
+    Append, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions, Contexts, Cursor,
+    MessageRange, Messages, Page, RecordedCall, Store, Transcript,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -223,5 +223,34 @@ impl<S: Store> Artifacts for Traced<S> {
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
         let work = self.store.clear_last_artifact(scope, chat_id);
         self.trace("clear_last_artifact", Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Calls for Traced<S> {
+    async fn record_calls(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        calls: Vec<NewProviderCall>,
+    ) -> Result<Vec<RecordedCall>, StoreError> {
+        let work = self.store.record_calls(scope, chat_id, calls);
+        self.trace("record_calls", Some(chat_id), work).await
+    }
+
+    async fn list_calls(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&CallCursor>,
+    ) -> Result<CallPage, StoreError> {
+        let work = self.store.list_calls(scope, chat_id, limit, after);
+        self.trace("list_calls", Some(chat_id), work).await
+    }
+
+    async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
+        let work = self.store.chat_usage(scope, chat_id);
+        self.trace("chat_usage", Some(chat_id), work).await
     }
 }

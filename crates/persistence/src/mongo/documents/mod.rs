@@ -3,6 +3,8 @@
 mod blob;
 mod chat_session;
 mod message;
+mod provider_call;
+mod rollup;
 mod segment;
 
 use bson::{Document, RawDocumentBuf};
@@ -15,6 +17,8 @@ pub(super) use chat_session::{
     chat_session_record, open_chat_session,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
+pub(super) use provider_call::{call_document, call_key, call_record};
+pub(super) use rollup::{RollupKey, STRIPES, rollup_statement, rollup_usage};
 pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
 
 /// Chat sessions, each with the tail of its messages.
@@ -23,6 +27,10 @@ pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
 pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
 /// Large context snapshots and artifact payloads.
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
+/// Calls of models.
+pub(super) const PROVIDER_CALLS: &str = "provider_calls";
+/// What the calls of a workflow add up to.
+pub(super) const WORKFLOW_STATS: &str = "workflow_stats";
 
 /// The version written into every document, and the newest that can be read.
 pub(super) const SCHEMA_VERSION: i64 = 1;

@@ -1,0 +1,90 @@
+//! A checked batch of provider calls on its way into a chat, and what of it is known already.
+
+use std::collections::HashMap;
+
+use records::json::Digest;
+use records::{CallId, ChatId, Ids, Invalid, Limits, NewProviderCall, ProviderCall};
+
+use crate::StoreError;
+use crate::store::{Outcome, RecordedCall};
+
+/// Calls to record, within the limits, each with an id.
+#[derive(Debug)]
+pub(crate) struct CallBatch {
+    calls: Vec<DigestedCall>,
+}
+
+/// A call, with the digest of what its caller said of it.
+#[derive(Debug, Clone)]
+pub(crate) struct DigestedCall {
+    pub(crate) call: ProviderCall,
+    pub(crate) digest: Digest,
+}
+
+impl CallBatch {
+    /// Checks calls against the limits, and completes them as they are kept at the moment `now`.
+    pub(crate) fn check(
+        calls: Vec<NewProviderCall>,
+        now: chrono::DateTime<chrono::Utc>,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
+        if calls.is_empty() {
+            return Err(Invalid::value("/calls", "must hold at least one call"));
+        }
+        if calls.len() > Limits::BATCH_CALLS {
+            let limit = format!("must hold at most {} calls", Limits::BATCH_CALLS);
+            return Err(Invalid::too_large("/calls", limit));
+        }
+        let mut digests: HashMap<CallId, (usize, Digest)> = HashMap::new();
+        let mut checked = Vec::with_capacity(calls.len());
+        for (index, call) in calls.into_iter().enumerate() {
+            call.check().map_err(|e| e.below(&format!("/calls/{index}")))?;
+            let digest = call.digest();
+            let call = call.kept_at(now, ids);
+            let (first, known) = *digests.entry(call.call_id.clone()).or_insert((index, digest));
+            if known != digest {
+                let pointer = format!("/calls/{index}/call_id");
+                let detail = format!("is that of call {first} of the batch, with another body");
+                return Err(Invalid::value(pointer, detail));
+            }
+            checked.push(DigestedCall { call, digest });
+        }
+        Ok(Self { calls: checked })
+    }
+
+    /// Returns the ids of the calls.
+    pub(crate) fn call_ids(&self) -> impl Iterator<Item = &CallId> {
+        self.calls.iter().map(|kept| &kept.call.call_id)
+    }
+
+    /// Splits the batch into the calls to record and the answer to all, where `known` are recorded
+    /// already. One that is known with another body refuses the whole batch.
+    pub(crate) fn plan(
+        &self,
+        chat_id: &ChatId,
+        known: &[DigestedCall],
+    ) -> Result<(Vec<&DigestedCall>, Vec<RecordedCall>), StoreError> {
+        let mut held: HashMap<&CallId, &DigestedCall> =
+            known.iter().map(|kept| (&kept.call.call_id, kept)).collect();
+        let mut fresh = Vec::new();
+        let mut answer = Vec::with_capacity(self.calls.len());
+        for (index, new) in self.calls.iter().enumerate() {
+            let call_id = &new.call.call_id;
+            match held.get(call_id) {
+                Some(kept) if kept.digest != new.digest => {
+                    let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
+                    return Err(StoreError::CallConflict { chat_id, call_id, index });
+                }
+                Some(kept) => answer
+                    .push(RecordedCall { call: kept.call.clone(), outcome: Outcome::Duplicate }),
+                None => {
+                    held.insert(call_id, new);
+                    fresh.push(new);
+                    let call = new.call.clone();
+                    answer.push(RecordedCall { call, outcome: Outcome::Stored });
+                }
+            }
+        }
+        Ok((fresh, answer))
+    }
+}

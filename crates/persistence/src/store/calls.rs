@@ -1,0 +1,75 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use records::{CallId, ChatId, NewProviderCall, ProviderCall, Scope, Usage};
+
+use super::Outcome;
+use crate::StoreError;
+
+/// Records the calls of models that a chat has made.
+#[async_trait]
+pub trait Calls: Send + Sync {
+    /// Records calls, all or none, and counts them.
+    ///
+    /// A `call_id` recorded already is answered with the call of then and counted once; with another
+    /// body it is [`CallConflict`](StoreError::CallConflict). An ended chat takes calls: some are
+    /// known only when it is over.
+    async fn record_calls(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        calls: Vec<NewProviderCall>,
+    ) -> Result<Vec<RecordedCall>, StoreError>;
+
+    /// Lists the calls of a chat, newest first by `called_at` and then by id.
+    async fn list_calls(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&CallCursor>,
+    ) -> Result<CallPage, StoreError>;
+
+    /// Returns what all calls of a chat took together.
+    async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError>;
+}
+
+/// A call that was to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedCall {
+    /// The call as it is kept.
+    pub call: ProviderCall,
+    /// Whether this recorded it.
+    pub outcome: Outcome,
+}
+
+/// A position in a list of calls: right after the one it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallCursor {
+    /// When that call was made.
+    pub called_at: DateTime<Utc>,
+    /// Its id.
+    pub call_id: CallId,
+}
+
+/// A page of calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallPage {
+    /// The calls.
+    pub calls: Vec<ProviderCall>,
+    /// Where the next page begins, when there is one.
+    pub next: Option<CallCursor>,
+}
+
+impl CallPage {
+    /// Makes a page of the first `limit` of the calls given.
+    pub(crate) fn cut(mut calls: Vec<ProviderCall>, limit: usize) -> Self {
+        let has_more = calls.len() > limit;
+        calls.truncate(limit);
+        let last = calls.last().filter(|_| has_more);
+        let cursor = |call: &ProviderCall| CallCursor {
+            called_at: call.called_at,
+            call_id: call.call_id.clone(),
+        };
+        Self { next: last.map(cursor), calls }
+    }
+}

@@ -1,0 +1,240 @@
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::clock::whole_milliseconds;
+use crate::ids::is_name;
+use crate::json::{Digest, Hasher, Limits};
+use crate::{CallId, Ids, Invalid, MicroDollars};
+
+/// A call of a model at its provider: who called which, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderCall {
+    /// Names the call within its chat.
+    pub call_id: CallId,
+    /// The agent that called.
+    pub agent: Option<String>,
+    /// The model that was asked for.
+    pub requested: Model,
+    /// The model that answered.
+    pub used: Model,
+    /// What the answer took.
+    pub tokens: Tokens,
+    /// What it cost.
+    pub cost: MicroDollars,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The provider's or gateway's id of the request.
+    pub request_id: Option<String>,
+    /// When it was made.
+    pub called_at: DateTime<Utc>,
+}
+
+/// A model and who provides it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Model {
+    /// The provider, such as `anthropic`.
+    pub provider: Option<String>,
+    /// The model, by the provider's name for it.
+    pub model: Option<String>,
+}
+
+/// Tokens of a call, or of several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Tokens sent.
+    pub prompt: u64,
+    /// Tokens received.
+    pub completion: u64,
+    /// All that are counted, which may be more than both.
+    pub total: u64,
+}
+
+/// A call to record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewProviderCall {
+    /// Names it; one is minted when it is missing. A call is safe to repeat when it has one.
+    pub call_id: Option<CallId>,
+    /// The agent that called.
+    pub agent: Option<String>,
+    /// The model that was asked for.
+    pub requested: Model,
+    /// The model that answered; the one asked for when all of it is missing.
+    pub used: Model,
+    /// Tokens sent.
+    pub prompt_tokens: u64,
+    /// Tokens received.
+    pub completion_tokens: u64,
+    /// All that are counted; the sum of both when it is missing.
+    pub total_tokens: Option<u64>,
+    /// What it cost.
+    pub cost: MicroDollars,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The provider's or gateway's id of the request.
+    pub request_id: Option<String>,
+    /// When it was made, kept to the millisecond; the time of storing when it is missing.
+    pub called_at: Option<DateTime<Utc>>,
+}
+
+/// What calls took together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How many they were.
+    pub calls: u64,
+    /// Their tokens.
+    pub tokens: Tokens,
+    /// What they cost, in micro-dollars.
+    pub cost_micros: u64,
+    /// How long they took, one after the other, in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl NewProviderCall {
+    /// Checks every field.
+    pub fn check(&self) -> Result<(), Invalid> {
+        const NAME_RULE: &str = "must be 1 to 128 characters without control characters";
+        let names = [
+            ("/agent", &self.agent),
+            ("/requested_provider", &self.requested.provider),
+            ("/requested_model", &self.requested.model),
+            ("/provider", &self.used.provider),
+            ("/model", &self.used.model),
+            ("/request_id", &self.request_id),
+        ];
+        for (pointer, name) in names {
+            if name.as_deref().is_some_and(|name| !is_name(name)) {
+                return Err(Invalid::value(pointer, NAME_RULE));
+            }
+        }
+        let numbers = [
+            ("/prompt_tokens", self.prompt_tokens, Limits::CALL_TOKENS),
+            ("/completion_tokens", self.completion_tokens, Limits::CALL_TOKENS),
+            ("/total_tokens", self.total_tokens.unwrap_or(0), Limits::CALL_TOKENS),
+            ("/duration_ms", self.duration_ms, Limits::CALL_DURATION_MS),
+        ];
+        for (pointer, number, most) in numbers {
+            if number > most {
+                return Err(Invalid::value(pointer, format!("must be at most {most}")));
+            }
+        }
+        let parts = self.prompt_tokens + self.completion_tokens;
+        if self.total_tokens.is_some_and(|total| total < parts) {
+            let detail = format!("must be at least prompt and completion tokens together, {parts}");
+            return Err(Invalid::value("/total_tokens", detail));
+        }
+        Ok(())
+    }
+
+    /// Returns the digest by which a repeated call is told from another one with the same id.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut hasher = Hasher::default();
+        let texts = [
+            ("agent", &self.agent),
+            ("requested_provider", &self.requested.provider),
+            ("requested_model", &self.requested.model),
+            ("provider", &self.used.provider),
+            ("model", &self.used.model),
+            ("request_id", &self.request_id),
+        ];
+        for (name, text) in texts {
+            hasher.field(name, &Value::from(text.as_deref()));
+        }
+        let numbers = [
+            ("prompt_tokens", Some(self.prompt_tokens)),
+            ("completion_tokens", Some(self.completion_tokens)),
+            ("total_tokens", self.total_tokens),
+            ("cost_micros", Some(self.cost.micros())),
+            ("duration_ms", Some(self.duration_ms)),
+        ];
+        for (name, number) in numbers {
+            hasher.field(name, &Value::from(number));
+        }
+        let called_at = self.called_at.map(|time| time.timestamp_millis());
+        hasher.field("called_at", &Value::from(called_at));
+        hasher.finish()
+    }
+
+    /// Returns the call as it is kept at the moment `now`.
+    #[must_use]
+    pub fn kept_at(self, now: DateTime<Utc>, ids: &dyn Ids) -> ProviderCall {
+        let is_told = self.used != Model::default();
+        ProviderCall {
+            call_id: self.call_id.unwrap_or_else(|| CallId::mint(ids)),
+            agent: self.agent,
+            used: if is_told { self.used } else { self.requested.clone() },
+            requested: self.requested,
+            tokens: Tokens {
+                prompt: self.prompt_tokens,
+                completion: self.completion_tokens,
+                total: self.total_tokens.unwrap_or(self.prompt_tokens + self.completion_tokens),
+            },
+            cost: self.cost,
+            duration_ms: self.duration_ms,
+            request_id: self.request_id,
+            called_at: self.called_at.map_or(now, whole_milliseconds),
+        }
+    }
+}
+
+impl Usage {
+    /// Adds a call.
+    pub fn add(&mut self, call: &ProviderCall) {
+        self.calls += 1;
+        self.tokens.prompt += call.tokens.prompt;
+        self.tokens.completion += call.tokens.completion;
+        self.tokens.total += call.tokens.total;
+        self.cost_micros += call.cost.micros();
+        self.duration_ms += call.duration_ms;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Uuid7Ids;
+
+    fn call() -> NewProviderCall {
+        let requested =
+            Model { provider: Some("anthropic".into()), model: Some("claude-sonnet-4".into()) };
+        NewProviderCall {
+            requested,
+            prompt_tokens: 12,
+            completion_tokens: 4,
+            cost: "0.001234".parse().unwrap(),
+            ..NewProviderCall::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_told_follows_from_what_is() {
+        let kept = call().kept_at(DateTime::UNIX_EPOCH, &Uuid7Ids);
+        assert_eq!(kept.used, kept.requested);
+        assert_eq!(kept.tokens.total, 16);
+        assert_eq!(kept.called_at, DateTime::UNIX_EPOCH);
+        assert!(kept.call_id.as_str().starts_with("call_"));
+        let mut usage = Usage::default();
+        usage.add(&kept);
+        usage.add(&kept);
+        assert_eq!((usage.calls, usage.tokens.total, usage.cost_micros), (2, 32, 2_468));
+    }
+
+    #[test]
+    fn faults_are_named() {
+        let pointer = |call: NewProviderCall| call.check().unwrap_err().pointer;
+        assert!(call().check().is_ok());
+        assert_eq!(pointer(NewProviderCall { agent: Some(String::new()), ..call() }), "/agent");
+        assert_eq!(pointer(NewProviderCall { total_tokens: Some(15), ..call() }), "/total_tokens");
+        let tokens = Limits::CALL_TOKENS + 1;
+        assert_eq!(pointer(NewProviderCall { prompt_tokens: tokens, ..call() }), "/prompt_tokens");
+    }
+
+    #[test]
+    fn digests_tell_calls_apart() {
+        let digest = call().digest();
+        assert_eq!(digest, call().digest());
+        assert_ne!(digest, NewProviderCall { duration_ms: 1, ..call() }.digest());
+        assert_ne!(digest, NewProviderCall { total_tokens: Some(16), ..call() }.digest());
+        assert_ne!(digest, NewProviderCall { agent: Some("planner".into()), ..call() }.digest());
+    }
+}
