@@ -30,6 +30,12 @@ impl MicroDollars {
         if amount <= Self::MAX { Ok(amount) } else { Err(MoneyError(MICROS_RULE)) }
     }
 
+    /// Makes an amount of a sum, which the bound of a single call does not hold for.
+    #[must_use]
+    pub fn of_sum(micros: u64) -> Self {
+        Self(micros)
+    }
+
     /// Returns the number of micro-dollars.
     #[must_use]
     pub fn micros(self) -> u64 {

@@ -25,6 +25,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "messages", description = "What was said, in order"),
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
+        (name = "calls", description = "The calls of models that a chat has made, and what they took"),
         (name = "health", description = "Whether the service runs, and whether it can work"),
     ),
 )]

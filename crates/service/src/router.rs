@@ -11,7 +11,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::api::{artifacts, chat_sessions as chats, contexts, health, messages};
+use crate::api::{artifacts, calls, chat_sessions as chats, contexts, health, messages};
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::layers::{deadline, observe, panicked};
@@ -56,6 +56,9 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(messages::list::list_messages, messages::append::append_messages))
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
+
+        // … calls
+        .routes(routes!(calls::list::list_calls, calls::record::record_calls))
 
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))

@@ -1,6 +1,9 @@
 //! The routes: one module per record, one file per endpoint.
 
+mod cursor;
+
 pub(crate) mod artifacts;
+pub(crate) mod calls;
 pub(crate) mod chat_sessions;
 pub(crate) mod contexts;
 pub(crate) mod health;

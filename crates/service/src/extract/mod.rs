@@ -2,6 +2,7 @@
 
 mod accepted;
 mod body;
+mod form;
 mod json;
 mod params;
 mod path;
@@ -9,6 +10,7 @@ mod query;
 mod scope;
 
 pub(crate) use accepted::Accepted;
+pub(crate) use form::Form;
 pub(crate) use json::{Json, MergePatch, OptionalJson, read_json, typed};
 pub(crate) use params::Params;
 pub(crate) use path::Sequence;

@@ -15,10 +15,10 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 31] = [
+    pub(crate) const ALL: [Self; 32] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
-        Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT,
+        Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT,
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
@@ -39,6 +39,7 @@ impl ProblemKind {
     pub(crate) const CHAT_EXISTS: Self = kind(StatusCode::CONFLICT, "chat-exists", "The chat exists already");
     pub(crate) const CHAT_ENDED: Self = kind(StatusCode::CONFLICT, "chat-ended", "The chat takes no more messages");
     pub(crate) const EVENT_CONFLICT: Self = kind(StatusCode::CONFLICT, "event-conflict", "The event id belongs to another message");
+    pub(crate) const CALL_CONFLICT: Self = kind(StatusCode::CONFLICT, "call-conflict", "The call id belongs to another call");
     pub(crate) const ILLEGAL_TRANSITION: Self = kind(StatusCode::CONFLICT, "illegal-transition", "The chat cannot take that status");
     pub(crate) const BODY_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
     pub(crate) const MESSAGE_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "message-too-large", "The message is too large");

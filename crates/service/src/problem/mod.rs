@@ -12,7 +12,8 @@ pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AppProblems, AppendProblems, ChatProblems, ContextProblems, CreateProblems,
     DeleteArtifactProblems, DeleteMessageProblems, HistoryProblems, MessageProblems,
-    ProblemExamples, PutArtifactProblems, StatusProblems, UpdateMessageProblems,
+    ProblemExamples, PutArtifactProblems, RecordCallsProblems, StatusProblems,
+    UpdateMessageProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

@@ -131,6 +131,15 @@ impl IntoResponses for DeleteMessageProblems {
     }
 }
 
+/// A recording of calls.
+pub(crate) struct RecordCallsProblems;
+
+impl IntoResponses for RecordCallsProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::CALL_CONFLICT, P::BATCH_TOO_LARGE]])
+    }
+}
+
 /// A write of a context snapshot.
 pub(crate) struct ContextProblems;
 

@@ -27,6 +27,11 @@ impl From<StoreError> for Problem {
                 problem.0.conflict = Some(Conflict { event_id, sequence });
                 problem
             }
+            StoreError::CallConflict { index, .. } => {
+                let pointer = format!("/calls/{index}/call_id");
+                let other = "is that of a call recorded with another body";
+                Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
+            }
             StoreError::Invalid(invalid) => invalid.into(),
             other => broken(other),
         }
@@ -94,7 +99,7 @@ impl From<Invalid> for Problem {
 fn too_large(pointer: &str) -> ProblemKind {
     match pointer {
         "" => ProblemKind::CONTEXT_TOO_LARGE,
-        "/messages" => ProblemKind::BATCH_TOO_LARGE,
+        "/messages" | "/calls" => ProblemKind::BATCH_TOO_LARGE,
         "/metadata" => ProblemKind::METADATA_TOO_LARGE,
         "/payload" => ProblemKind::ARTIFACT_TOO_LARGE,
         _ => ProblemKind::MESSAGE_TOO_LARGE,

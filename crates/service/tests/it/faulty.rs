@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::{
-    Append, Artifacts, BoxError, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange,
-    Messages, Page, Store, StoreError, Transcript,
+    Append, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter, ChatSessions, Contexts,
+    Cursor, MessageRange, Messages, Page, RecordedCall, Store, StoreError, Transcript,
 };
 use records::{
     Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
-    NewArtifact, NewChatSession, NewMessage, Scope,
+    NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, Usage,
 };
 use tokio::time::sleep;
 
@@ -224,6 +224,32 @@ impl Artifacts for Faulty {
     }
 
     async fn clear_last_artifact(&self, _: &Scope, _: &ChatId) -> Result<(), StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Calls for Faulty {
+    async fn record_calls(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: Vec<NewProviderCall>,
+    ) -> Result<Vec<RecordedCall>, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_calls(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: usize,
+        _: Option<&CallCursor>,
+    ) -> Result<CallPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn chat_usage(&self, _: &Scope, _: &ChatId) -> Result<Usage, StoreError> {
         self.fail().await
     }
 }

@@ -6,6 +6,7 @@
 mod artifacts;
 mod auth;
 mod bodies;
+mod calls;
 mod chat_sessions;
 mod config;
 mod contexts;

@@ -1,6 +1,7 @@
 //! What only the MongoDB store has: segments, blobs, indexes, versions, lost acknowledgements.
 
 mod acknowledgements;
+mod calls;
 mod contract;
 pub(crate) mod database;
 mod faults;

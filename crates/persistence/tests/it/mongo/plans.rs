@@ -4,10 +4,12 @@ use bson::{Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
-use persistence::{Artifacts, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages};
+use persistence::{
+    Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
+};
 use records::{
     AppId, Caller, ChatId, ChatStatus, EventId, JsonObject, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewMessage, Scope, TeamId, UserId, WorkflowName,
+    NewChatSession, NewMessage, NewProviderCall, Scope, TeamId, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -22,7 +24,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let ours = doc! { "ns": { "$regex": "\\.chat_" }, "planSummary": { "$exists": true } };
+    let ours = doc! { "ns": { "$regex": "\\.(chat_|provider_calls|workflow_stats)" }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
     assert!(operations.len() > 60, "only {} operations were profiled", operations.len());
@@ -71,6 +73,16 @@ fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
 }
 
+async fn use_calls(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    for _ in 0..2 {
+        let calls = vec![NewProviderCall::default(); 3];
+        database.record_calls(scope, chat_id, calls).await.unwrap();
+    }
+    let first = database.list_calls(scope, chat_id, 2, None).await.unwrap();
+    database.list_calls(scope, chat_id, 2, first.next.as_ref()).await.unwrap();
+    assert_eq!(database.chat_usage(scope, chat_id).await.unwrap().calls, 6);
+}
+
 async fn use_everything(database: &Database) {
     let user = UserId::parse("user").unwrap();
     let caller = Caller::User { user_id: user, team_id: Some(TeamId::parse("team").unwrap()) };
@@ -85,6 +97,7 @@ async fn use_everything(database: &Database) {
         database.create_chat(&scope, again).await.unwrap_err();
         use_messages(database, &scope, &chat_id).await;
         use_context_and_artifact(database, &scope, &chat_id).await;
+        use_calls(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {

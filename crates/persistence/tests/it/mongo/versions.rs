@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bson::{Document, doc};
 use persistence::mongo::Interruption;
-use persistence::{Artifacts, ChatSessions, Contexts, MessageRange, Messages, StoreError};
+use persistence::{Artifacts, Calls, ChatSessions, Contexts, MessageRange, Messages, StoreError};
 use records::{
     AppId, ChatId, ChatStatus, JsonObject, MessageBody, NewArtifact, NewChatSession, Scope,
     WorkflowName,
@@ -32,6 +32,8 @@ async fn documents_of_version_1_load() {
     database.insert("chat_sessions", golden("chat_session")).await;
     database.insert("chat_segments", golden("chat_segment")).await;
     database.insert("chat_blobs", golden("chat_blob")).await;
+    database.insert("provider_calls", golden("provider_call")).await;
+    database.insert("workflow_stats", golden("workflow_stats")).await;
     let chat_id = ChatId::parse("chat_golden").unwrap();
 
     let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
@@ -42,6 +44,10 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("context_v1", context);
     let artifact = database.get_last_artifact(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("artifact_v1", artifact);
+    let calls = database.list_calls(&scope(), &chat_id, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("calls_v1", calls);
+    let usage = database.chat_usage(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("usage_v1", usage);
 
     let more = vec![MessageBody::new("user", Some("user"), "more").into()];
     let append = database.append(&scope(), &chat_id, more).await.unwrap();

@@ -6,7 +6,8 @@ use records::{ChatStatus, UserId, WorkflowName};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{ChatSessionResponse, cursor};
+use super::ChatSessionResponse;
+use crate::api::cursor;
 use crate::config::Limits;
 use crate::extract::{FromParams, InApp, Json, Params, Query};
 use crate::openapi::AppPath;
@@ -43,6 +44,7 @@ pub(crate) struct ListChatsQuery {
 impl FromParams for ListChatsQuery {
     fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
         let limit = params.take_in("limit", 1..=limits.list_max)?;
+        let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
             workflow_name: params.take("workflow_name")?,
             user_id: params.take("user_id")?,
@@ -50,7 +52,7 @@ impl FromParams for ListChatsQuery {
             created_from: params.take("created_from")?,
             created_before: params.take("created_before")?,
             limit: limit.unwrap_or(limits.list_default),
-            cursor: params.take_with("cursor", cursor::decode)?,
+            cursor: cursor.map(|(created_at, chat_id)| Cursor { created_at, chat_id }),
         })
     }
 }
@@ -70,10 +72,8 @@ pub(crate) struct ListChatsResponse {
 
 impl From<Page> for ListChatsResponse {
     fn from(page: Page) -> Self {
-        Self {
-            chats: page.chats.into_iter().map(Into::into).collect(),
-            next_cursor: page.next.as_ref().map(cursor::encode),
-        }
+        let next = page.next.map(|next| cursor::encode(next.created_at, next.chat_id.as_str()));
+        Self { chats: page.chats.into_iter().map(Into::into).collect(), next_cursor: next }
     }
 }
 

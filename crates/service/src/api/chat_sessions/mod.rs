@@ -1,6 +1,5 @@
 //! Chat sessions: create, find, look at, and move from one status to another.
 
-mod cursor;
 mod response;
 mod transition;
 

@@ -1,11 +1,10 @@
 use axum::extract::{FromRequest, Request};
-use persistence::StoreError;
 use records::NewMessage;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::MessageRequest;
-use crate::extract::{read_json, typed};
+use crate::extract::{Form, read_json, typed};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -35,15 +34,6 @@ pub(crate) struct MessagesBody {
     form: Form,
 }
 
-/// The form in which messages were sent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Form {
-    /// The body is the message.
-    One,
-    /// The messages are a list in the body.
-    Several,
-}
-
 impl FromRequest<AppState> for MessagesBody {
     type Rejection = Problem;
 
@@ -51,10 +41,9 @@ impl FromRequest<AppState> for MessagesBody {
         let body = read_json(request, state).await?;
         if body.get("messages").is_some() {
             let BatchRequest { messages } = typed(body)?;
-            let form = Form::Several;
-            return Ok(Self { messages, form });
+            return Ok(Self { messages, form: Form::several("messages") });
         }
-        Ok(Self { messages: vec![typed(body)?], form: Form::One })
+        Ok(Self { messages: vec![typed(body)?], form: Form::one("messages") })
     }
 }
 
@@ -74,23 +63,5 @@ impl MessagesBody {
                 message.into_message(default_role, &self.form.pointer_to(index))
             })
             .collect()
-    }
-}
-
-impl Form {
-    fn pointer_to(self, index: usize) -> String {
-        match self {
-            Self::One => String::new(),
-            Self::Several => format!("/messages/{index}"),
-        }
-    }
-
-    /// Turns an error of the store, which always counts messages, into one about this body.
-    pub(super) fn problem(self, error: StoreError) -> Problem {
-        let problem = Problem::from(error);
-        match self {
-            Self::One => problem.without_prefix("/messages/0"),
-            Self::Several => problem,
-        }
     }
 }

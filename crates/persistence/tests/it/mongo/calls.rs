@@ -1,0 +1,80 @@
+//! Calls and their rollups stay together, whatever becomes of the transaction.
+
+use bson::{RawDocumentBuf, doc};
+use persistence::{Calls, Outcome};
+use records::{CallId, ChatId, NewProviderCall, Usage};
+
+use super::database::Database;
+use super::faults::{FailPoint, chat, database, database_behind_proxy, scope};
+
+fn call(id: &str) -> NewProviderCall {
+    NewProviderCall {
+        call_id: Some(CallId::parse(id).unwrap()),
+        agent: Some("agent.$with_dots".to_owned()),
+        prompt_tokens: 3,
+        ..NewProviderCall::default()
+    }
+}
+
+async fn usage(database: &Database, chat_id: &ChatId) -> Usage {
+    database.chat_usage(&scope(), chat_id).await.unwrap()
+}
+
+/// Returns the sum of a field over the rollups of a kind, for all time or by the hour.
+async fn sum(database: &Database, kind: &str, by_hour: bool, field: &str) -> i64 {
+    let counts = |rollup: &RawDocumentBuf| {
+        let id = rollup.get_document("_id").unwrap();
+        let has_hour = id.get("hour").unwrap() != Some(bson::RawBsonRef::Null);
+        id.get_str("kind").unwrap() == kind && has_hour == by_hour
+    };
+    let rollups = database.all("workflow_stats").await;
+    rollups.iter().filter(|rollup| counts(rollup)).map(|r| r.get_i64(field).unwrap()).sum()
+}
+
+#[tokio::test]
+async fn every_call_counts_for_its_chat_workflow_agent_and_model() {
+    let database = Database::create().await;
+    let chats = [chat(&database).await, chat(&database).await];
+    for index in 0..10 {
+        let calls = vec![call(&format!("call_{index}_a")), call(&format!("call_{index}_b"))];
+        database.record_calls(&scope(), &chats[index % 2], calls).await.unwrap();
+    }
+    for kind in ["workflow", "agent", "model"] {
+        for by_hour in [false, true] {
+            assert_eq!(sum(&database, kind, by_hour, "calls").await, 20, "{kind}");
+            assert_eq!(sum(&database, kind, by_hour, "prompt_tokens").await, 60, "{kind}");
+        }
+    }
+    assert_eq!(usage(&database, &chats[0]).await.calls, 10);
+}
+
+#[tokio::test]
+async fn a_commit_whose_acknowledgement_is_lost_counts_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    for times in [1, 2] {
+        proxy.lose_replies("commitTransaction", times);
+        let calls = vec![call(&format!("call_{times}"))];
+        let recorded = database.record_calls(&scope(), &chat_id, calls).await.unwrap();
+        assert_eq!(proxy.lost(), times);
+        assert_eq!(recorded[0].outcome, Outcome::Stored);
+        let sum = sum(&database, "workflow", false, "calls").await;
+        assert_eq!(u64::try_from(sum).unwrap(), times as u64);
+        assert_eq!(usage(&database, &chat_id).await.calls, times as u64);
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_fails_leaves_nothing() {
+    let (server, database) = database().await;
+    let chat_id = chat(&database).await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let refuse = doc! { "failCommands": ["update"], "appName": "under-test", "errorCode": 13 };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
+    database.record_calls(&scope(), &chat_id, vec![call("call_1")]).await.unwrap_err();
+    assert_eq!(point.off().await, 1);
+    assert_eq!(usage(&database, &chat_id).await, Usage::default());
+    let recorded = database.record_calls(&scope(), &chat_id, vec![call("call_1")]).await.unwrap();
+    assert_eq!(recorded[0].outcome, Outcome::Stored);
+    assert_eq!(sum(&database, "agent", true, "calls").await, 1);
+}

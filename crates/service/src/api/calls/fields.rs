@@ -1,0 +1,107 @@
+use records::{MicroDollars, ProviderCall, Usage};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire::Time;
+
+/// A call of a model.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProviderCall)]
+pub(crate) struct CallFields {
+    #[schema(example = "call_0198d4b2")]
+    call_id: String,
+    /// The agent that called.
+    #[schema(example = "interviewer")]
+    agent: Option<String>,
+    /// The provider that was asked for.
+    #[schema(example = "anthropic")]
+    requested_provider: Option<String>,
+    /// The model that was asked for.
+    #[schema(example = "claude-sonnet-4")]
+    requested_model: Option<String>,
+    /// The provider that answered.
+    #[schema(example = "anthropic")]
+    provider: Option<String>,
+    /// The model that answered.
+    #[schema(example = "claude-sonnet-4")]
+    model: Option<String>,
+    #[schema(example = 12)]
+    prompt_tokens: u64,
+    #[schema(example = 4)]
+    completion_tokens: u64,
+    #[schema(example = 16)]
+    total_tokens: u64,
+    /// What it cost, in millionths of a US dollar.
+    #[schema(example = 1234)]
+    cost_micros_usd: u64,
+    /// The same in US dollars.
+    #[schema(example = "0.001234")]
+    cost_usd: String,
+    /// How long it took, in milliseconds.
+    #[schema(example = 850)]
+    duration_ms: u64,
+    /// The provider's or gateway's id of the request.
+    #[schema(example = "req_7f3a")]
+    request_id: Option<String>,
+    /// When it was made.
+    called_at: Time,
+}
+
+impl From<ProviderCall> for CallFields {
+    fn from(call: ProviderCall) -> Self {
+        Self {
+            call_id: call.call_id.into(),
+            agent: call.agent,
+            requested_provider: call.requested.provider,
+            requested_model: call.requested.model,
+            provider: call.used.provider,
+            model: call.used.model,
+            prompt_tokens: call.tokens.prompt,
+            completion_tokens: call.tokens.completion,
+            total_tokens: call.tokens.total,
+            cost_micros_usd: call.cost.micros(),
+            cost_usd: call.cost.to_string(),
+            duration_ms: call.duration_ms,
+            request_id: call.request_id,
+            called_at: call.called_at.into(),
+        }
+    }
+}
+
+/// What calls took together.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Usage)]
+pub(crate) struct UsageFields {
+    /// How many they were.
+    #[schema(example = 1)]
+    calls: u64,
+    #[schema(example = 12)]
+    prompt_tokens: u64,
+    #[schema(example = 4)]
+    completion_tokens: u64,
+    #[schema(example = 16)]
+    total_tokens: u64,
+    /// What they cost, in millionths of a US dollar.
+    #[schema(example = 1234)]
+    cost_micros_usd: u64,
+    /// The same in US dollars.
+    #[schema(example = "0.001234")]
+    cost_usd: String,
+    /// How long they took, one after the other, in milliseconds.
+    #[schema(example = 850)]
+    duration_ms: u64,
+}
+
+impl From<Usage> for UsageFields {
+    fn from(usage: Usage) -> Self {
+        Self {
+            calls: usage.calls,
+            prompt_tokens: usage.tokens.prompt,
+            completion_tokens: usage.tokens.completion,
+            total_tokens: usage.tokens.total,
+            cost_micros_usd: usage.cost_micros,
+            cost_usd: MicroDollars::of_sum(usage.cost_micros).to_string(),
+            duration_ms: usage.duration_ms,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The calls of models that a chat has made: recorded, listed, added up.
+
+mod fields;
+
+pub(crate) mod list;
+pub(crate) mod record;
+
+pub(crate) use fields::{CallFields, UsageFields};

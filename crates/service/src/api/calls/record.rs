@@ -1,0 +1,192 @@
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, Request, State};
+use axum::http::StatusCode;
+use persistence::{Outcome, RecordedCall, Store};
+use records::{CallId, MicroDollars, Model, NewProviderCall};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::CallFields;
+use crate::extract::{Form, InChat, Json, read_json, typed};
+use crate::openapi::ChatPath;
+use crate::problem::{Problem, RecordCallsProblems};
+use crate::state::AppState;
+use crate::wire::Time;
+
+/// A call to record; names of at most 128 characters, numbers of at most 1,000,000,000.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewProviderCall, example = json!({
+    "call_id": "call_0198d4b2",
+    "agent": "interviewer",
+    "requested_provider": "anthropic",
+    "requested_model": "claude-sonnet-4",
+    "prompt_tokens": 12,
+    "completion_tokens": 4,
+    "cost_usd": "0.001234",
+    "duration_ms": 850
+}))]
+pub(crate) struct CallRequest {
+    /// Makes the call safe to send again; minted when it is missing.
+    #[schema(value_type = Option<String>)]
+    call_id: Option<CallId>,
+    /// The agent that called.
+    agent: Option<String>,
+    /// The provider that was asked for.
+    requested_provider: Option<String>,
+    /// The model that was asked for.
+    requested_model: Option<String>,
+    /// The provider that answered; with `model`, those asked for when both are missing.
+    provider: Option<String>,
+    /// The model that answered.
+    model: Option<String>,
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    /// At least both together, which it is when it is missing.
+    total_tokens: Option<u64>,
+    /// What it cost in millionths of a US dollar, at most a million dollars; nothing when it is
+    /// missing.
+    cost_micros_usd: Option<u64>,
+    /// The same in US dollars, with at most six digits after the point: one of the two is enough.
+    #[schema(example = "0.001234")]
+    cost_usd: Option<String>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    duration_ms: u64,
+    /// The provider's or gateway's id of the request.
+    request_id: Option<String>,
+    /// When it was made; the time of recording when it is missing.
+    called_at: Option<Time>,
+}
+
+/// Several calls to record, all of them or none.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewProviderCalls)]
+pub(crate) struct CallsRequest {
+    /// 1 to 1,000 calls.
+    calls: Vec<CallRequest>,
+}
+
+/// One call, or several below `calls`.
+#[derive(Debug, ToSchema)]
+#[schema(as = OneOrSeveralNewProviderCalls)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the two forms; `CallsBody` reads them")]
+pub(crate) enum OneOrSeveralCalls {
+    One(Box<CallRequest>),
+    Several(CallsRequest),
+}
+
+/// The calls of a body.
+#[derive(Debug)]
+pub(crate) struct CallsBody {
+    calls: Vec<NewProviderCall>,
+    form: Form,
+}
+
+impl FromRequest<AppState> for CallsBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        let body = read_json(request, state).await?;
+        let (calls, form) = if body.get("calls").is_some() {
+            (typed::<CallsRequest>(body)?.calls, Form::several("calls"))
+        } else {
+            (vec![typed(body)?], Form::one("calls"))
+        };
+        let calls = calls.into_iter().enumerate();
+        let calls = calls.map(|(index, call)| call.into_call(&form.pointer_to(index)));
+        Ok(Self { calls: calls.collect::<Result<_, _>>()?, form })
+    }
+}
+
+impl CallRequest {
+    fn into_call(self, pointer: &str) -> Result<NewProviderCall, Problem> {
+        let cost = self.cost(pointer)?;
+        Ok(NewProviderCall {
+            call_id: self.call_id,
+            agent: self.agent,
+            requested: Model { provider: self.requested_provider, model: self.requested_model },
+            used: Model { provider: self.provider, model: self.model },
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            total_tokens: self.total_tokens,
+            cost,
+            duration_ms: self.duration_ms,
+            request_id: self.request_id,
+            called_at: self.called_at.map(|time| time.0),
+        })
+    }
+
+    fn cost(&self, pointer: &str) -> Result<MicroDollars, Problem> {
+        let refuse = |field: &str, detail: String| {
+            Problem::invalid_body(format!("{pointer}/{field}"), detail)
+        };
+        let micros = self.cost_micros_usd.map(MicroDollars::new).transpose();
+        let micros = micros.map_err(|e| refuse("cost_micros_usd", e.to_string()))?;
+        let dollars = self.cost_usd.as_deref().map(str::parse::<MicroDollars>).transpose();
+        let dollars = dollars.map_err(|e| refuse("cost_usd", e.to_string()))?;
+        match (micros, dollars) {
+            (Some(micros), Some(dollars)) if micros != dollars => {
+                Err(refuse("cost_usd", "is another amount than cost_micros_usd".to_owned()))
+            }
+            (micros, dollars) => Ok(micros.or(dollars).unwrap_or_default()),
+        }
+    }
+}
+
+/// What came of recording calls.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RecordCallsResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// In the order they were sent.
+    calls: Vec<RecordedCallFields>,
+}
+
+/// A call, and whether it had been recorded before.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RecordedCall)]
+pub(crate) struct RecordedCallFields {
+    #[serde(flatten)]
+    call: CallFields,
+    /// It was recorded before, and is not counted again.
+    duplicate: bool,
+}
+
+impl From<RecordedCall> for RecordedCallFields {
+    fn from(recorded: RecordedCall) -> Self {
+        let duplicate = recorded.outcome == Outcome::Duplicate;
+        Self { call: recorded.call.into(), duplicate }
+    }
+}
+
+/// Records calls of models, all of them or none.
+///
+/// A call with a `call_id` is safe to send again: it is answered as the first time, counted once, and
+/// marked `"duplicate": true`. A chat that has ended takes calls as well.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls",
+    operation_id = "record_calls", params(ChatPath), request_body = OneOrSeveralCalls,
+    responses(
+        (status = 201, description = "Something was recorded", body = RecordCallsResponse),
+        (status = 200, description = "All of it was recorded already", body = RecordCallsResponse),
+        RecordCallsProblems,
+    ),
+)]
+pub(crate) async fn record_calls(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    CallsBody { calls, form }: CallsBody,
+) -> Result<(StatusCode, Json<RecordCallsResponse>), Problem> {
+    let recorded = store.record_calls(&scope, &chat_id, calls).await;
+    let recorded = recorded.map_err(|error| form.problem(error))?;
+    let is_new = recorded.iter().any(|recorded| recorded.outcome == Outcome::Stored);
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let calls = recorded.into_iter().map(Into::into).collect();
+    Ok((status, Json(RecordCallsResponse { chat_id: chat_id.into(), calls })))
+}

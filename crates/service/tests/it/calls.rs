@@ -1,0 +1,96 @@
+use insta::assert_json_snapshot;
+use serde_json::{Value, json};
+
+use crate::harness::Client;
+
+fn call(id: &str) -> Value {
+    json!({
+        "call_id": id,
+        "agent": "interviewer",
+        "requested_provider": "anthropic",
+        "requested_model": "claude-sonnet-4",
+        "prompt_tokens": 12,
+        "completion_tokens": 4,
+        "cost_usd": "0.001234",
+        "duration_ms": 850,
+        "called_at": "2025-10-02T10:00:05.000Z",
+    })
+}
+
+#[tokio::test]
+async fn a_call_is_recorded_once_and_listed_with_what_all_took() {
+    let client = Client::open();
+    let path = format!("{}/calls", client.create_chat("c1").await);
+    assert_json_snapshot!("none", client.get(&path).await.snapshot());
+    let recorded = client.post(&path, call("call_1")).await;
+    assert_json_snapshot!("recorded", recorded.snapshot());
+    let again = client.post(&path, call("call_1")).await;
+    assert_eq!((again.status, &again.body()["calls"][0]["duplicate"]), (200, &json!(true)));
+    let other_form = json!({"calls": [
+        {"call_id": "call_2", "cost_micros_usd": 5, "called_at": "2025-10-02T10:00:06Z"},
+        call("call_1"),
+    ]});
+    assert_json_snapshot!("recorded_in_part", client.post(&path, other_form).await.snapshot());
+    assert_json_snapshot!("listed", client.get(&path).await.snapshot());
+    let first = client.get(&format!("{path}?limit=1")).await.body();
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let second = client.get(&format!("{path}?limit=1&cursor={cursor}")).await.body();
+    assert_eq!(second["calls"][0]["call_id"], "call_1");
+    assert_eq!(second["next_cursor"], Value::Null);
+}
+
+#[tokio::test]
+async fn another_body_under_the_same_id_is_a_conflict() {
+    let client = Client::open();
+    let path = format!("{}/calls", client.create_chat("c1").await);
+    client.post(&path, call("call_1")).await;
+    let mut other = call("call_1");
+    other["prompt_tokens"] = json!(13);
+    assert_json_snapshot!("conflict", client.post(&path, other.clone()).await.snapshot());
+    let batch = client.post(&path, json!({"calls": [call("call_2"), other]})).await;
+    assert_eq!(batch.problem(), (409, "call-conflict".to_owned()));
+    assert_eq!(batch.culprit(), "/calls/1/call_id");
+    assert_eq!(client.get(&path).await.body()["usage"]["calls"], 1);
+}
+
+#[tokio::test]
+async fn what_is_not_a_call_is_refused_by_its_field() {
+    let client = Client::open();
+    let path = format!("{}/calls", client.create_chat("c1").await);
+    for (field, value) in [
+        ("cost_usd", json!("0.0000001")),
+        ("cost_usd", json!(0.5)),
+        ("cost_usd", json!("-1")),
+        ("cost_micros_usd", json!(1_000_000_000_001_u64)),
+        ("prompt_tokens", json!(-1)),
+        ("prompt_tokens", json!(1_000_000_001)),
+        ("total_tokens", json!(15)),
+        ("agent", json!("")),
+        ("called_at", json!("yesterday")),
+        ("tokens", json!(1)),
+    ] {
+        let mut wrong = call("call_1");
+        wrong[field] = value;
+        let answer = client.post(&path, wrong).await;
+        assert_eq!((answer.status, answer.culprit()), (422, format!("/{field}")));
+    }
+    let mut both = call("call_1");
+    both["cost_micros_usd"] = json!(1);
+    assert_eq!(client.post(&path, both).await.culprit(), "/cost_usd");
+    let none = client.post(&path, json!({"calls": []})).await;
+    assert_eq!((none.status, none.culprit()), (422, "/calls".to_owned()));
+    let many = client.post(&path, json!({"calls": vec![json!({}); 1_001]})).await;
+    assert_eq!(many.problem(), (413, "batch-too-large".to_owned()));
+    assert_eq!(client.get(&path).await.body()["usage"]["calls"], 0);
+}
+
+#[tokio::test]
+async fn calls_of_an_unknown_chat_are_not_found() {
+    let client = Client::open();
+    client.create_chat("c1").await;
+    for path in ["/api/chats/acme_corp/unknown/calls", "/api/chats/other/c1/calls"] {
+        let answer = client.post(path, call("call_1")).await;
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()));
+        assert_eq!(client.get(path).await.problem(), (404, "chat-not-found".to_owned()));
+    }
+}
