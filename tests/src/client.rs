@@ -32,9 +32,9 @@ impl Client {
         Self::with_timeout(url, TIMEOUT)
     }
 
-    /// A client that waits for an answer no longer than `timeout`.
+    /// A client that waits for an answer, and for each part of a long one, no longer than `timeout`.
     pub fn with_timeout(url: &str, timeout: Duration) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder().timeout(timeout).no_proxy().build()?;
+        let http = reqwest::Client::builder().read_timeout(timeout).no_proxy().build()?;
         Ok(Self { http, url: url.to_owned() })
     }
 

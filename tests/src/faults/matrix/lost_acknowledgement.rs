@@ -17,7 +17,9 @@ pub(super) struct LostTwice;
 const APPEND: &str = "findAndModify";
 /// Appends that share a command, the second half of a large one, and the cut of a sealing.
 const UPDATE: &str = "update";
-/// Enough for each of the chats that are written to at the same time to lose two in a row.
+/// Enough for each of the chats that are written to at the same time to lose two in a row. One chat
+/// may lose all six, which takes half a second for each: the driver asks about a server that hung up
+/// on it no sooner than that.
 const IN_A_ROW: usize = 6;
 
 #[async_trait(?Send)]

@@ -34,7 +34,8 @@ impl Fault for KillService {
 }
 
 const DRAINED: &str = "service asked to stop";
-/// By how much the requests are slowed down, so that some are surely under way.
+/// By how much requests are slowed down, so that some are surely under way; and for how long after
+/// the service is asked, so that it is not slowness that uses up their deadlines.
 const SLOW: Duration = Duration::from_millis(400);
 /// Requests that were begun so long before have surely been accepted.
 const ACCEPTED: Duration = Duration::from_millis(100);
@@ -52,9 +53,14 @@ impl Fault for DrainService {
         let hosts = cluster.hosts();
         let host = &mut hosts[scene.rng.usize(..hosts.len())];
         let t0 = scene.now();
+        let not_slow = async {
+            sleep(SLOW).await;
+            slow.off().await
+        };
         // Fails unless the service ends well.
-        host.terminate().await?;
-        scene.struck(DRAINED, (t0, scene.now()), slow.off().await?)?;
+        let (ended, fired) = tokio::join!(host.terminate(), not_slow);
+        ended?;
+        scene.struck(DRAINED, (t0, scene.now()), fired?)?;
         host.start_again().await
     }
 

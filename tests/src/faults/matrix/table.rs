@@ -22,8 +22,12 @@ use crate::faults::workload::Load;
 
 /// What callers are told while the store is away.
 const AWAY: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded"];
-/// What callers are told while the store cannot say whether a write was carried out.
-const UNKNOWN: &[&str] = &["outcome-unknown"];
+/// What callers are told while the store cannot say whether a write was carried out, and those who
+/// wait behind it.
+const UNKNOWN: &[&str] = &["outcome-unknown", "store-unavailable"];
+/// The same where every page takes seconds: a transcript has no deadline, and one that begins with a
+/// look at the whole chat may take longer than its reader waits.
+const SLOW: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded", "timeout"];
 /// What callers see of a service that goes.
 const GONE: &[&str] = &["not-connected", "no-answer"];
 /// What callers see of a service that hangs.
@@ -113,7 +117,7 @@ pub static MATRIX: &[Row] = &[
         .under(Load::TWO_SERVICES),
     Row::of(12, "slow-server", || Box::new(SlowServer))
         .what("every command waits for 0.5 to 3.5 seconds")
-        .noticed_as(AWAY),
+        .noticed_as(SLOW),
     Row::of(13, "kill-primary", || Box::new(KillPrimary::Followed))
         .what("the primary is killed and started again")
         .on_a_set_of_three()
