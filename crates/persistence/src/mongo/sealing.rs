@@ -231,31 +231,23 @@ impl MongoStore {
             return Ok(Some(Sealed::default()));
         };
         let found = Segment::read(chat_id, &found)?;
-        let (found, copied) = (found.head, &found.messages);
-        match found.append_base {
-            // Its messages have not changed since they were copied, so it is as good as ours.
-            None if found.revision == revision => {
-                return Ok(Some(Sealed::of(copied.iter().map(|stored| Ok(stored.bytes)))?));
-            }
-            // The append that made it may be about to use it; the next one will come after it.
-            Some(base) if base >= tail.last_sequence && found.revision >= revision => {
-                return Ok(None);
-            }
-            _ => {}
-        }
-        // Copied before an edit, or for an append that came too late. One that is in use was made at
-        // the session's revision and counter of that moment, which no later view with this first
-        // sequence exceeds: it is never replaced here.
-        if found.revision < revision || found.append_base.is_some() {
-            let stale = doc! {
-                "_id": id,
-                "revision": found.revision,
-                "append_base": found.append_base.map(counter),
-            };
+        let (base, copied) = (found.head.append_base, found.head.revision);
+        let is_late = base.is_some_and(|base| base < tail.last_sequence);
+        if copied < revision || is_late {
+            // Copied before an edit, or for an append that came too late. One that is in use was made
+            // at the session's revision and counter of that moment, which no later view with this
+            // first sequence exceeds: it is never replaced here.
+            let stale = doc! { "_id": id, "revision": copied, "append_base": base.map(counter) };
             let replaced = segments.replace_one(stale, &segment).await?;
-            if replaced.matched_count == 1 {
-                return Ok(Some(ours));
-            }
+            return Ok(Some(if replaced.matched_count == 1 { ours } else { Sealed::default() }));
+        }
+        if base.is_some() {
+            // The append that made it may be about to use it; the next one will come after it.
+            return Ok(None);
+        }
+        if copied == revision {
+            // Its messages have not changed since they were copied, so it is as good as ours.
+            return Ok(Some(Sealed::of(found.messages.iter().map(|stored| Ok(stored.bytes)))?));
         }
         Ok(Some(Sealed::default()))
     }

@@ -6,6 +6,7 @@ use super::append::{Condition, Pushed, verdict};
 use crate::StoreError;
 use crate::batch::Batch;
 use crate::mongo::MongoStore;
+use crate::mongo::documents::Tail;
 use crate::mongo::failure::Failure;
 use crate::store::{Append, MessageRange};
 
@@ -40,8 +41,8 @@ impl MongoStore {
             let condition = Condition::NothingAppended { last_sequence };
             let fresh: Vec<_> = plan.fresh().collect();
             let pushed = self.push(scope, chat_id, &fresh, condition).await?;
-            if let Pushed::Stored { first_sequence, last_sequence } = pushed {
-                return Ok(plan.answer(first_sequence, last_sequence));
+            if let Pushed::Stored(Tail { last_sequence, .. }) = pushed {
+                return Ok(plan.answer(last_sequence - fresh.len() as u64, last_sequence));
             }
             if look.tail.last_sequence == last_sequence {
                 if let Some(answer) = verdict(chat_id, &plan, &look.tail) {

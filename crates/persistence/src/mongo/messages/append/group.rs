@@ -115,8 +115,8 @@ impl MongoStore {
                 .collect();
             if !may_be_there {
                 match self.push(scope, chat_id, &fresh, condition).await? {
-                    Pushed::Stored { first_sequence, .. } => {
-                        open.answer_stored(plans, first_sequence);
+                    Pushed::Stored(tail) => {
+                        open.answer_stored(plans, tail.last_sequence - fresh.len() as u64);
                         break;
                     }
                     Pushed::Unsure { absent_below } => {

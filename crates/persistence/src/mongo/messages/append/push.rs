@@ -28,8 +28,8 @@ pub(in crate::mongo::messages) enum Condition {
 
 /// What became of a push.
 pub(in crate::mongo::messages) enum Pushed {
-    /// The messages have the sequences from the first to before the last.
-    Stored { first_sequence: u64, last_sequence: u64 },
+    /// They are the last messages of this tail.
+    Stored(Tail),
     /// There is nothing to store, or the condition does not hold.
     Unfit,
     /// They may have been stored, which is to be found out: none of them lies below this sequence.
@@ -45,16 +45,6 @@ pub(super) struct Push<'a> {
     pub(super) documents: Vec<RawDocumentBuf>,
     pub(super) bytes: u64,
     pub(super) now: chrono::DateTime<Utc>,
-}
-
-/// What became of an attempt to store them.
-pub(super) enum Sent {
-    /// They are the last messages of this tail.
-    Stored(Tail),
-    Unfit,
-    Unsure {
-        absent_below: u64,
-    },
 }
 
 impl MongoStore {
@@ -79,32 +69,29 @@ impl MongoStore {
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
         };
-        let tail = match self.send(&push).await? {
-            Sent::Stored(tail) => tail,
-            Sent::Unfit => return Ok(Pushed::Unfit),
-            Sent::Unsure { absent_below } => return Ok(Pushed::Unsure { absent_below }),
-        };
-        let last_sequence = tail.last_sequence;
-        let first_sequence = last_sequence - fresh.len() as u64;
-        let known = &self.inner.known_chats;
-        known.learn(chat_id, first_sequence, push.event_ids.iter().copied());
-        known.appended(scope, chat_id, first_sequence, &tail);
-        self.seal_soon(&scope.app_id, chat_id, &tail);
-        Ok(Pushed::Stored { first_sequence, last_sequence })
+        let pushed = self.send(&push).await?;
+        if let Pushed::Stored(tail) = &pushed {
+            let first_sequence = tail.last_sequence - fresh.len() as u64;
+            let known = &self.inner.known_chats;
+            known.learn(chat_id, first_sequence, push.event_ids.iter().copied());
+            known.appended(scope, chat_id, first_sequence, tail);
+            self.seal_soon(&scope.app_id, chat_id, tail);
+        }
+        Ok(pushed)
     }
 
     /// Sends many messages straight into a segment; few by themselves while not many commands are
     /// under way, and together with others otherwise.
-    async fn send(&self, push: &Push<'_>) -> Result<Sent, Failure> {
-        if let Some(sent) = self.push_sealed(push).await? {
-            return Ok(sent);
+    async fn send(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
+        if let Some(pushed) = self.push_sealed(push).await? {
+            return Ok(pushed);
         }
         let lane = self.inner.lanes.enter();
         if lane.is_none()
             && let Some(expected) = self.expected_tail(push)
-            && let Some(sent) = self.push_with_others(push, &expected).await?
+            && let Some(pushed) = self.push_with_others(push, &expected).await?
         {
-            return Ok(sent);
+            return Ok(pushed);
         }
         self.push_alone(push).await
     }
@@ -115,10 +102,7 @@ impl MongoStore {
         let tail = known.tail(push.scope, push.chat_id)?;
         let are_new = match push.condition {
             Condition::None => true,
-            Condition::NoneOfTheIds { .. } => {
-                let recall = known.recall(push.chat_id, &push.event_ids);
-                !recall.may_hold && recall.below >= tail.last_sequence
-            }
+            Condition::NoneOfTheIds { sealed_below } => sealed_below >= tail.last_sequence,
             Condition::NothingAppended { .. } => false,
         };
         are_new.then_some(tail)
@@ -130,23 +114,34 @@ impl MongoStore {
         &self,
         push: &Push<'_>,
         expected: &Tail,
-    ) -> Result<Option<Sent>, Failure> {
-        let absent_below = expected.last_sequence;
+    ) -> Result<Option<Pushed>, Failure> {
         let mut filter = self.appendable(push);
-        filter.insert("last_sequence", counter(absent_below));
+        filter.insert("last_sequence", counter(expected.last_sequence));
         let outcome = self.update_with_others(&filter, &push.update()).await?;
-        if !matches!(outcome, Some(Outcome::Done)) {
+        let after = Tail {
+            last_sequence: expected.last_sequence + push.documents.len() as u64,
+            bytes: expected.bytes + push.bytes,
+            ..*expected
+        };
+        Ok(outcome.map(|outcome| self.pushed(push, outcome, expected, after)))
+    }
+
+    /// Tells what became of a push whose update expected one tail and leaves another.
+    pub(super) fn pushed(
+        &self,
+        push: &Push<'_>,
+        outcome: Outcome,
+        before: &Tail,
+        after: Tail,
+    ) -> Pushed {
+        if outcome != Outcome::Done {
             self.inner.known_chats.forget_tail(push.chat_id);
         }
-        Ok(outcome.map(|outcome| match outcome {
-            Outcome::Done => Sent::Stored(Tail {
-                last_sequence: absent_below + push.documents.len() as u64,
-                bytes: expected.bytes + push.bytes,
-                ..*expected
-            }),
-            Outcome::Unfit => Sent::Unfit,
-            Outcome::Unsure => Sent::Unsure { absent_below },
-        }))
+        match outcome {
+            Outcome::Done => Pushed::Stored(after),
+            Outcome::Unfit => Pushed::Unfit,
+            Outcome::Unsure => Pushed::Unsure { absent_below: before.last_sequence },
+        }
     }
 
     /// Pushes to whatever the tail is by now.
@@ -154,7 +149,7 @@ impl MongoStore {
     /// As a command of our own, because the driver would try a `findAndModify` again by itself, and
     /// for that the server keeps a copy of the whole session document with each. It is ours that
     /// are tried again, and these look for what an earlier one may have stored.
-    async fn push_alone(&self, push: &Push<'_>) -> Result<Sent, Failure> {
+    async fn push_alone(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
         let mut filter = self.appendable(push);
         match push.condition {
             Condition::None => {}
@@ -180,9 +175,9 @@ impl MongoStore {
             return Err(Failure::Unsafe(error.to_string().into()));
         }
         let Some(Bson::Document(updated)) = reply.remove("value") else {
-            return Ok(Sent::Unfit);
+            return Ok(Pushed::Unfit);
         };
-        Ok(Sent::Stored(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
+        Ok(Pushed::Stored(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
     }
 
     /// Returns the filter for a chat that takes messages, if its tail has room for more.

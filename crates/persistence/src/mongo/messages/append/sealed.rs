@@ -10,8 +10,7 @@ use std::collections::HashSet;
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{DateTime, Document, RawDocument, RawDocumentBuf, rawdoc};
 
-use super::push::{Condition, Push, Sent};
-use super::shared::Outcome;
+use super::push::{Condition, Push, Pushed};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{SegmentHead, Tail, counter, open_chat_session, segment_document};
@@ -28,7 +27,7 @@ struct Before {
 
 impl MongoStore {
     /// Pushes many messages; `None`: they are to go through the tail.
-    pub(super) async fn push_sealed(&self, push: &Push<'_>) -> Result<Option<Sent>, Failure> {
+    pub(super) async fn push_sealed(&self, push: &Push<'_>) -> Result<Option<Pushed>, Failure> {
         let bounds = self.inner.sealer.bounds();
         if push.documents.len() < LARGE || !bounds.is_automatic {
             return Ok(None);
@@ -41,13 +40,9 @@ impl MongoStore {
         let after = before.after(push);
         let filter = before.condition(self.appendable(push));
         let outcome = self.update_session(&filter, &before.update(&after, push)).await?;
-        if outcome != Outcome::Done {
-            self.inner.known_chats.forget_tail(push.chat_id);
-        }
-        Ok(match outcome {
-            Outcome::Done => Some(Sent::Stored(after)),
-            Outcome::Unfit => None,
-            Outcome::Unsure => Some(Sent::Unsure { absent_below: before.tail.last_sequence }),
+        Ok(match self.pushed(push, outcome, &before.tail, after) {
+            Pushed::Unfit => None,
+            pushed => Some(pushed),
         })
     }
 

@@ -90,9 +90,8 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        fetching: Fetching,
+        mut fetching: Fetching,
     ) -> Result<(Vec<Message>, Option<Fetching>), StoreError> {
-        let mut fetching = fetching;
         for _ in 0..LOOKS {
             let Fetching { sealed, reply } = fetching;
             let fetched = fetched(reply).await?;
