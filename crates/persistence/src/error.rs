@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use records::{CallId, ChatId, ChatStatus, EventId, Invalid};
+use records::{AppId, CallId, ChatId, ChatStatus, EntryId, EventId, Invalid, UserId};
 
 /// The error of a backend, kept as the source of a [`StoreError`].
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -71,6 +71,53 @@ pub enum StoreError {
         from: ChatStatus,
         /// Where it was to go.
         to: ChatStatus,
+    },
+
+    /// There is no such app in the registry.
+    #[error("app {0} is not registered")]
+    AppNotFound(AppId),
+
+    /// The user has no wallet within the caller's scope.
+    #[error("wallet of user {0} not found")]
+    WalletNotFound(UserId),
+
+    /// The wallet holds fewer tokens than a debit asks for.
+    #[error("wallet of user {user_id} holds {balance} tokens, fewer than {amount}")]
+    InsufficientTokens {
+        /// Whose wallet it is.
+        user_id: UserId,
+        /// What it holds; 0 where there is no wallet.
+        balance: i64,
+        /// What was asked for.
+        amount: i64,
+    },
+
+    /// A credit would take the wallet beyond the most it may hold.
+    #[error(
+        "wallet of user {user_id} holds {balance} tokens; {amount} more are beyond the limit of {limit}"
+    )]
+    BalanceTooLarge {
+        /// Whose wallet it is.
+        user_id: UserId,
+        /// What it holds.
+        balance: i64,
+        /// What was to be added.
+        amount: i64,
+        /// The most it may hold.
+        limit: i64,
+    },
+
+    /// An `entry_id` was repeated with another amount or as another kind of change.
+    #[error("entry {entry_id} of the wallet of user {user_id} is a {kind} of {amount} tokens")]
+    EntryConflict {
+        /// Whose wallet it is.
+        user_id: UserId,
+        /// The repeated id.
+        entry_id: EntryId,
+        /// The kind of the entry that has it.
+        kind: &'static str,
+        /// The amount of that entry, without a sign.
+        amount: i64,
     },
 
     /// The input breaks a rule or a limit.

@@ -2,8 +2,9 @@
 
 pub mod store;
 pub use store::{
-    Append, Appended, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions, Contexts,
-    Cursor, MessageRange, Messages, Outcome, Page, RecordedCall, Store, Transcript,
+    AppPage, Append, Appended, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter,
+    ChatSessions, Contexts, Cursor, EntryPage, MessageRange, Messages, Outcome, Page, RecordedCall,
+    Store, Transcript, WalletPage, Wallets,
 };
 
 mod error;
@@ -11,6 +12,7 @@ pub use error::{BoxError, StoreError};
 
 mod batch;
 mod call_batch;
+mod ledger;
 mod new_chat;
 
 pub mod memory;

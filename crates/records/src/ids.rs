@@ -103,6 +103,10 @@ id! {
     CallId, "call_id", is_name, NAME_RULE
 }
 id! {
+    /// Names a change of a wallet; whoever repeats it means the same change.
+    EntryId, "entry_id", is_name, NAME_RULE
+}
+id! {
     /// Names a person or a program that uses a chat.
     UserId, "user_id", is_name, NAME_RULE
 }
@@ -151,6 +155,13 @@ impl CallId {
     /// Mints a new call id.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("call_"))
+    }
+}
+
+impl EntryId {
+    /// Mints a new entry id.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("entry_"))
     }
 }
 

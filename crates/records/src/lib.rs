@@ -2,7 +2,7 @@
 
 mod ids;
 pub use ids::{
-    AppId, CallId, ChatId, EventId, IdError, Ids, TeamId, UserId, Uuid7Ids, WorkflowName,
+    AppId, CallId, ChatId, EntryId, EventId, IdError, Ids, TeamId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -34,3 +34,9 @@ pub use money::{MicroDollars, MoneyError};
 
 mod provider_call;
 pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};
+
+mod app;
+pub use app::{App, AppStatus};
+
+mod wallet;
+pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};

@@ -76,4 +76,12 @@ impl Caller {
             Visibility::Private => owns,
         }
     }
+
+    /// Tells whether the wallet of a user is open to this caller: a person has only their own.
+    pub fn may_open_wallet_of(&self, owner: &UserId) -> bool {
+        match self {
+            Self::Service => true,
+            Self::User { user_id, .. } => user_id == owner,
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod chat;
 mod input;
 mod paging;
 mod timing;
+mod wallet;
 
 pub(super) use answer::{
     assert_dense, assert_invalid, assert_refused, contents, outcomes, sequences,
@@ -15,3 +16,4 @@ pub(super) use input::{
 };
 pub(super) use paging::list_in_pages;
 pub(super) use timing::{a_moment_passes, race};
+pub(super) use wallet::{TestWallet, new_entry};

@@ -26,6 +26,9 @@ pub mod artifacts;
 pub mod calls;
 pub mod contexts;
 
+pub mod apps;
+pub mod wallets;
+
 pub mod json;
 pub mod ping;
 pub mod scopes;

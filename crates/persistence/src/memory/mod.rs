@@ -3,30 +3,35 @@
 //! It passes the same contract as the MongoDB store and serves as its model in tests. Nothing
 //! survives the process.
 
+mod apps;
 mod artifacts;
 mod calls;
 mod chat_sessions;
 mod contexts;
 mod messages;
+mod wallets;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use records::json::Digest;
 use records::{
-    Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, Message, Scope, SystemClock,
-    Uuid7Ids,
+    App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, Message, Scope,
+    SystemClock, UserId, Uuid7Ids,
 };
 
 use crate::StoreError;
 use crate::call_batch::DigestedCall;
 use crate::store::Store;
+use wallets::Ledger;
 
 /// Keeps everything in memory.
 #[derive(Debug)]
 pub struct MemoryStore {
     chats: Mutex<HashMap<ChatId, Chat>>,
+    apps: Mutex<BTreeMap<AppId, App>>,
+    ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 }
@@ -57,11 +62,12 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        Self { chats: Mutex::default(), clock, ids }
+        let (chats, apps, ledgers) = Default::default();
+        Self { chats, apps, ledgers, clock, ids }
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {
-        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.chats)
     }
 
     /// Runs `work` on a chat, if the scope admits it.
@@ -75,6 +81,10 @@ impl MemoryStore {
         let chat = chats.get_mut(chat_id).filter(|chat| admits(scope, &chat.session));
         work(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
     }
+}
+
+fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn admits(scope: &Scope, chat: &ChatSession) -> bool {

@@ -68,7 +68,9 @@ const TRANSIENT: [i32; 20] = [
     6, 7, 50, 64, 79, 89, 91, 100, 112, 134, 189, 262, 388, 462, 9_001, 10_107, 11_600, 11_602,
     13_435, 13_436,
 ];
-const DUPLICATE_KEY: i32 = 11_000;
+
+/// The server's code for a unique key that is taken.
+pub(super) const DUPLICATE_KEY: i32 = 11_000;
 
 /// Tells what an error means for the command that got it.
 ///

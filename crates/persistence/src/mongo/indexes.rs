@@ -65,10 +65,11 @@ async fn create(
 /// One index for each way of asking; a query that scans a collection is a fault.
 ///
 /// The lists of chats are ordered by creation and then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 8] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 9] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
+    let lines = &store.inner.wallet_entries;
     [
         (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
         (sessions, "idx_status", doc! { "status": 1 }),
@@ -98,5 +99,6 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             "call_app_chat_called",
             doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
         ),
+        (lines, "we_app_user_sequence", doc! { "app_id": 1, "user_id": 1, "sequence": -1 }),
     ]
 }

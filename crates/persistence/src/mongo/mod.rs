@@ -2,7 +2,8 @@
 //!
 //! A chat session is one document. Its newest messages, the *tail*, lie in it; older ones are
 //! *sealed* into segments of their own, so that an append costs the same however long the chat is.
-//! Large context snapshots and artifacts lie beside it as blobs for the same reason.
+//! Large context snapshots and artifacts lie beside it as blobs for the same reason. A wallet is one
+//! document in the same way, and its older entries are lines of their own.
 
 mod attempts;
 mod blobs;
@@ -17,10 +18,12 @@ mod json;
 mod scope;
 mod sealing;
 
+mod apps;
 mod artifacts;
 mod chat_sessions;
 mod contexts;
 mod messages;
+mod wallets;
 
 pub use client::{ConnectError, MongoOptions};
 pub use indexes::{IndexReport, IndexState};
@@ -56,6 +59,9 @@ struct Inner {
     chat_blobs: Collection<RawDocumentBuf>,
     provider_calls: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
+    apps: Collection<RawDocumentBuf>,
+    wallets: Collection<RawDocumentBuf>,
+    wallet_entries: Collection<RawDocumentBuf>,
     deadline: std::time::Duration,
     queues: messages::Queues,
     sealer: Sealer,
@@ -89,6 +95,9 @@ impl MongoStore {
             provider_calls: database.collection(documents::PROVIDER_CALLS),
             workflow_stats: database.collection(documents::WORKFLOW_STATS),
             next_stripe: AtomicU32::default(),
+            apps: database.collection(documents::APPS),
+            wallets: database.collection(documents::WALLETS),
+            wallet_entries: database.collection(documents::WALLET_ENTRIES),
             database,
             deadline: options.deadline,
             queues: messages::Queues::new(options.queue),

@@ -2,29 +2,36 @@
 //!
 //! All of them hold for every backend:
 //!
-//! - Each call takes a [`Scope`](records::Scope). A chat outside it does not exist for the caller:
-//!   the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for an id never used.
+//! - Each call takes a [`Scope`](records::Scope), but for those of operators. A chat outside it does
+//!   not exist for the caller: the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for
+//!   an id never used.
 //! - A call that returns `Ok` is durable: it survives the loss of any one database process.
 //! - A call that returns an error has changed nothing, except
 //!   [`OutcomeUnknown`](crate::StoreError::OutcomeUnknown).
 //! - JSON comes back as it was given, whatever its keys; what cannot be kept is
 //!   [`Invalid`](crate::StoreError::Invalid), with a pointer to it.
 
+mod apps;
 mod artifacts;
 mod calls;
 mod chat_sessions;
 mod contexts;
 mod messages;
+mod wallets;
 
+pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
 pub use calls::{CallCursor, CallPage, Calls, RecordedCall};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
+pub use wallets::{EntryPage, WalletPage, Wallets};
 
 /// A whole store.
 #[async_trait::async_trait]
-pub trait Store: ChatSessions + Messages + Contexts + Artifacts + Calls + std::fmt::Debug {
+pub trait Store:
+    ChatSessions + Messages + Contexts + Artifacts + Calls + Apps + Wallets + std::fmt::Debug
+{
     /// Answers once the store can be read and written, or says why it cannot.
     async fn ping(&self) -> Result<(), crate::StoreError>;
 }

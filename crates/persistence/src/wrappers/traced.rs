@@ -3,14 +3,16 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use records::{
-    Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
-    NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, Usage,
+    App, AppId, AppStatus, Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject,
+    Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry,
+    Scope, Usage, UserId, Wallet, WalletEntry,
 };
 
 use crate::StoreError;
 use crate::store::{
-    Append, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions, Contexts, Cursor,
-    MessageRange, Messages, Page, RecordedCall, Store, Transcript,
+    AppPage, Append, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions,
+    Contexts, Cursor, EntryPage, MessageRange, Messages, Page, RecordedCall, Store, Transcript,
+    WalletPage, Wallets,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -252,5 +254,91 @@ impl<S: Store> Calls for Traced<S> {
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         let work = self.store.chat_usage(scope, chat_id);
         self.trace("chat_usage", Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Apps for Traced<S> {
+    async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError> {
+        self.trace("register_app", None, self.store.register_app(app_id)).await
+    }
+
+    async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError> {
+        self.trace("get_app", None, self.store.get_app(app_id)).await
+    }
+
+    async fn list_apps(&self, limit: usize, after: Option<&AppId>) -> Result<AppPage, StoreError> {
+        self.trace("list_apps", None, self.store.list_apps(limit, after)).await
+    }
+
+    async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError> {
+        self.trace("set_app_status", None, self.store.set_app_status(app_id, status)).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Wallets for Traced<S> {
+    async fn ensure_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        initial_balance: i64,
+    ) -> Result<Wallet, StoreError> {
+        let work = self.store.ensure_wallet(scope, user_id, initial_balance);
+        self.trace("ensure_wallet", None, work).await
+    }
+
+    async fn get_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+    ) -> Result<Option<Wallet>, StoreError> {
+        self.trace("get_wallet", None, self.store.get_wallet(scope, user_id)).await
+    }
+
+    async fn credit(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        entry: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.trace("credit", None, self.store.credit(scope, user_id, entry)).await
+    }
+
+    async fn debit(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        entry: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.trace("debit", None, self.store.debit(scope, user_id, entry)).await
+    }
+
+    async fn list_wallet_entries(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<EntryPage, StoreError> {
+        let work = self.store.list_wallet_entries(scope, user_id, limit, before);
+        self.trace("list_wallet_entries", None, work).await
+    }
+
+    async fn list_wallets(
+        &self,
+        scope: &Scope,
+        limit: usize,
+        after: Option<&UserId>,
+    ) -> Result<WalletPage, StoreError> {
+        self.trace("list_wallets", None, self.store.list_wallets(scope, limit, after)).await
+    }
+
+    async fn next_app_with_wallets(
+        &self,
+        after: Option<&AppId>,
+    ) -> Result<Option<AppId>, StoreError> {
+        let work = self.store.next_app_with_wallets(after);
+        self.trace("next_app_with_wallets", None, work).await
     }
 }

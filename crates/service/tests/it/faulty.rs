@@ -7,12 +7,14 @@ use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::{
-    Append, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter, ChatSessions, Contexts,
-    Cursor, MessageRange, Messages, Page, RecordedCall, Store, StoreError, Transcript,
+    AppPage, Append, Apps, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter,
+    ChatSessions, Contexts, Cursor, EntryPage, MessageRange, Messages, Page, RecordedCall, Store,
+    StoreError, Transcript, WalletPage, Wallets,
 };
 use records::{
-    Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject, Message, MessageEdit,
-    NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, Usage,
+    App, AppId, AppStatus, Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject,
+    Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry,
+    Scope, Usage, UserId, Wallet, WalletEntry,
 };
 use tokio::time::sleep;
 
@@ -250,6 +252,78 @@ impl Calls for Faulty {
     }
 
     async fn chat_usage(&self, _: &Scope, _: &ChatId) -> Result<Usage, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Apps for Faulty {
+    async fn register_app(&self, _: &AppId) -> Result<App, StoreError> {
+        self.fail().await
+    }
+
+    /// Works: every route looks an app up first, and is to fail by itself.
+    async fn get_app(&self, _: &AppId) -> Result<Option<App>, StoreError> {
+        Ok(None)
+    }
+
+    async fn list_apps(&self, _: usize, _: Option<&AppId>) -> Result<AppPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn set_app_status(&self, _: &AppId, _: AppStatus) -> Result<App, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Wallets for Faulty {
+    async fn ensure_wallet(&self, _: &Scope, _: &UserId, _: i64) -> Result<Wallet, StoreError> {
+        self.fail().await
+    }
+
+    async fn get_wallet(&self, _: &Scope, _: &UserId) -> Result<Option<Wallet>, StoreError> {
+        self.fail().await
+    }
+
+    async fn credit(
+        &self,
+        _: &Scope,
+        _: &UserId,
+        _: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.fail().await
+    }
+
+    async fn debit(
+        &self,
+        _: &Scope,
+        _: &UserId,
+        _: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_wallet_entries(
+        &self,
+        _: &Scope,
+        _: &UserId,
+        _: usize,
+        _: Option<u64>,
+    ) -> Result<EntryPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_wallets(
+        &self,
+        _: &Scope,
+        _: usize,
+        _: Option<&UserId>,
+    ) -> Result<WalletPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn next_app_with_wallets(&self, _: Option<&AppId>) -> Result<Option<AppId>, StoreError> {
         self.fail().await
     }
 }

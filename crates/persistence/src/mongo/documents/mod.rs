@@ -1,16 +1,19 @@
 //! The stored shapes, and nothing but them: records to documents and back.
 
+mod app;
 mod blob;
 mod chat_session;
 mod message;
 mod provider_call;
 mod rollup;
 mod segment;
+mod wallet;
 
 use bson::{Document, RawDocumentBuf};
 
 use super::failure::Failure;
 
+pub(super) use app::{app_document, app_record};
 pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
     Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_session_document,
@@ -20,6 +23,10 @@ pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, messag
 pub(super) use provider_call::{call_document, call_key, call_record};
 pub(super) use rollup::{RollupKey, STRIPES, rollup_statement, rollup_usage};
 pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
+pub(super) use wallet::{
+    StoredWallet, line_document, line_id, line_record, one_wallet, stored_wallet, tail_document,
+    wallet_document, wallet_id, wallets_after,
+};
 
 /// Chat sessions, each with the tail of its messages.
 pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
@@ -31,6 +38,12 @@ pub(super) const CHAT_BLOBS: &str = "chat_blobs";
 pub(super) const PROVIDER_CALLS: &str = "provider_calls";
 /// What the calls of a workflow add up to.
 pub(super) const WORKFLOW_STATS: &str = "workflow_stats";
+/// The registry of apps.
+pub(super) const APPS: &str = "apps";
+/// Wallets, each with its newest entries.
+pub(super) const WALLETS: &str = "wallets";
+/// The older entries of wallets, a line each.
+pub(super) const WALLET_ENTRIES: &str = "wallet_entries";
 
 /// The version written into every document, and the newest that can be read.
 pub(super) const SCHEMA_VERSION: i64 = 1;

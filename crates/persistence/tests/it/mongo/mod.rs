@@ -14,3 +14,4 @@ mod reading;
 mod repeats;
 mod sealing;
 mod versions;
+mod wallets;

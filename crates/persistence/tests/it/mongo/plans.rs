@@ -5,11 +5,13 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
-    Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
+    Apps, Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
+    Wallets,
 };
 use records::{
-    AppId, Caller, ChatId, ChatStatus, EventId, JsonObject, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewMessage, NewProviderCall, Scope, TeamId, UserId, WorkflowName,
+    AppId, AppStatus, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject, MessageBody,
+    MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry, Scope,
+    TeamId, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -21,13 +23,15 @@ async fn every_query_uses_an_index() {
     let database = Database::create_unsealed().await;
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     use_everything(&database).await;
+    use_apps(&database).await;
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let ours = doc! { "ns": { "$regex": "\\.(chat_|provider_calls|workflow_stats)" }, "planSummary": { "$exists": true } };
+    let names = "\\.(chat_|provider_calls|workflow_stats|apps|wallet)";
+    let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
-    assert!(operations.len() > 60, "only {} operations were profiled", operations.len());
+    assert!(operations.len() > 100, "only {} operations were profiled", operations.len());
     for operation in operations {
         let plan = operation.get_str("planSummary").unwrap();
         assert!(!plan.contains("COLLSCAN"), "{operation:?}");
@@ -99,11 +103,46 @@ async fn use_everything(database: &Database) {
         use_context_and_artifact(database, &scope, &chat_id).await;
         use_calls(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
+        use_wallet(database, &scope).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
         }
     }
+}
+
+async fn use_apps(database: &Database) {
+    let app_id = scope().app_id;
+    database.get_app(&app_id).await.unwrap();
+    for _ in 0..2 {
+        database.register_app(&app_id).await.unwrap();
+        database.set_app_status(&app_id, AppStatus::Disabled).await.unwrap();
+    }
+    database.list_apps(10, None).await.unwrap();
+    database.list_apps(10, Some(&app_id)).await.unwrap();
+}
+
+async fn use_wallet(database: &Database, scope: &Scope) {
+    let user = UserId::parse("user").unwrap();
+    for _ in 0..2 {
+        database.ensure_wallet(scope, &user, 1_000).await.unwrap();
+        for n in 0..70 {
+            let entry_id = EntryId::parse(format!("entry-{n}")).unwrap();
+            let debit = NewWalletEntry { entry_id, amount: 1, reason: None };
+            database.debit(scope, &user, debit).await.unwrap();
+        }
+    }
+    let entry_id = EntryId::parse("too much").unwrap();
+    let debit = NewWalletEntry { entry_id, amount: 1_000, reason: None };
+    database.try_debit(scope, &user, debit).await.unwrap();
+    database.get_wallet(scope, &user).await.unwrap();
+    for before in [None, Some(30)] {
+        database.list_wallet_entries(scope, &user, 50, before).await.unwrap();
+    }
+    database.list_wallets(scope, 10, None).await.unwrap();
+    database.list_wallets(scope, 10, Some(&user)).await.unwrap();
+    let app_id = database.next_app_with_wallets(None).await.unwrap();
+    database.next_app_with_wallets(app_id.as_ref()).await.unwrap();
 }
 
 async fn use_messages(database: &Database, scope: &Scope, chat_id: &ChatId) {

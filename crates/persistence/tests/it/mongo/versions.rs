@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use bson::{Document, doc};
 use persistence::mongo::Interruption;
-use persistence::{Artifacts, Calls, ChatSessions, Contexts, MessageRange, Messages, StoreError};
+use persistence::{
+    Apps, Artifacts, Calls, ChatSessions, Contexts, MessageRange, Messages, StoreError, Wallets,
+};
 use records::{
-    AppId, ChatId, ChatStatus, JsonObject, MessageBody, NewArtifact, NewChatSession, Scope,
-    WorkflowName,
+    AppId, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact, NewChatSession,
+    NewWalletEntry, Scope, UserId, WorkflowName,
 };
 
 use super::database::Database;
@@ -52,6 +54,27 @@ async fn documents_of_version_1_load() {
     let more = vec![MessageBody::new("user", Some("user"), "more").into()];
     let append = database.append(&scope(), &chat_id, more).await.unwrap();
     assert_eq!(append.last_sequence, page.last_sequence + 1);
+}
+
+#[tokio::test]
+async fn apps_and_wallets_of_version_1_load() {
+    let database = Database::create().await;
+    database.insert("apps", golden("app")).await;
+    database.insert("wallets", golden("wallet")).await;
+    database.insert("wallet_entries", golden("wallet_entry")).await;
+    let user_id = UserId::parse("alice").unwrap();
+
+    let app = database.get_app(&scope().app_id).await.unwrap().unwrap();
+    insta::assert_debug_snapshot!("app_v1", app);
+    let wallet = database.get_wallet(&scope(), &user_id).await.unwrap().unwrap();
+    insta::assert_debug_snapshot!("wallet_v1", wallet);
+    let page = database.list_wallet_entries(&scope(), &user_id, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("wallet_entries_v1", page);
+
+    let entry_id = EntryId::parse("entry_2").unwrap();
+    let debit = NewWalletEntry { entry_id, amount: 65, reason: None };
+    let debit = database.debit(&scope(), &user_id, debit).await.unwrap();
+    assert_eq!((debit.sequence, debit.balance), (3, 0));
 }
 
 #[tokio::test]
@@ -117,7 +140,12 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let artifact = NewArtifact::default();
     database.update_last_artifact(&scope(), &chat_id, artifact).await.unwrap();
 
+    write_app_and_wallet(&database).await;
+
     let records = [
+        ("apps", "app"),
+        ("wallets", "wallet"),
+        ("wallet_entries", "wallet_entry"),
         ("chat_sessions", "chat_session"),
         ("chat_segments", "chat_segment"),
         ("chat_blobs", "chat_blob"),
@@ -126,6 +154,18 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         let written = Document::try_from(&*database.all(collection).await[0]).unwrap();
         let golden = golden(record);
         assert_eq!(kinds(&written), kinds(&golden), "{record}");
+    }
+}
+
+/// Registers an app, and makes so many changes of a wallet that some have lines.
+async fn write_app_and_wallet(database: &Database) {
+    database.register_app(&scope().app_id).await.unwrap();
+    let user_id = UserId::parse("alice").unwrap();
+    database.ensure_wallet(&scope(), &user_id, 1_000).await.unwrap();
+    for n in 0..70 {
+        let entry_id = EntryId::parse(format!("{n}")).unwrap();
+        let debit = NewWalletEntry { entry_id, amount: 1, reason: None };
+        database.debit(&scope(), &user_id, debit).await.unwrap();
     }
 }
 

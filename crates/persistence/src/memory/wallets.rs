@@ -1,0 +1,148 @@
+use async_trait::async_trait;
+use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
+
+use super::{MemoryStore, held};
+use crate::StoreError;
+use crate::ledger::{Change, check_open, initial_entry, new_wallet};
+use crate::store::{EntryPage, WalletPage, Wallets};
+
+/// A wallet and its entries, oldest first.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    wallet: Wallet,
+    entries: Vec<WalletEntry>,
+}
+
+#[async_trait]
+impl Wallets for MemoryStore {
+    async fn ensure_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        initial_balance: i64,
+    ) -> Result<Wallet, StoreError> {
+        Wallet::check_initial_balance(initial_balance)?;
+        check_open(scope, user_id)?;
+        let wallet = new_wallet(scope, user_id, initial_balance, self.clock.now());
+        let entry = initial_entry(&wallet, EntryId::mint(&*self.ids));
+        let mut ledgers = held(&self.ledgers);
+        let ledger = ledgers
+            .entry(key(scope, user_id))
+            .or_insert_with(|| Ledger { wallet, entries: entry.into_iter().collect() });
+        Ok(ledger.wallet.clone())
+    }
+
+    async fn get_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+    ) -> Result<Option<Wallet>, StoreError> {
+        let ledgers = held(&self.ledgers);
+        let ledger = ledgers.get(&key(scope, user_id));
+        let ledger = ledger.filter(|_| scope.caller.may_open_wallet_of(user_id));
+        Ok(ledger.map(|ledger| ledger.wallet.clone()))
+    }
+
+    async fn credit(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        entry: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.change(scope, user_id, &entry, EntryKind::Credit)
+    }
+
+    async fn debit(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        entry: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.change(scope, user_id, &entry, EntryKind::Debit)
+    }
+
+    async fn list_wallet_entries(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<EntryPage, StoreError> {
+        check_open(scope, user_id)?;
+        let ledgers = held(&self.ledgers);
+        let ledger = ledgers.get(&key(scope, user_id));
+        let ledger = ledger.ok_or_else(|| StoreError::WalletNotFound(user_id.clone()))?;
+        let below = |entry: &&WalletEntry| before.is_none_or(|before| entry.sequence < before);
+        let newest_first = ledger.entries.iter().rev().filter(below).cloned();
+        Ok(EntryPage::cut(newest_first.take(limit.saturating_add(1)).collect(), limit))
+    }
+
+    async fn list_wallets(
+        &self,
+        scope: &Scope,
+        limit: usize,
+        after: Option<&UserId>,
+    ) -> Result<WalletPage, StoreError> {
+        let ledgers = held(&self.ledgers);
+        let wallets = ledgers.values().map(|ledger| &ledger.wallet);
+        let listed = wallets.filter(|wallet| {
+            wallet.app_id == scope.app_id
+                && scope.caller.may_open_wallet_of(&wallet.user_id)
+                && after.is_none_or(|after| wallet.user_id > *after)
+        });
+        let listed = listed.take(limit.saturating_add(1)).cloned().collect();
+        Ok(WalletPage::cut(listed, limit))
+    }
+
+    async fn next_app_with_wallets(
+        &self,
+        after: Option<&AppId>,
+    ) -> Result<Option<AppId>, StoreError> {
+        let ledgers = held(&self.ledgers);
+        let mut apps = ledgers.keys().map(|(app_id, _)| app_id);
+        Ok(apps.find(|app_id| after.is_none_or(|after| *app_id > after)).cloned())
+    }
+}
+
+impl MemoryStore {
+    fn change(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        new: &NewWalletEntry,
+        kind: EntryKind,
+    ) -> Result<WalletEntry, StoreError> {
+        new.check()?;
+        check_open(scope, user_id)?;
+        let change = Change { user_id, new, kind, now: self.clock.now() };
+        let mut ledgers = held(&self.ledgers);
+        let ledger =
+            ledgers.get_mut(&key(scope, user_id)).ok_or_else(|| change.without_wallet())?;
+        let known = ledger.entries.iter().find(|entry| entry.entry_id == new.entry_id);
+        if let Some(known) = known {
+            return change.repeated(known.clone());
+        }
+        if let Some(refusal) = change.refusal(ledger.wallet.balance) {
+            return Err(refusal);
+        }
+        let wallet = &mut ledger.wallet;
+        wallet.balance += change.amount();
+        let entry = WalletEntry {
+            entry_id: new.entry_id.clone(),
+            sequence: wallet.entry_count,
+            kind,
+            amount: change.amount(),
+            balance: wallet.balance,
+            reason: new.reason.clone(),
+            created_at: change.now,
+        };
+        wallet.entry_count += 1;
+        wallet.last_updated_at = change.now;
+        ledger.entries.push(entry.clone());
+        Ok(entry)
+    }
+}
+
+fn key(scope: &Scope, user_id: &UserId) -> (AppId, UserId) {
+    (scope.app_id.clone(), user_id.clone())
+}

@@ -1,0 +1,123 @@
+use bson::{DateTime, Document, doc};
+use mongodb::options::{ReadConcern, ReturnDocument};
+use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
+
+use super::super::MongoStore;
+use super::super::documents::{
+    SCHEMA_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
+    tail_document,
+};
+use super::super::failure::Failure;
+use super::settle::{FULL_TAIL, is_due};
+use crate::StoreError;
+use crate::ledger::{Change, check_open};
+
+impl MongoStore {
+    /// Credits or debits a wallet.
+    pub(super) async fn change_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        new: &NewWalletEntry,
+        kind: EntryKind,
+    ) -> Result<WalletEntry, StoreError> {
+        new.check()?;
+        check_open(scope, user_id)?;
+        let change = Change { user_id, new, kind, now: self.inner.clock.now() };
+        let entry = self.write(|_| async { self.decide(scope, &change).await }).await?;
+        if is_due(&entry) {
+            self.settle_in_background(scope, user_id);
+        }
+        Ok(entry)
+    }
+
+    /// Makes the change, finds that it was made before, or refuses it.
+    async fn decide(&self, scope: &Scope, change: &Change<'_>) -> Result<WalletEntry, Failure> {
+        let mut is_tried = false;
+        loop {
+            let stored = self.stored_wallet(scope, change.user_id).await?;
+            let stored = stored.ok_or_else(|| change.without_wallet())?;
+            if let Some(known) = self.known_entry(scope, &stored, &change.new.entry_id).await? {
+                return Ok(change.repeated(known)?);
+            }
+            // Only after an update that failed: it has waited until what it found was durable.
+            if is_tried && let Some(refusal) = change.refusal(stored.wallet.balance) {
+                return Err(refusal.into());
+            }
+            if stored.tail.len() >= FULL_TAIL {
+                self.settle(scope, &stored).await?;
+                continue;
+            }
+            let filter = admitting(scope, change, stored.first_sequence);
+            let updating = self.inner.wallets.find_one_and_update(filter, update(change));
+            if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
+                return newest_entry(stored_wallet(&raw)?, change);
+            }
+            is_tried = true;
+        }
+    }
+
+    /// Looks for an entry in the tail that was read, and below it.
+    async fn known_entry(
+        &self,
+        scope: &Scope,
+        stored: &StoredWallet,
+        entry_id: &EntryId,
+    ) -> Result<Option<WalletEntry>, Failure> {
+        let in_tail = stored.tail.iter().find(|entry| entry.entry_id == *entry_id);
+        if in_tail.is_some() || stored.first_sequence == 0 {
+            return Ok(in_tail.cloned());
+        }
+        let id = line_id(scope, &stored.wallet.user_id, entry_id.as_str());
+        let find = self.inner.wallet_entries.find_one(doc! { "_id": id });
+        // Whatever the primary has: one that was just elected may not know yet that all lines below
+        // are durable, and a line is only ever written of an entry that is.
+        let line = find.read_concern(ReadConcern::local()).await?;
+        Ok(line.map(|raw| line_record(&raw)).transpose()?)
+    }
+}
+
+/// Returns a filter for the wallet, if it takes the change.
+///
+/// Nothing was cut from the tail since the lines below it were searched, and the id is not in it: so
+/// the id is new. An attempt that the server carries out late finds one of the two changed.
+fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
+    let mut filter = one_wallet(scope, change.user_id);
+    let balance = if change.kind == EntryKind::Debit {
+        doc! { "$gte": change.new.amount }
+    } else {
+        doc! { "$lte": Wallet::MAX_BALANCE - change.new.amount }
+    };
+    filter.extend(doc! {
+        "first_sequence": counter(first_sequence),
+        "last_sequence": { "$lt": counter(first_sequence + FULL_TAIL as u64) },
+        "entries.entry_id": { "$ne": change.new.entry_id.as_str() },
+        "balance": balance,
+        "schema_version": { "$lte": SCHEMA_VERSION },
+    });
+    filter
+}
+
+fn update(change: &Change<'_>) -> Document {
+    let entry = WalletEntry {
+        entry_id: change.new.entry_id.clone(),
+        kind: change.kind,
+        amount: change.amount(),
+        reason: change.new.reason.clone(),
+        created_at: change.now,
+        // Its place says both.
+        sequence: 0,
+        balance: 0,
+    };
+    doc! {
+        "$inc": { "balance": change.amount(), "last_sequence": 1_i64 },
+        "$push": { "entries": { "$each": [tail_document(&entry)] } },
+        "$set": { "last_updated_at": DateTime::from_chrono(change.now) },
+    }
+}
+
+/// Returns the entry that an update has just made.
+fn newest_entry(stored: StoredWallet, change: &Change<'_>) -> Result<WalletEntry, Failure> {
+    let user_id = || change.user_id.clone();
+    stored.tail.into_iter().next_back().ok_or_else(|| StoreError::WalletNotFound(user_id()).into())
+}

@@ -1,0 +1,119 @@
+//! Wallets: one update of one document decides.
+//!
+//! A wallet holds the balance and its newest entries, the *tail*; entries below `first_sequence` have
+//! a line each of their own. A change is one update of the wallet, conditional on everything that the
+//! answer rests on. Lines are written behind it, and only then cut from the tail, so that an entry is
+//! always in one of the two, and nothing is ever locked beyond a single update (decision 0013).
+
+mod change;
+mod list;
+mod settle;
+
+use async_trait::async_trait;
+use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
+
+use super::MongoStore;
+use super::documents::{StoredWallet, encode, one_wallet, stored_wallet, wallet_document};
+use super::failure::{Failure, is_duplicate_key};
+use crate::StoreError;
+use crate::ledger::{check_open, initial_entry, new_wallet};
+use crate::store::{EntryPage, WalletPage, Wallets};
+
+#[async_trait]
+impl Wallets for MongoStore {
+    async fn ensure_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        initial_balance: i64,
+    ) -> Result<Wallet, StoreError> {
+        Wallet::check_initial_balance(initial_balance)?;
+        check_open(scope, user_id)?;
+        let wallet = new_wallet(scope, user_id, initial_balance, self.inner.clock.now());
+        let entry = initial_entry(&wallet, EntryId::mint(&*self.inner.ids));
+        let document = encode(&wallet_document(&wallet, entry.as_ref()))?;
+        self.write(|_| async {
+            loop {
+                match self.inner.wallets.insert_one(document.clone()).await {
+                    Ok(_) => return Ok(wallet.clone()),
+                    Err(error) if is_duplicate_key(&error) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                // None: what is in the way is not durable yet, or was rolled back.
+                if let Some(stored) = self.stored_wallet(scope, user_id).await? {
+                    return Ok(stored.wallet);
+                }
+            }
+        })
+        .await
+    }
+
+    async fn get_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+    ) -> Result<Option<Wallet>, StoreError> {
+        if !scope.caller.may_open_wallet_of(user_id) {
+            return Ok(None);
+        }
+        let stored = self.read(|| async { self.stored_wallet(scope, user_id).await }).await?;
+        Ok(stored.map(|stored| stored.wallet))
+    }
+
+    async fn credit(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        entry: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.change_wallet(scope, user_id, &entry, EntryKind::Credit).await
+    }
+
+    async fn debit(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        entry: NewWalletEntry,
+    ) -> Result<WalletEntry, StoreError> {
+        self.change_wallet(scope, user_id, &entry, EntryKind::Debit).await
+    }
+
+    async fn list_wallet_entries(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<EntryPage, StoreError> {
+        check_open(scope, user_id)?;
+        self.read(|| async { self.entries_below(scope, user_id, limit, before).await }).await
+    }
+
+    async fn list_wallets(
+        &self,
+        scope: &Scope,
+        limit: usize,
+        after: Option<&UserId>,
+    ) -> Result<WalletPage, StoreError> {
+        self.read(|| async { self.wallets_after(scope, limit, after).await }).await
+    }
+
+    async fn next_app_with_wallets(
+        &self,
+        after: Option<&AppId>,
+    ) -> Result<Option<AppId>, StoreError> {
+        self.read(|| async { self.app_with_wallets_after(after).await }).await
+    }
+}
+
+impl MongoStore {
+    /// Reads a wallet with its tail, durable ones only.
+    async fn stored_wallet(
+        &self,
+        scope: &Scope,
+        user_id: &UserId,
+    ) -> Result<Option<StoredWallet>, Failure> {
+        let raw = self.inner.wallets.find_one(one_wallet(scope, user_id)).await?;
+        Ok(raw.map(|raw| stored_wallet(&raw)).transpose()?)
+    }
+}
