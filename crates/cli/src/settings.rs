@@ -15,6 +15,7 @@ pub(crate) struct Settings {
     pub(crate) mongo: Mongo,
     pub(crate) mongod: Mongod,
     pub(crate) auth: service::AuthConfig,
+    pub(crate) apps: service::AppsConfig,
     pub(crate) limits: service::Limits,
     pub(crate) log: Log,
 }
@@ -86,7 +87,11 @@ impl Settings {
 
     /// Returns the part that the service reads.
     pub(crate) fn service(&self) -> service::Config {
-        service::Config { auth: self.auth.clone(), limits: self.limits.clone() }
+        service::Config {
+            auth: self.auth.clone(),
+            apps: self.apps.clone(),
+            limits: self.limits.clone(),
+        }
     }
 }
 
@@ -109,6 +114,7 @@ mod tests {
         assert!(settings.mongo.uri.is_none());
         let defaults = service::Config::default();
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", defaults.limits));
+        assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
     }
 

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod config;
-pub use config::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, Limits};
+pub use config::{Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, Limits};
 
 mod router;
 pub use router::router;
@@ -17,6 +17,7 @@ mod openapi;
 mod auth;
 mod extract;
 mod problem;
+mod registry;
 mod state;
 mod wire;
 

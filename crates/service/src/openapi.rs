@@ -26,6 +26,9 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
         (name = "calls", description = "The calls of models that a chat has made, and what they took"),
+        (name = "apps", description = "Which apps there are, and which may be called"),
+        (name = "wallets", description = "The tokens of users, and every change of them"),
+        (name = "tokens", description = "Wallets in the shapes of MozaiksAI"),
         (name = "health", description = "Whether the service runs, and whether it can work"),
     ),
 )]
@@ -48,11 +51,34 @@ impl Modify for BearerToken {
 /// The path of an app.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `InApp` reads")]
+#[expect(dead_code, reason = "describes what `InApp` and `OfApp` read")]
 pub(crate) struct AppPath {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
     #[param(example = "acme_corp")]
     app_id: String,
+}
+
+/// The path of a wallet.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `InWallet` reads")]
+pub(crate) struct WalletPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The user: 1 to 128 characters without control characters.
+    #[param(example = "user_alice_456")]
+    user_id: String,
+}
+
+/// The path of a user.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `OfUser` reads")]
+pub(crate) struct UserPath {
+    /// The user: 1 to 128 characters without control characters.
+    #[param(example = "user_alice_456")]
+    user_id: String,
 }
 
 /// The path of a chat.

@@ -11,12 +11,15 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::api::{artifacts, calls, chat_sessions as chats, contexts, health, messages};
+use crate::api::{
+    apps, artifacts, calls, chat_sessions as chats, contexts, health, messages, tokens, wallets,
+};
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::layers::{deadline, observe, panicked};
 use crate::openapi::{Api, served};
 use crate::problem::{Problem, ProblemKind, respond};
+use crate::registry::AppRegistry;
 use crate::state::AppState;
 
 /// Builds the whole API over a store.
@@ -24,7 +27,9 @@ use crate::state::AppState;
 /// Reads the key file that the settings name, and touches nothing else: the store may be away.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
+    config.apps.check()?;
     let state = AppState {
+        registry: Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps)),
         store,
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
         limits: Arc::new(config.limits),
@@ -63,6 +68,23 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
         .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))
+
+        // /api/apps, and below it {app_id}, disable, enable
+        .routes(routes!(apps::list::list_apps))
+        .routes(routes!(apps::get::get_app, apps::register::register_app))
+        .routes(routes!(apps::disable::disable_app))
+        .routes(routes!(apps::enable::enable_app))
+
+        // /api/wallets/{app_id}/{user_id}, and below it ensure, credit, debit, entries
+        .routes(routes!(wallets::get::get_wallet))
+        .routes(routes!(wallets::ensure::ensure_wallet))
+        .routes(routes!(wallets::credit::credit_wallet))
+        .routes(routes!(wallets::debit::debit_wallet))
+        .routes(routes!(wallets::entries::list_wallet_entries))
+
+        // /api/tokens/{user_id}: balance, consume
+        .routes(routes!(tokens::balance::token_balance))
+        .routes(routes!(tokens::consume::consume_tokens))
 
         .route_layer(from_fn_with_state(state.clone(), deadline))
 

@@ -5,12 +5,14 @@ use persistence::Store;
 
 use crate::auth::Authenticator;
 use crate::config::Limits;
+use crate::registry::AppRegistry;
 
 /// What every handler and extractor may need.
 #[derive(Debug, Clone)]
 pub(crate) struct AppState {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) registry: Arc<AppRegistry>,
     pub(crate) limits: Arc<Limits>,
 }
 

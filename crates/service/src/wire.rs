@@ -46,6 +46,11 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
+/// A body without any field.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EmptyRequest {}
+
 /// Tells a field that is null from one that is missing: `Some(Null)` and `None`.
 pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where

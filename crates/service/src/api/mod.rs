@@ -2,9 +2,12 @@
 
 mod cursor;
 
+pub(crate) mod apps;
 pub(crate) mod artifacts;
 pub(crate) mod calls;
 pub(crate) mod chat_sessions;
 pub(crate) mod contexts;
 pub(crate) mod health;
 pub(crate) mod messages;
+pub(crate) mod tokens;
+pub(crate) mod wallets;

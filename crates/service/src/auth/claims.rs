@@ -13,7 +13,8 @@ pub(super) struct Claims {
     /// The apps the bearer may touch; `"*"` stands for all.
     #[serde(default)]
     apps: Vec<String>,
-    /// `service` for a program that acts for a whole app.
+    /// `service` for a program that acts for a whole app, `operator` for one that keeps the registry
+    /// of apps; to the chats of an app an operator is a user.
     role: Option<String>,
 }
 
@@ -23,7 +24,8 @@ impl From<Claims> for Identity {
             Some("service") => Caller::Service,
             _ => Caller::User { user_id: claims.sub, team_id: claims.team },
         };
-        Self { caller, apps: Apps::named(claims.apps) }
+        let is_operator = claims.role.as_deref() == Some("operator");
+        Self { caller, is_operator, apps: Apps::named(claims.apps) }
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) enum Authenticator {
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) caller: Caller,
+    /// Whether the caller keeps the registry of apps.
+    pub(crate) is_operator: bool,
     apps: Apps,
 }
 
@@ -50,7 +52,9 @@ impl Authenticator {
         match self {
             Self::Open => match local::objection(headers) {
                 Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
-                None => Ok(Identity { caller: Caller::Service, apps: Apps::All }),
+                None => {
+                    Ok(Identity { caller: Caller::Service, is_operator: true, apps: Apps::All })
+                }
             },
             Self::Jwt(verifier) => bearer_token(headers)
                 .and_then(|token| verifier.verify(token))

@@ -43,6 +43,12 @@ pub enum ConfigError {
         /// The value.
         leeway_sec: u64,
     },
+    /// A change to an app would go unnoticed for too long.
+    #[error("apps.cache_ms is {cache_ms}: it must be 0 to 60000")]
+    Cache {
+        /// The value.
+        cache_ms: u64,
+    },
     /// The key file cannot be read.
     #[error("failed to read auth.key_file {}", path.display())]
     KeyFile {

@@ -14,6 +14,8 @@ pub use error::ConfigError;
 pub struct Config {
     /// Who may call.
     pub auth: AuthConfig,
+    /// Which apps may be called.
+    pub apps: AppsConfig,
     /// How much a call may ask for.
     pub limits: Limits,
 }
@@ -72,7 +74,7 @@ where
 pub enum AuthMode {
     /// Whoever reaches the service may do everything; only on a loopback address.
     None,
-    /// Every call to `/api/chats` carries a JSON Web Token.
+    /// Every call but those about health carries a JSON Web Token.
     Jwt,
 }
 
@@ -85,6 +87,37 @@ pub enum Algorithm {
     RS256,
     /// ECDSA on P-256 with SHA-256.
     ES256,
+}
+
+/// Which apps may be called.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppsConfig {
+    /// Whether an app that is not registered is refused.
+    pub require_registered: bool,
+    /// How long the status of an app is remembered, 0 to 60,000: a change that another process makes
+    /// is noticed after so long at most.
+    pub cache_ms: u64,
+}
+
+impl Default for AppsConfig {
+    fn default() -> Self {
+        Self { require_registered: false, cache_ms: 3_000 }
+    }
+}
+
+impl AppsConfig {
+    pub(crate) fn cache(&self) -> Duration {
+        Duration::from_millis(self.cache_ms)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        const MAX_CACHE_MS: u64 = 60_000;
+        if self.cache_ms > MAX_CACHE_MS {
+            return Err(ConfigError::Cache { cache_ms: self.cache_ms });
+        }
+        Ok(())
+    }
 }
 
 /// How much a call may ask for.
@@ -177,6 +210,7 @@ impl Config {
     /// [`router`](crate::router()), which refuses the rest of what cannot work.
     pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         self.limits.check()?;
+        self.apps.check()?;
         let is_local = listen.ip().to_canonical().is_loopback();
         if self.auth.mode == AuthMode::None && !is_local {
             return Err(ConfigError::OpenToTheNetwork { listen });

@@ -21,11 +21,7 @@ impl FromRequestParts<AppState> for InApp {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
         let app_id = app_id(parts).await?;
-        if !identity.may_touch(&app_id) {
-            let detail = "the token does not name this app";
-            return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
-        }
-        Ok(Self(scope(app_id, identity)))
+        Ok(Self(admitted(app_id, identity, state).await?))
     }
 }
 
@@ -49,15 +45,30 @@ impl FromRequestParts<AppState> for InChat {
         if !identity.may_touch(&app_id) {
             return Err(StoreError::ChatNotFound(chat_id).into());
         }
-        Ok(Self { scope: scope(app_id, identity), chat_id })
+        Ok(Self { scope: admitted(app_id, identity, state).await?, chat_id })
     }
 }
 
-async fn app_id(parts: &mut Parts) -> Result<AppId, Problem> {
-    let text = path_param(parts, "app_id").await?;
+/// Returns the app in the path.
+pub(super) async fn app_id(parts: &mut Parts) -> Result<AppId, Problem> {
+    parse_app_id(path_param(parts, "app_id").await?)
+}
+
+/// Parses an app id, wherever it stands.
+pub(super) fn parse_app_id(text: impl Into<String>) -> Result<AppId, Problem> {
     AppId::parse(text).map_err(|error| Problem::new(ProblemKind::INVALID_APP_ID, error.to_string()))
 }
 
-fn scope(app_id: AppId, identity: Identity) -> Scope {
-    Scope { app_id, caller: identity.caller }
+/// Admits a caller to an app that the token names and the registry does not close.
+pub(super) async fn admitted(
+    app_id: AppId,
+    identity: Identity,
+    state: &AppState,
+) -> Result<Scope, Problem> {
+    if !identity.may_touch(&app_id) {
+        let detail = "the token does not name this app";
+        return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
+    }
+    state.registry.check(&app_id).await?;
+    Ok(Scope { app_id, caller: identity.caller })
 }

@@ -15,10 +15,12 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 32] = [
+    pub(crate) const ALL: [Self; 39] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT,
+        Self::INSUFFICIENT_TOKENS, Self::APP_DISABLED, Self::FORBIDDEN_ROLE, Self::APP_NOT_FOUND, Self::WALLET_NOT_FOUND,
+        Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE,
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
@@ -28,18 +30,25 @@ impl ProblemKind {
     pub(crate) const MALFORMED_JSON: Self = kind(StatusCode::BAD_REQUEST, "malformed-json", "The body is not JSON");
     pub(crate) const INVALID_APP_ID: Self = kind(StatusCode::BAD_REQUEST, "invalid-app-id", "Not an app id");
     pub(crate) const UNAUTHENTICATED: Self = kind(StatusCode::UNAUTHORIZED, "unauthenticated", "A valid token is needed");
+    pub(crate) const INSUFFICIENT_TOKENS: Self = kind(StatusCode::PAYMENT_REQUIRED, "insufficient-tokens", "The wallet holds too few tokens");
+    pub(crate) const APP_DISABLED: Self = kind(StatusCode::FORBIDDEN, "app-disabled", "The app is disabled");
     pub(crate) const FORBIDDEN_APP: Self = kind(StatusCode::FORBIDDEN, "forbidden-app", "The token is not for this app");
     pub(crate) const FORBIDDEN_ORIGIN: Self = kind(StatusCode::FORBIDDEN, "forbidden-origin", "Not a program of this machine");
     pub(crate) const FORBIDDEN_OWNER: Self = kind(StatusCode::FORBIDDEN, "forbidden-owner", "Not the caller's own");
+    pub(crate) const FORBIDDEN_ROLE: Self = kind(StatusCode::FORBIDDEN, "forbidden-role", "The token has another role");
     pub(crate) const NO_SUCH_ROUTE: Self = kind(StatusCode::NOT_FOUND, "no-such-route", "No such route");
+    pub(crate) const APP_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "app-not-found", "No such app");
     pub(crate) const CHAT_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "chat-not-found", "No such chat");
     pub(crate) const MESSAGE_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "message-not-found", "No such message");
+    pub(crate) const WALLET_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "wallet-not-found", "No such wallet");
     pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");
     pub(crate) const NOT_ACCEPTABLE: Self = kind(StatusCode::NOT_ACCEPTABLE, "not-acceptable", "The answer has no such form");
     pub(crate) const CHAT_EXISTS: Self = kind(StatusCode::CONFLICT, "chat-exists", "The chat exists already");
     pub(crate) const CHAT_ENDED: Self = kind(StatusCode::CONFLICT, "chat-ended", "The chat takes no more messages");
     pub(crate) const EVENT_CONFLICT: Self = kind(StatusCode::CONFLICT, "event-conflict", "The event id belongs to another message");
     pub(crate) const CALL_CONFLICT: Self = kind(StatusCode::CONFLICT, "call-conflict", "The call id belongs to another call");
+    pub(crate) const ENTRY_CONFLICT: Self = kind(StatusCode::CONFLICT, "entry-conflict", "The entry id belongs to another change");
+    pub(crate) const BALANCE_TOO_LARGE: Self = kind(StatusCode::CONFLICT, "balance-too-large", "The wallet cannot hold so much");
     pub(crate) const ILLEGAL_TRANSITION: Self = kind(StatusCode::CONFLICT, "illegal-transition", "The chat cannot take that status");
     pub(crate) const BODY_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
     pub(crate) const MESSAGE_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "message-too-large", "The message is too large");

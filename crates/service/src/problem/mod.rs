@@ -10,10 +10,12 @@ mod store;
 
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
-    AppProblems, AppendProblems, ChatProblems, ContextProblems, CreateProblems,
-    DeleteArtifactProblems, DeleteMessageProblems, HistoryProblems, MessageProblems,
-    ProblemExamples, PutArtifactProblems, RecordCallsProblems, StatusProblems,
-    UpdateMessageProblems,
+    AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems, ChatProblems,
+    ContextProblems, CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems,
+    DeleteMessageProblems, EnsureWalletProblems, HistoryProblems, MessageProblems,
+    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
+    RegisterAppProblems, StatusProblems, TokenBalanceProblems, UpdateMessageProblems,
+    WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
@@ -35,6 +37,7 @@ struct Details {
     detail: String,
     errors: Vec<FieldError>,
     conflict: Option<Conflict>,
+    shortfall: Option<Shortfall>,
     retry_after: Option<Duration>,
     /// What is logged and not told.
     source: Option<BoxError>,
@@ -61,6 +64,13 @@ struct Conflict {
     sequence: u64,
 }
 
+/// What a wallet lacks.
+#[derive(Debug, Clone)]
+struct Shortfall {
+    balance: i64,
+    amount: i64,
+}
+
 impl Problem {
     pub(crate) fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self(Box::new(Details {
@@ -68,6 +78,7 @@ impl Problem {
             detail: shortened(detail.into()),
             errors: Vec::new(),
             conflict: None,
+            shortfall: None,
             retry_after: None,
             source: None,
         }))

@@ -13,9 +13,8 @@ use super::ProblemKind as P;
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
-/// What every route below an app may answer.
-const ANY: [P; 9] = [
-    P::INVALID_APP_ID,
+/// What every route may answer.
+const ANY: [P; 8] = [
     P::UNAUTHENTICATED,
     P::FORBIDDEN_ORIGIN,
     P::INVALID_REQUEST,
@@ -25,6 +24,12 @@ const ANY: [P; 9] = [
     P::STORE_REFUSED,
     P::STORE_UNAVAILABLE,
 ];
+
+/// What a route below an app may answer besides.
+const IN_APP: [P; 2] = [P::INVALID_APP_ID, P::APP_DISABLED];
+
+/// What a route to a wallet may answer besides.
+const IN_WALLET: [P; 2] = [P::FORBIDDEN_APP, P::FORBIDDEN_OWNER];
 
 /// What a read may answer besides.
 const READ: [P; 1] = [P::DEADLINE_EXCEEDED];
@@ -167,10 +172,106 @@ impl IntoResponses for DeleteArtifactProblems {
     }
 }
 
-/// Describes kinds of problem, those of one status together.
+/// A read of the registry.
+pub(crate) struct OperatorProblems;
+
+impl IntoResponses for OperatorProblems {
+    fn responses() -> Responses {
+        describe_operator(&[&READ])
+    }
+}
+
+/// A read of an app in the registry.
+pub(crate) struct AppNotFoundProblems;
+
+impl IntoResponses for AppNotFoundProblems {
+    fn responses() -> Responses {
+        describe_operator(&[&READ, &[P::INVALID_APP_ID, P::APP_NOT_FOUND]])
+    }
+}
+
+/// The registration of an app.
+pub(crate) struct RegisterAppProblems;
+
+impl IntoResponses for RegisterAppProblems {
+    fn responses() -> Responses {
+        describe_operator(&[&WRITE, &BODY, &[P::INVALID_APP_ID]])
+    }
+}
+
+/// A change to an app in the registry.
+pub(crate) struct ChangeAppProblems;
+
+impl IntoResponses for ChangeAppProblems {
+    fn responses() -> Responses {
+        describe_operator(&[&WRITE, &BODY, &[P::INVALID_APP_ID, P::APP_NOT_FOUND]])
+    }
+}
+
+/// A read of a wallet.
+pub(crate) struct WalletProblems;
+
+impl IntoResponses for WalletProblems {
+    fn responses() -> Responses {
+        describe(&[&READ, &IN_WALLET, &[P::WALLET_NOT_FOUND]])
+    }
+}
+
+/// The creation of a wallet.
+pub(crate) struct EnsureWalletProblems;
+
+impl IntoResponses for EnsureWalletProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &IN_WALLET, &[P::FORBIDDEN_ROLE]])
+    }
+}
+
+/// A credit.
+pub(crate) struct CreditProblems;
+
+impl IntoResponses for CreditProblems {
+    fn responses() -> Responses {
+        describe(&[
+            &WRITE,
+            &BODY,
+            &IN_WALLET,
+            &[P::FORBIDDEN_ROLE, P::WALLET_NOT_FOUND, P::ENTRY_CONFLICT, P::BALANCE_TOO_LARGE],
+        ])
+    }
+}
+
+/// A debit.
+pub(crate) struct DebitProblems;
+
+impl IntoResponses for DebitProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &BODY, &IN_WALLET, &[P::INSUFFICIENT_TOKENS, P::ENTRY_CONFLICT]])
+    }
+}
+
+/// A read of what a user has left.
+pub(crate) struct TokenBalanceProblems;
+
+impl IntoResponses for TokenBalanceProblems {
+    fn responses() -> Responses {
+        describe(&[&READ, &IN_WALLET])
+    }
+}
+
+/// Describes what a route below an app may answer.
 fn describe(sets: &[&[P]]) -> Responses {
+    by_status(sets.iter().copied().flatten().chain(&IN_APP))
+}
+
+/// Describes what a route of operators may answer.
+fn describe_operator(sets: &[&[P]]) -> Responses {
+    by_status(sets.iter().copied().flatten().chain(&[P::FORBIDDEN_ROLE]))
+}
+
+/// Describes kinds of problem, those of one status together.
+fn by_status<'a>(kinds: impl Iterator<Item = &'a P>) -> Responses {
     let mut by_status: BTreeMap<u16, Vec<P>> = BTreeMap::new();
-    for kind in sets.iter().copied().flatten().chain(&ANY) {
+    for kind in kinds.chain(&ANY) {
         let status = kind.status.as_u16();
         by_status.entry(status).or_default().push(*kind);
     }

@@ -49,6 +49,12 @@ pub(crate) struct ProblemResponse {
     /// With `event-conflict`: the message that has that id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sequence: Option<u64>,
+    /// With `insufficient-tokens`: what the wallet holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) balance: Option<i64>,
+    /// With `insufficient-tokens`: what was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) amount: Option<i64>,
 }
 
 /// Writes the body of every problem that comes out of the routes.
@@ -74,6 +80,8 @@ fn body(details: &Details, request_id: &str) -> Body {
         errors: details.errors.clone(),
         event_id: conflict.map(|conflict| conflict.event_id.to_string()),
         sequence: conflict.map(|conflict| conflict.sequence),
+        balance: details.shortfall.as_ref().map(|shortfall| shortfall.balance),
+        amount: details.shortfall.as_ref().map(|shortfall| shortfall.amount),
     };
     serde_json::to_vec(&problem).map_or_else(|_| Body::empty(), Body::from)
 }

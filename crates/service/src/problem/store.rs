@@ -3,7 +3,7 @@ use std::time::Duration;
 use persistence::StoreError;
 use records::{Invalid, InvalidKind};
 
-use super::{Conflict, Problem, ProblemKind};
+use super::{Conflict, Problem, ProblemKind, Shortfall};
 use crate::history::HistoryError;
 
 /// When to ask what became of a write whose outcome is unknown.
@@ -31,6 +31,18 @@ impl From<StoreError> for Problem {
                 let pointer = format!("/calls/{index}/call_id");
                 let other = "is that of a call recorded with another body";
                 Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
+            }
+            StoreError::AppNotFound(_) => Self::new(ProblemKind::APP_NOT_FOUND, detail),
+            StoreError::WalletNotFound(_) => Self::new(ProblemKind::WALLET_NOT_FOUND, detail),
+            StoreError::InsufficientTokens { balance, amount, .. } => {
+                let mut problem = Self::new(ProblemKind::INSUFFICIENT_TOKENS, detail);
+                problem.0.shortfall = Some(Shortfall { balance, amount });
+                problem
+            }
+            StoreError::BalanceTooLarge { .. } => Self::new(ProblemKind::BALANCE_TOO_LARGE, detail),
+            StoreError::EntryConflict { kind, amount, .. } => {
+                Self::new(ProblemKind::ENTRY_CONFLICT, detail)
+                    .at_pointer("/entry_id", format!("is that of a {kind} of {amount} tokens"))
             }
             StoreError::Invalid(invalid) => invalid.into(),
             other => broken(other),

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod apps;
 mod artifacts;
 mod auth;
 mod bodies;
@@ -27,3 +28,4 @@ mod signatures;
 mod sizes;
 mod streams;
 mod tokens;
+mod wallets;

@@ -5,10 +5,11 @@ use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
-use super::transition::{EmptyRequest, transition};
+use super::transition::transition;
 use crate::extract::{InChat, Json, OptionalJson, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, StatusProblems};
+use crate::wire::EmptyRequest;
 
 /// Lets a chat that has ended or is paused go on.
 ///

@@ -19,11 +19,6 @@ pub(crate) struct ReasonRequest {
     pub(super) reason: Option<String>,
 }
 
-/// A body without any field.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct EmptyRequest {}
-
 /// Moves a chat to `next`, and answers with the chat session.
 pub(super) async fn transition(
     store: Arc<dyn Store>,

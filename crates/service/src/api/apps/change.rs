@@ -1,0 +1,17 @@
+use records::{AppId, AppStatus};
+
+use super::AppResponse;
+use crate::extract::Json;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// Disables or enables an app, and answers with it.
+pub(super) async fn set_status(
+    state: &AppState,
+    app_id: &AppId,
+    status: AppStatus,
+) -> Result<Json<AppResponse>, Problem> {
+    let app = state.store.set_app_status(app_id, status).await?;
+    state.registry.forget(app_id);
+    Ok(Json(app.into()))
+}

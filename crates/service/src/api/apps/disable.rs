@@ -1,0 +1,27 @@
+use axum::extract::State;
+use records::AppStatus;
+
+use super::AppResponse;
+use super::change::set_status;
+use crate::extract::{Json, OfApp, OptionalJson, Query};
+use crate::openapi::AppPath;
+use crate::problem::{ChangeAppProblems, Problem};
+use crate::state::AppState;
+use crate::wire::EmptyRequest;
+
+/// Disables an app: every call to it is refused, and what it holds stays.
+///
+/// Other services notice within `apps.cache_ms`. Doing so twice is no error.
+#[utoipa::path(
+    post, path = "/api/apps/{app_id}/disable", tag = "apps", operation_id = "disable_app",
+    params(AppPath), request_body = Option<EmptyRequest>,
+    responses((status = 200, description = "The app, disabled", body = AppResponse), ChangeAppProblems),
+)]
+pub(crate) async fn disable_app(
+    State(state): State<AppState>,
+    OfApp(app_id): OfApp,
+    Query(()): Query<()>,
+    OptionalJson(_empty): OptionalJson<EmptyRequest>,
+) -> Result<Json<AppResponse>, Problem> {
+    set_status(&state, &app_id, AppStatus::Disabled).await
+}

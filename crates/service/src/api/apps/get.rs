@@ -1,0 +1,24 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{Store, StoreError};
+
+use super::AppResponse;
+use crate::extract::{Json, OfApp, Query};
+use crate::openapi::AppPath;
+use crate::problem::{AppNotFoundProblems, Problem};
+
+/// Returns a registered app.
+#[utoipa::path(
+    get, path = "/api/apps/{app_id}", tag = "apps", operation_id = "get_app", params(AppPath),
+    responses((status = 200, description = "The app", body = AppResponse), AppNotFoundProblems),
+)]
+pub(crate) async fn get_app(
+    State(store): State<Arc<dyn Store>>,
+    OfApp(app_id): OfApp,
+    Query(()): Query<()>,
+) -> Result<Json<AppResponse>, Problem> {
+    let app = store.get_app(&app_id).await?;
+    let app = app.ok_or(StoreError::AppNotFound(app_id))?;
+    Ok(Json(app.into()))
+}

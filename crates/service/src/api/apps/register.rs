@@ -1,0 +1,27 @@
+use axum::extract::State;
+
+use super::AppResponse;
+use crate::extract::{Json, OfApp, OptionalJson, Query};
+use crate::openapi::AppPath;
+use crate::problem::{Problem, RegisterAppProblems};
+use crate::state::AppState;
+use crate::wire::EmptyRequest;
+
+/// Registers an app, enabled.
+///
+/// One that is registered already is answered as it is, disabled or not.
+#[utoipa::path(
+    put, path = "/api/apps/{app_id}", tag = "apps", operation_id = "register_app",
+    params(AppPath), request_body = Option<EmptyRequest>,
+    responses((status = 200, description = "The app", body = AppResponse), RegisterAppProblems),
+)]
+pub(crate) async fn register_app(
+    State(state): State<AppState>,
+    OfApp(app_id): OfApp,
+    Query(()): Query<()>,
+    OptionalJson(_empty): OptionalJson<EmptyRequest>,
+) -> Result<Json<AppResponse>, Problem> {
+    let app = state.store.register_app(&app_id).await?;
+    state.registry.forget(&app_id);
+    Ok(Json(app.into()))
+}

@@ -1,0 +1,64 @@
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::config::Limits;
+use crate::extract::{FromParams, Json, OfUser, Params, Query};
+use crate::openapi::UserPath;
+use crate::problem::{Problem, TokenBalanceProblems};
+use crate::state::AppState;
+
+/// Whose tokens to count.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct BalanceQuery {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(value_type = String, example = "acme_corp")]
+    app_id: Option<String>,
+}
+
+impl FromParams for BalanceQuery {
+    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+        Ok(Self { app_id: params.take("app_id")? })
+    }
+}
+
+/// What a user has left.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BalanceResponse {
+    /// Whole tokens; 0 where there is no wallet.
+    #[schema(example = 1000)]
+    balance: i64,
+    /// The same.
+    #[schema(example = 1000)]
+    remaining: i64,
+    #[schema(example = "user_alice_456")]
+    user_id: String,
+    #[schema(example = "acme_corp")]
+    app_id: String,
+}
+
+/// Returns how many tokens a user has left in an app.
+#[utoipa::path(
+    get, path = "/api/tokens/{user_id}/balance", tag = "tokens", operation_id = "token_balance",
+    params(UserPath, BalanceQuery),
+    responses(
+        (status = 200, description = "What is left", body = BalanceResponse),
+        TokenBalanceProblems,
+    ),
+)]
+pub(crate) async fn token_balance(
+    State(state): State<AppState>,
+    user: OfUser,
+    Query(query): Query<BalanceQuery>,
+) -> Result<Json<BalanceResponse>, Problem> {
+    let wallet = user.wallet_in(query.app_id.as_deref(), &state).await?;
+    let found = state.store.get_wallet(&wallet.scope, &wallet.user_id).await?;
+    let balance = found.map_or(0, |found| found.balance);
+    Ok(Json(BalanceResponse {
+        balance,
+        remaining: balance,
+        user_id: wallet.user_id.into(),
+        app_id: wallet.scope.app_id.into(),
+    }))
+}

@@ -1,0 +1,73 @@
+use axum::extract::State;
+use records::{EntryId, NewWalletEntry, Uuid7Ids};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::extract::{Json, OfUser, Query};
+use crate::openapi::UserPath;
+use crate::problem::{DebitProblems, Problem};
+use crate::state::AppState;
+
+/// Tokens to consume.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"app_id": "acme_corp", "amount": 300, "entry_id": "call_42"}))]
+pub(crate) struct ConsumeRequest {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[schema(value_type = String)]
+    app_id: Option<String>,
+    /// Whole tokens; nothing is consumed where it is 0 or less.
+    #[schema(maximum = 1_000_000_000_000_i64)]
+    amount: i64,
+    /// At most 256 characters; `manual_consume` when it is missing.
+    reason: Option<String>,
+    /// Makes the call safe to repeat. Without it each call is a debit of its own.
+    #[schema(value_type = Option<String>)]
+    entry_id: Option<EntryId>,
+}
+
+/// What is left.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ConsumeResponse {
+    #[schema(example = true)]
+    success: bool,
+    /// Whole tokens.
+    #[schema(example = 700)]
+    remaining: i64,
+    /// The entry of the wallet; null where nothing was consumed.
+    #[schema(example = "call_42")]
+    entry_id: Option<String>,
+}
+
+/// Takes tokens from a user's wallet: all of the amount or none.
+///
+/// The same `entry_id` again, with the same amount, is answered as the first time.
+#[utoipa::path(
+    post, path = "/api/tokens/{user_id}/consume", tag = "tokens", operation_id = "consume_tokens",
+    params(UserPath), request_body = ConsumeRequest,
+    responses(
+        (status = 200, description = "What is left", body = ConsumeResponse),
+        DebitProblems,
+    ),
+)]
+pub(crate) async fn consume_tokens(
+    State(state): State<AppState>,
+    user: OfUser,
+    Query(()): Query<()>,
+    Json(request): Json<ConsumeRequest>,
+) -> Result<Json<ConsumeResponse>, Problem> {
+    let wallet = user.wallet_in(request.app_id.as_deref(), &state).await?;
+    if request.amount <= 0 {
+        let found = state.store.get_wallet(&wallet.scope, &wallet.user_id).await?;
+        let remaining = found.map_or(0, |found| found.balance);
+        return Ok(Json(ConsumeResponse { success: true, remaining, entry_id: None }));
+    }
+    let new = NewWalletEntry {
+        entry_id: request.entry_id.unwrap_or_else(|| EntryId::mint(&Uuid7Ids)),
+        amount: request.amount,
+        reason: Some(request.reason.unwrap_or_else(|| "manual_consume".to_owned())),
+    };
+    let entry = state.store.debit(&wallet.scope, &wallet.user_id, new).await?;
+    let (remaining, entry_id) = (entry.balance, Some(entry.entry_id.into()));
+    Ok(Json(ConsumeResponse { success: true, remaining, entry_id }))
+}

@@ -1,0 +1,27 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::{ChangeResponse, CreditRequest};
+use crate::extract::{FillWallet, Json, Query};
+use crate::openapi::WalletPath;
+use crate::problem::{CreditProblems, Problem};
+
+/// Adds tokens to a wallet.
+///
+/// The same `entry_id` again, with the same amount, is answered as the first time.
+#[utoipa::path(
+    post, path = "/api/wallets/{app_id}/{user_id}/credit", tag = "wallets",
+    operation_id = "credit_wallet", params(WalletPath), request_body = CreditRequest,
+    responses((status = 200, description = "The credit", body = ChangeResponse), CreditProblems),
+)]
+pub(crate) async fn credit_wallet(
+    State(store): State<Arc<dyn Store>>,
+    FillWallet { scope, user_id }: FillWallet,
+    Query(()): Query<()>,
+    Json(request): Json<CreditRequest>,
+) -> Result<Json<ChangeResponse>, Problem> {
+    let entry = store.credit(&scope, &user_id, request.into()).await?;
+    Ok(Json(ChangeResponse::of(user_id, Some(entry))))
+}

@@ -1,0 +1,43 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::WalletResponse;
+use crate::extract::{FillWallet, Json, OptionalJson, Query};
+use crate::openapi::WalletPath;
+use crate::problem::{EnsureWalletProblems, Problem};
+
+/// What a wallet is created with, if it has to be.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"initial_balance": 1000}))]
+pub(crate) struct EnsureWalletRequest {
+    /// Whole tokens.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
+    initial_balance: i64,
+}
+
+/// Returns a wallet, and creates it where there is none.
+///
+/// The initial balance counts only then; a wallet that is there is answered as it is.
+#[utoipa::path(
+    post, path = "/api/wallets/{app_id}/{user_id}/ensure", tag = "wallets",
+    operation_id = "ensure_wallet", params(WalletPath), request_body = Option<EnsureWalletRequest>,
+    responses(
+        (status = 200, description = "The wallet", body = WalletResponse),
+        EnsureWalletProblems,
+    ),
+)]
+pub(crate) async fn ensure_wallet(
+    State(store): State<Arc<dyn Store>>,
+    FillWallet { scope, user_id }: FillWallet,
+    Query(()): Query<()>,
+    OptionalJson(request): OptionalJson<EnsureWalletRequest>,
+) -> Result<Json<WalletResponse>, Problem> {
+    let wallet = store.ensure_wallet(&scope, &user_id, request.initial_balance).await?;
+    Ok(Json(wallet.into()))
+}

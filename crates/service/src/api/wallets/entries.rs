@@ -1,0 +1,69 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{EntryPage, Store};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::EntryResponse;
+use crate::config::Limits;
+use crate::extract::{FromParams, InWallet, Json, Params, Query};
+use crate::openapi::WalletPath;
+use crate::problem::{Problem, WalletProblems};
+
+/// Which entries to list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListEntriesQuery {
+    /// At most this many, 20 unless said, up to 100.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The `next_cursor` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<u64>,
+}
+
+impl FromParams for ListEntriesQuery {
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        let limit = params.take_in("limit", 1..=limits.list_max)?;
+        Ok(Self {
+            limit: limit.unwrap_or(limits.list_default),
+            cursor: params.take_in("cursor", 0..=i64::MAX.unsigned_abs())?,
+        })
+    }
+}
+
+/// A page of entries, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListEntriesResponse {
+    entries: Vec<EntryResponse>,
+    /// Where the next page begins; null when this is the last one.
+    next_cursor: Option<String>,
+}
+
+impl From<EntryPage> for ListEntriesResponse {
+    fn from(page: EntryPage) -> Self {
+        Self {
+            entries: page.entries.into_iter().map(Into::into).collect(),
+            next_cursor: page.next.map(|sequence| sequence.to_string()),
+        }
+    }
+}
+
+/// Lists the entries of a wallet, newest first.
+#[utoipa::path(
+    get, path = "/api/wallets/{app_id}/{user_id}/entries", tag = "wallets",
+    operation_id = "list_wallet_entries", params(WalletPath, ListEntriesQuery),
+    responses(
+        (status = 200, description = "A page of entries", body = ListEntriesResponse),
+        WalletProblems,
+    ),
+)]
+pub(crate) async fn list_wallet_entries(
+    State(store): State<Arc<dyn Store>>,
+    InWallet { scope, user_id }: InWallet,
+    Query(query): Query<ListEntriesQuery>,
+) -> Result<Json<ListEntriesResponse>, Problem> {
+    let page = store.list_wallet_entries(&scope, &user_id, query.limit, query.cursor).await?;
+    Ok(Json(page.into()))
+}

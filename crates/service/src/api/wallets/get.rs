@@ -1,0 +1,25 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{Store, StoreError};
+
+use super::WalletResponse;
+use crate::extract::{InWallet, Json, Query};
+use crate::openapi::WalletPath;
+use crate::problem::{Problem, WalletProblems};
+
+/// Returns a wallet.
+#[utoipa::path(
+    get, path = "/api/wallets/{app_id}/{user_id}", tag = "wallets", operation_id = "get_wallet",
+    params(WalletPath),
+    responses((status = 200, description = "The wallet", body = WalletResponse), WalletProblems),
+)]
+pub(crate) async fn get_wallet(
+    State(store): State<Arc<dyn Store>>,
+    InWallet { scope, user_id }: InWallet,
+    Query(()): Query<()>,
+) -> Result<Json<WalletResponse>, Problem> {
+    let wallet = store.get_wallet(&scope, &user_id).await?;
+    let wallet = wallet.ok_or(StoreError::WalletNotFound(user_id))?;
+    Ok(Json(wallet.into()))
+}

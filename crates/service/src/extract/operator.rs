@@ -1,0 +1,37 @@
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use records::AppId;
+
+use super::scope::app_id;
+use crate::problem::{Problem, ProblemKind};
+use crate::state::AppState;
+
+/// A call by somebody who keeps the registry of apps.
+#[derive(Debug)]
+pub(crate) struct Operator;
+
+impl FromRequestParts<AppState> for Operator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let identity = state.authenticator.identify(&parts.headers)?;
+        if identity.is_operator {
+            return Ok(Self);
+        }
+        let detail = "only a token with the role operator may keep the registry of apps";
+        Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
+    }
+}
+
+/// A call by such a caller about one app, registered or not.
+#[derive(Debug)]
+pub(crate) struct OfApp(pub(crate) AppId);
+
+impl FromRequestParts<AppState> for OfApp {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        Operator::from_request_parts(parts, state).await?;
+        Ok(Self(app_id(parts).await?))
+    }
+}

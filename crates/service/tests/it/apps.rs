@@ -1,0 +1,135 @@
+//! The registry: who keeps it, and what it closes.
+
+use std::sync::Arc;
+
+use insta::assert_json_snapshot;
+use persistence::{Apps as _, Store};
+use records::{AppId, AppStatus};
+use serde_json::json;
+use service::{AppsConfig, Config, router};
+
+use crate::harness::{Client, memory};
+use crate::tokens::{client, hs256, token};
+
+fn config(require_registered: bool, cache_ms: u64) -> Config {
+    Config { apps: AppsConfig { require_registered, cache_ms }, ..Config::default() }
+}
+
+#[tokio::test]
+async fn an_app_is_registered_listed_disabled_and_enabled() {
+    let client = Client::open();
+    let registered = client.put("/api/apps/acme_corp", json!({})).await;
+    assert_json_snapshot!("registered", registered.snapshot());
+    assert_eq!(client.get("/api/apps/acme_corp").await.text, registered.text);
+    assert_eq!(client.put("/api/apps/acme_corp", json!({})).await.text, registered.text);
+    let disabled = client.poke("/api/apps/acme_corp/disable").await;
+    assert_json_snapshot!("disabled", disabled.snapshot());
+    assert_eq!(client.poke("/api/apps/acme_corp/disable").await.text, disabled.text);
+    let enabled = client.poke("/api/apps/acme_corp/enable").await;
+    assert_eq!(enabled.body()["status"], "enabled");
+    client.put("/api/apps/beta", json!({})).await;
+    let first = client.get("/api/apps?limit=1").await;
+    assert_json_snapshot!("apps", first.snapshot());
+    let second = client.get("/api/apps?limit=1&cursor=acme_corp").await.body();
+    assert_eq!(second["apps"][0]["app_id"], "beta");
+    assert!(second["next_cursor"].is_null());
+}
+
+#[tokio::test]
+async fn an_app_that_is_not_registered_is_not_found() {
+    let client = Client::open();
+    assert_json_snapshot!("app_not_found", client.get("/api/apps/acme_corp").await.snapshot());
+    for verb in ["disable", "enable"] {
+        let answer = client.poke(&format!("/api/apps/acme_corp/{verb}")).await;
+        assert_eq!(answer.problem(), (404, "app-not-found".to_owned()));
+    }
+    let answer = client.put("/api/apps/a.b", json!({})).await;
+    assert_eq!(answer.problem(), (400, "invalid-app-id".to_owned()));
+}
+
+#[tokio::test]
+async fn only_operators_keep_the_registry() {
+    let anybody = client(hs256());
+    let operator = anybody.with_token(token(&json!({"role": "operator", "apps": null})));
+    assert_eq!(operator.put("/api/apps/acme_corp", json!({})).await.status, 200);
+    assert_eq!(operator.get("/api/chats/acme_corp").await.status, 403, "it is no role for chats");
+    for role in ["service", "admin", "Operator"] {
+        let other = anybody.with_token(token(&json!({"role": role, "apps": ["*"]})));
+        for answer in [
+            other.get("/api/apps").await,
+            other.get("/api/apps/acme_corp").await,
+            other.put("/api/apps/other", json!({})).await,
+            other.poke("/api/apps/acme_corp/disable").await,
+            other.poke("/api/apps/acme_corp/enable").await,
+        ] {
+            assert_eq!(answer.problem(), (403, "forbidden-role".to_owned()), "{role}");
+        }
+    }
+    assert_eq!(operator.get("/api/apps").await.body()["apps"].as_array().unwrap().len(), 1);
+}
+
+/// A call of each kind of route to the app.
+async fn calls(client: &Client) -> Vec<(u16, String)> {
+    let chat = json!({"workflow_name": "Generator"});
+    let consume = json!({"app_id": "acme_corp", "amount": 1});
+    let answers = [
+        client.get("/api/chats/acme_corp").await,
+        client.post("/api/chats/acme_corp", chat).await,
+        client.get("/api/chats/acme_corp/c1").await,
+        client.get("/api/chats/acme_corp/c1/history").await,
+        client.poke("/api/chats/acme_corp/c1/complete").await,
+        client.get("/api/wallets/acme_corp/alice").await,
+        client.poke("/api/wallets/acme_corp/alice/ensure").await,
+        client.get("/api/tokens/alice/balance?app_id=acme_corp").await,
+        client.post("/api/tokens/alice/consume", consume).await,
+    ];
+    answers.iter().map(crate::harness::Answer::problem).collect()
+}
+
+#[tokio::test]
+async fn a_disabled_app_is_closed_on_every_route_and_keeps_what_it_holds() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    client.put("/api/apps/acme_corp", json!({})).await;
+    client.poke("/api/apps/acme_corp/disable").await;
+    assert_json_snapshot!("app_disabled", client.get(&chat).await.snapshot());
+    for problem in calls(&client).await {
+        assert_eq!(problem, (403, "app-disabled".to_owned()));
+    }
+    client.poke("/api/apps/acme_corp/enable").await;
+    assert_eq!(client.get(&chat).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_unknown_app_is_invalid_where_apps_have_to_be_registered() {
+    let client = Client::over(memory(), config(true, 3_000));
+    assert_json_snapshot!("unknown_app", client.get("/api/chats/acme_corp").await.snapshot());
+    for problem in calls(&client).await {
+        assert_eq!(problem, (400, "invalid-app-id".to_owned()));
+    }
+    client.put("/api/apps/acme_corp", json!({})).await;
+    client.create_chat("c1").await;
+}
+
+/// Another process disables the app: who remembers does not ask, and who does not remember does.
+#[tokio::test]
+async fn the_status_of_an_app_is_remembered_for_as_long_as_configured() {
+    let store = memory();
+    let app_id = AppId::parse("acme_corp").unwrap();
+    store.register_app(&app_id).await.unwrap();
+    let shared = || Arc::clone(&store) as Arc<dyn Store>;
+    let remembering = Client::over(shared(), config(true, 60_000));
+    let forgetful = Client::over(shared(), config(true, 0));
+    for client in [&remembering, &forgetful] {
+        assert_eq!(client.get("/api/chats/acme_corp").await.status, 200);
+    }
+    store.set_app_status(&app_id, AppStatus::Disabled).await.unwrap();
+    assert_eq!(remembering.get("/api/chats/acme_corp").await.status, 200);
+    assert_eq!(forgetful.get("/api/chats/acme_corp").await.status, 403);
+}
+
+#[test]
+fn a_status_cannot_be_remembered_for_ever() {
+    let refusal = router(memory(), config(false, 60_001)).unwrap_err();
+    assert_eq!(refusal.to_string(), "apps.cache_ms is 60001: it must be 0 to 60000");
+}
