@@ -9,6 +9,7 @@ mod writers;
 mod commands;
 mod embedded;
 mod start;
+mod wallets;
 
 mod checker;
 mod faults;

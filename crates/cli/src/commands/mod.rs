@@ -1,9 +1,11 @@
 //! One file for each command.
 
+pub(crate) mod apps;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod history;
 pub(crate) mod serve;
+pub(crate) mod wallets;
 
 use std::process::ExitCode;
 
@@ -19,5 +21,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::History(arguments) => {
             history::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
+        Command::Apps(arguments) => {
+            apps::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Wallets(arguments) => wallets::run(&arguments, &settings).await,
     }
 }

@@ -1,0 +1,68 @@
+use std::io::Write as _;
+
+use clap::Subcommand;
+use persistence::Apps as _;
+use persistence::mongo::MongoStore;
+use records::{App, AppId, AppStatus};
+
+use crate::backend::Backend;
+use crate::settings::Settings;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "A running service notices a change within apps.cache_ms. Examples:\n  \
+                        reprise apps register acme_corp\n  reprise apps disable acme_corp")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List the registered apps, one a line.
+    List,
+    /// Register an app, enabled.
+    Register { app: AppId },
+    /// Refuse every call to an app; what it holds stays.
+    Disable { app: AppId },
+    /// Accept calls to an app again.
+    Enable { app: AppId },
+}
+
+/// How many apps are read at a time.
+const PAGE: usize = 1_000;
+
+/// Keeps the registry of apps.
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
+    let backend = Backend::join(settings).await?;
+    let done = carry_out(&arguments.verb, &backend.store).await;
+    backend.close().await;
+    done
+}
+
+async fn carry_out(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
+    let app = match verb {
+        Verb::List => return list(store).await,
+        Verb::Register { app } => store.register_app(app).await?,
+        Verb::Disable { app } => store.set_app_status(app, AppStatus::Disabled).await?,
+        Verb::Enable { app } => store.set_app_status(app, AppStatus::Enabled).await?,
+    };
+    print(&app)
+}
+
+async fn list(store: &MongoStore) -> anyhow::Result<()> {
+    let mut after = None;
+    loop {
+        let page = store.list_apps(PAGE, after.as_ref()).await?;
+        for app in &page.apps {
+            print(app)?;
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn print(app: &App) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout(), "{:<8}  {}", app.status.as_str(), app.app_id)?)
+}
