@@ -10,6 +10,8 @@ pub use store::{
 mod error;
 pub use error::{BoxError, StoreError};
 
+pub mod metrics;
+
 mod batch;
 mod call_batch;
 mod ledger;

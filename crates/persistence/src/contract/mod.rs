@@ -30,6 +30,7 @@ pub mod apps;
 pub mod wallets;
 
 pub mod json;
+pub mod metrics;
 pub mod ping;
 pub mod scopes;
 

@@ -213,6 +213,9 @@ macro_rules! contract_tests {
             ping {
                 a_store_that_can_be_used_answers,
             }
+            metrics {
+                appends_are_measured_as_they_were_given,
+            }
         }
     };
     ($make_store:expr; $($record:ident { $($promise:ident,)+ })+) => {
@@ -250,6 +253,7 @@ mod tests {
             include_str!("scopes.rs"),
             include_str!("json.rs"),
             include_str!("ping.rs"),
+            include_str!("metrics.rs"),
         ];
         for file in files {
             for function in file.split("pub async fn ").skip(1) {

@@ -17,6 +17,7 @@ impl Messages for MemoryStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(messages, &*self.ids)?;
+        self.metrics.appends.given(&batch);
         self.with_chat(scope, chat_id, |chat| {
             let plan = batch.plan(chat_id, &chat.known())?;
             self.store(chat, &plan)
@@ -30,6 +31,7 @@ impl Messages for MemoryStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(messages, &*self.ids)?;
+        self.metrics.appends.given(&batch);
         self.with_chat(scope, chat_id, |chat| {
             let mut plan = batch.plan(chat_id, &chat.known())?;
             let newest: Vec<Message> = chat.messages.iter().map(|k| k.message.clone()).collect();

@@ -23,6 +23,7 @@ use records::{
 
 use crate::StoreError;
 use crate::call_batch::DigestedCall;
+use crate::metrics::StoreMetrics;
 use crate::store::Store;
 use wallets::Ledger;
 
@@ -34,6 +35,7 @@ pub struct MemoryStore {
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    metrics: StoreMetrics,
 }
 
 /// A chat and all that belongs to it.
@@ -62,8 +64,8 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        let (chats, apps, ledgers) = Default::default();
-        Self { chats, apps, ledgers, clock, ids }
+        let (chats, apps, ledgers, metrics) = Default::default();
+        Self { chats, apps, ledgers, clock, ids, metrics }
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {
@@ -96,5 +98,9 @@ fn admits(scope: &Scope, chat: &ChatSession) -> bool {
 impl Store for MemoryStore {
     async fn ping(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn metrics(&self) -> &StoreMetrics {
+        &self.metrics
     }
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use bson::doc;
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::MongoStore;
 use super::failure::{Failure, Meaning, meaning};
+use crate::metrics::{Direction, FailureReason};
 use crate::{BoxError, StoreError};
 
 /// What an attempt has to know about those before it.
@@ -31,7 +33,7 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        self.carry(false, self.deadline(), |_| attempt()).await
+        self.carry(Direction::Read, self.deadline(), |_| attempt()).await
     }
 
     /// Writes, until it succeeds or the deadline passes.
@@ -54,7 +56,7 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        self.carry(true, deadline, attempt).await
+        self.carry(Direction::Write, deadline, attempt).await
     }
 
     fn deadline(&self) -> Instant {
@@ -68,19 +70,25 @@ impl MongoStore {
 
     async fn carry<T, F>(
         &self,
-        is_write: bool,
+        direction: Direction,
         deadline: Instant,
         attempt: impl Fn(Attempt) -> F,
     ) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, Failure>>,
     {
+        let metrics = &self.inner.metrics.attempts;
+        let is_write = direction == Direction::Write;
         let mut pauses = pauses();
         let mut is_first = true;
         let mut may_have_applied = false;
         loop {
+            metrics.begun(direction, is_first);
             let outcome =
                 timeout_at(deadline, attempt(Attempt { is_first, may_have_applied })).await;
+            if let Some(reason) = failure_reason(&outcome) {
+                metrics.failed(direction, reason);
+            }
             let error: BoxError = match outcome {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(Failure::Decided(error))) => return Err(error),
@@ -121,6 +129,14 @@ impl MongoStore {
         while self.inner.database.run_command(doc! { "ping": 1 }).await.is_err() {
             sleep(pauses.next().unwrap_or_default()).await;
         }
+    }
+}
+
+fn failure_reason<T>(outcome: &Result<Result<T, Failure>, Elapsed>) -> Option<FailureReason> {
+    match outcome {
+        Ok(Ok(_)) => None,
+        Ok(Err(failure)) => failure.reason(),
+        Err(_) => Some(FailureReason::Deadline),
     }
 }
 

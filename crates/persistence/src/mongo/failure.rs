@@ -4,6 +4,7 @@ use mongodb::error::{
 };
 use records::Invalid;
 
+use crate::metrics::FailureReason;
 use crate::{BoxError, StoreError};
 
 /// How an attempt at a call failed.
@@ -15,6 +16,28 @@ pub(super) enum Failure {
     Driver(Error),
     /// The write was carried out, and is not known to be safe.
     Unsafe(BoxError),
+}
+
+impl Failure {
+    /// Returns why it failed, unless that is its answer.
+    pub(super) fn reason(&self) -> Option<FailureReason> {
+        match self {
+            Self::Decided(_) => None,
+            Self::Driver(error) => Some(reason(error)),
+            Self::Unsafe(_) => Some(FailureReason::WriteConcern),
+        }
+    }
+}
+
+fn reason(error: &Error) -> FailureReason {
+    match &*error.kind {
+        ErrorKind::ServerSelection { .. } => FailureReason::ServerSelection,
+        ErrorKind::ConnectionPoolCleared { .. } => FailureReason::PoolCleared,
+        ErrorKind::Io(_) | ErrorKind::InvalidResponse { .. } => FailureReason::Network,
+        ErrorKind::Write(WriteFailure::WriteConcernError(_)) => FailureReason::WriteConcern,
+        _ if meaning(error) == Meaning::Refused => FailureReason::Refused,
+        _ => FailureReason::Transient,
+    }
 }
 
 impl From<StoreError> for Failure {

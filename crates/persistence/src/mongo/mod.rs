@@ -15,6 +15,7 @@ mod field;
 mod fields;
 mod indexes;
 mod json;
+mod pool_events;
 mod scope;
 mod sealing;
 
@@ -40,6 +41,7 @@ use records::{Clock, Ids, SystemClock, Uuid7Ids};
 use tokio::sync::OnceCell;
 
 use crate::StoreError;
+use crate::metrics::StoreMetrics;
 use crate::store::Store;
 use sealing::Sealer;
 
@@ -69,6 +71,7 @@ struct Inner {
     known_chats: messages::KnownChats,
     /// The stripe of the rollups that the next recording counts in.
     next_stripe: AtomicU32,
+    metrics: Arc<StoreMetrics>,
     indexes: OnceCell<()>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
@@ -86,7 +89,10 @@ impl MongoStore {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Result<Self, ConnectError> {
-        let client = Client::with_options(client::options(options).await?)?;
+        let metrics = Arc::new(StoreMetrics::default());
+        let mut driver = client::options(options).await?;
+        driver.cmap_event_handler = Some(pool_events::handler(&metrics));
+        let client = Client::with_options(driver)?;
         let database = client.database(&options.database);
         let inner = Inner {
             chat_sessions: database.collection(documents::CHAT_SESSIONS),
@@ -100,10 +106,11 @@ impl MongoStore {
             wallet_entries: database.collection(documents::WALLET_ENTRIES),
             database,
             deadline: options.deadline,
-            queues: messages::Queues::new(options.queue),
+            queues: messages::Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Sealer::new(options.sealing),
             lanes: messages::Lanes::default(),
             known_chats: messages::KnownChats::default(),
+            metrics,
             indexes: OnceCell::new(),
             clock,
             ids,
@@ -143,5 +150,9 @@ impl Store for MongoStore {
         self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })
             .await?;
         Ok(())
+    }
+
+    fn metrics(&self) -> &StoreMetrics {
+        &self.inner.metrics
     }
 }

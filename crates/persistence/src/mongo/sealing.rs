@@ -8,6 +8,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use bson::{Document, doc};
 use records::{AppId, ChatId};
@@ -116,7 +117,9 @@ impl MongoStore {
         }
         let (store, app_id, chat_id) = (self.clone(), app_id.clone(), chat_id.clone());
         tokio::spawn(async move {
+            let start = Instant::now();
             let sealing = store.write(|_| store.seal_down_to_bound(&app_id, &chat_id)).await;
+            store.inner.metrics.sealing.ended(start, sealing.is_ok());
             if let Err(error) = sealing {
                 // The tail stays longer than it should be, until the next append tries again.
                 tracing::warn!(%error, %chat_id, "could not seal the tail");
@@ -194,7 +197,10 @@ impl MongoStore {
             return Ok(None);
         };
         if interruption != Interruption::AfterSegment {
-            sessions.update_one(condition(session, &tail), cut(sealed)).await?;
+            let cut = sessions.update_one(condition(session, &tail), cut(sealed)).await?;
+            if cut.matched_count == 1 {
+                self.inner.metrics.sealing.sealed();
+            }
             self.inner.known_chats.tail_was_cut(chat_id);
         }
         let (first_sequence, bytes) =

@@ -34,4 +34,7 @@ pub trait Store:
 {
     /// Answers once the store can be read and written, or says why it cannot.
     async fn ping(&self) -> Result<(), crate::StoreError>;
+
+    /// Returns what the store counts about itself.
+    fn metrics(&self) -> &crate::metrics::StoreMetrics;
 }

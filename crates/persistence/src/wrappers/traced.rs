@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -9,6 +9,7 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AppPage, Append, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions,
     Contexts, Cursor, EntryPage, MessageRange, Messages, Page, RecordedCall, Store, Transcript,
@@ -16,7 +17,7 @@ use crate::store::{
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
-/// level. Errors are for the caller to report.
+/// level. Errors are for the caller to report. Counts calls and outcomes in the metrics of the store.
 #[derive(Debug, Clone)]
 pub struct Traced<S> {
     store: S,
@@ -31,13 +32,14 @@ impl<S: Store> Traced<S> {
 
     async fn trace<T>(
         &self,
-        call: &'static str,
+        call: Call,
         chat_id: Option<&ChatId>,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let start = Instant::now();
+        let underway = self.store.metrics().calls.begin(call);
         let answer = work.await;
-        let elapsed = start.elapsed();
+        let elapsed = underway.end(&answer);
+        let call = call.name();
         let chat_id = chat_id.map(tracing::field::display);
         let (elapsed_ms, is_ok) = (elapsed.as_secs_f64() * 1_000.0, answer.is_ok());
         if elapsed >= self.slow {
@@ -47,12 +49,20 @@ impl<S: Store> Traced<S> {
         }
         answer
     }
+
+    fn count(&self, append: Result<Append, StoreError>) -> Result<Append, StoreError> {
+        append.inspect(|append| self.store.metrics().calls.appended(append))
+    }
 }
 
 #[async_trait]
 impl<S: Store> Store for Traced<S> {
     async fn ping(&self) -> Result<(), StoreError> {
-        self.trace("ping", None, self.store.ping()).await
+        self.trace(Call::Ping, None, self.store.ping()).await
+    }
+
+    fn metrics(&self) -> &StoreMetrics {
+        self.store.metrics()
     }
 }
 
@@ -63,7 +73,7 @@ impl<S: Store> ChatSessions for Traced<S> {
         scope: &Scope,
         new: NewChatSession,
     ) -> Result<ChatSession, StoreError> {
-        self.trace("create_chat", None, self.store.create_chat(scope, new)).await
+        self.trace(Call::CreateChat, None, self.store.create_chat(scope, new)).await
     }
 
     async fn get_chat(
@@ -71,7 +81,7 @@ impl<S: Store> ChatSessions for Traced<S> {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, StoreError> {
-        self.trace("get_chat", Some(chat_id), self.store.get_chat(scope, chat_id)).await
+        self.trace(Call::GetChat, Some(chat_id), self.store.get_chat(scope, chat_id)).await
     }
 
     async fn list_chats(
@@ -82,7 +92,7 @@ impl<S: Store> ChatSessions for Traced<S> {
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
         let work = self.store.list_chats(scope, filter, limit, after);
-        self.trace("list_chats", None, work).await
+        self.trace(Call::ListChats, None, work).await
     }
 
     async fn set_status(
@@ -93,7 +103,7 @@ impl<S: Store> ChatSessions for Traced<S> {
         reason: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
         let work = self.store.set_status(scope, chat_id, next, reason);
-        self.trace("set_status", Some(chat_id), work).await
+        self.trace(Call::SetStatus, Some(chat_id), work).await
     }
 }
 
@@ -106,7 +116,7 @@ impl<S: Store> Messages for Traced<S> {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let work = self.store.append(scope, chat_id, messages);
-        self.trace("append", Some(chat_id), work).await
+        self.count(self.trace(Call::Append, Some(chat_id), work).await)
     }
 
     async fn persist_initial_messages(
@@ -116,7 +126,7 @@ impl<S: Store> Messages for Traced<S> {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let work = self.store.persist_initial_messages(scope, chat_id, messages);
-        self.trace("persist_initial_messages", Some(chat_id), work).await
+        self.count(self.trace(Call::PersistInitialMessages, Some(chat_id), work).await)
     }
 
     async fn messages(
@@ -125,7 +135,7 @@ impl<S: Store> Messages for Traced<S> {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Transcript, StoreError> {
-        self.trace("messages", Some(chat_id), self.store.messages(scope, chat_id, range)).await
+        self.trace(Call::Messages, Some(chat_id), self.store.messages(scope, chat_id, range)).await
     }
 
     /// A stream takes as long as its reader does, so it is not timed.
@@ -144,7 +154,7 @@ impl<S: Store> Messages for Traced<S> {
         sequence: u64,
     ) -> Result<Message, StoreError> {
         let work = self.store.get_message(scope, chat_id, sequence);
-        self.trace("get_message", Some(chat_id), work).await
+        self.trace(Call::GetMessage, Some(chat_id), work).await
     }
 
     async fn update_message(
@@ -155,7 +165,7 @@ impl<S: Store> Messages for Traced<S> {
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
         let work = self.store.update_message(scope, chat_id, sequence, edit);
-        self.trace("update_message", Some(chat_id), work).await
+        self.trace(Call::UpdateMessage, Some(chat_id), work).await
     }
 
     async fn delete_message(
@@ -165,7 +175,7 @@ impl<S: Store> Messages for Traced<S> {
         sequence: u64,
     ) -> Result<Message, StoreError> {
         let work = self.store.delete_message(scope, chat_id, sequence);
-        self.trace("delete_message", Some(chat_id), work).await
+        self.trace(Call::DeleteMessage, Some(chat_id), work).await
     }
 }
 
@@ -178,7 +188,7 @@ impl<S: Store> Contexts for Traced<S> {
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
         let work = self.store.update_context_snapshot(scope, chat_id, data);
-        self.trace("update_context_snapshot", Some(chat_id), work).await
+        self.trace(Call::UpdateContextSnapshot, Some(chat_id), work).await
     }
 
     async fn merge_context_snapshot(
@@ -188,7 +198,7 @@ impl<S: Store> Contexts for Traced<S> {
         patch: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
         let work = self.store.merge_context_snapshot(scope, chat_id, patch);
-        self.trace("merge_context_snapshot", Some(chat_id), work).await
+        self.trace(Call::MergeContextSnapshot, Some(chat_id), work).await
     }
 
     async fn load_context_snapshot(
@@ -197,7 +207,7 @@ impl<S: Store> Contexts for Traced<S> {
         chat_id: &ChatId,
     ) -> Result<ContextSnapshot, StoreError> {
         let work = self.store.load_context_snapshot(scope, chat_id);
-        self.trace("load_context_snapshot", Some(chat_id), work).await
+        self.trace(Call::LoadContextSnapshot, Some(chat_id), work).await
     }
 }
 
@@ -210,7 +220,7 @@ impl<S: Store> Artifacts for Traced<S> {
         artifact: NewArtifact,
     ) -> Result<Artifact, StoreError> {
         let work = self.store.update_last_artifact(scope, chat_id, artifact);
-        self.trace("update_last_artifact", Some(chat_id), work).await
+        self.trace(Call::UpdateLastArtifact, Some(chat_id), work).await
     }
 
     async fn get_last_artifact(
@@ -219,12 +229,12 @@ impl<S: Store> Artifacts for Traced<S> {
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError> {
         let work = self.store.get_last_artifact(scope, chat_id);
-        self.trace("get_last_artifact", Some(chat_id), work).await
+        self.trace(Call::GetLastArtifact, Some(chat_id), work).await
     }
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
         let work = self.store.clear_last_artifact(scope, chat_id);
-        self.trace("clear_last_artifact", Some(chat_id), work).await
+        self.trace(Call::ClearLastArtifact, Some(chat_id), work).await
     }
 }
 
@@ -237,7 +247,7 @@ impl<S: Store> Calls for Traced<S> {
         calls: Vec<NewProviderCall>,
     ) -> Result<Vec<RecordedCall>, StoreError> {
         let work = self.store.record_calls(scope, chat_id, calls);
-        self.trace("record_calls", Some(chat_id), work).await
+        self.trace(Call::RecordCalls, Some(chat_id), work).await
     }
 
     async fn list_calls(
@@ -248,31 +258,31 @@ impl<S: Store> Calls for Traced<S> {
         after: Option<&CallCursor>,
     ) -> Result<CallPage, StoreError> {
         let work = self.store.list_calls(scope, chat_id, limit, after);
-        self.trace("list_calls", Some(chat_id), work).await
+        self.trace(Call::ListCalls, Some(chat_id), work).await
     }
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         let work = self.store.chat_usage(scope, chat_id);
-        self.trace("chat_usage", Some(chat_id), work).await
+        self.trace(Call::ChatUsage, Some(chat_id), work).await
     }
 }
 
 #[async_trait]
 impl<S: Store> Apps for Traced<S> {
     async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError> {
-        self.trace("register_app", None, self.store.register_app(app_id)).await
+        self.trace(Call::RegisterApp, None, self.store.register_app(app_id)).await
     }
 
     async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError> {
-        self.trace("get_app", None, self.store.get_app(app_id)).await
+        self.trace(Call::GetApp, None, self.store.get_app(app_id)).await
     }
 
     async fn list_apps(&self, limit: usize, after: Option<&AppId>) -> Result<AppPage, StoreError> {
-        self.trace("list_apps", None, self.store.list_apps(limit, after)).await
+        self.trace(Call::ListApps, None, self.store.list_apps(limit, after)).await
     }
 
     async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError> {
-        self.trace("set_app_status", None, self.store.set_app_status(app_id, status)).await
+        self.trace(Call::SetAppStatus, None, self.store.set_app_status(app_id, status)).await
     }
 }
 
@@ -285,7 +295,7 @@ impl<S: Store> Wallets for Traced<S> {
         initial_balance: i64,
     ) -> Result<Wallet, StoreError> {
         let work = self.store.ensure_wallet(scope, user_id, initial_balance);
-        self.trace("ensure_wallet", None, work).await
+        self.trace(Call::EnsureWallet, None, work).await
     }
 
     async fn get_wallet(
@@ -293,7 +303,7 @@ impl<S: Store> Wallets for Traced<S> {
         scope: &Scope,
         user_id: &UserId,
     ) -> Result<Option<Wallet>, StoreError> {
-        self.trace("get_wallet", None, self.store.get_wallet(scope, user_id)).await
+        self.trace(Call::GetWallet, None, self.store.get_wallet(scope, user_id)).await
     }
 
     async fn credit(
@@ -302,7 +312,7 @@ impl<S: Store> Wallets for Traced<S> {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.trace("credit", None, self.store.credit(scope, user_id, entry)).await
+        self.trace(Call::Credit, None, self.store.credit(scope, user_id, entry)).await
     }
 
     async fn debit(
@@ -311,7 +321,7 @@ impl<S: Store> Wallets for Traced<S> {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.trace("debit", None, self.store.debit(scope, user_id, entry)).await
+        self.trace(Call::Debit, None, self.store.debit(scope, user_id, entry)).await
     }
 
     async fn list_wallet_entries(
@@ -322,7 +332,7 @@ impl<S: Store> Wallets for Traced<S> {
         before: Option<u64>,
     ) -> Result<EntryPage, StoreError> {
         let work = self.store.list_wallet_entries(scope, user_id, limit, before);
-        self.trace("list_wallet_entries", None, work).await
+        self.trace(Call::ListWalletEntries, None, work).await
     }
 
     async fn list_wallets(
@@ -331,7 +341,7 @@ impl<S: Store> Wallets for Traced<S> {
         limit: usize,
         after: Option<&UserId>,
     ) -> Result<WalletPage, StoreError> {
-        self.trace("list_wallets", None, self.store.list_wallets(scope, limit, after)).await
+        self.trace(Call::ListWallets, None, self.store.list_wallets(scope, limit, after)).await
     }
 
     async fn next_app_with_wallets(
@@ -339,6 +349,6 @@ impl<S: Store> Wallets for Traced<S> {
         after: Option<&AppId>,
     ) -> Result<Option<AppId>, StoreError> {
         let work = self.store.next_app_with_wallets(after);
-        self.trace("next_app_with_wallets", None, work).await
+        self.trace(Call::NextAppWithWallets, None, work).await
     }
 }

@@ -11,13 +11,13 @@ use crate::faulty::{Fault, Faulty};
 use crate::harness::{Client, memory};
 
 fn client(fault: Fault) -> Client {
-    Client::over(Arc::new(Faulty(fault)), Config::default())
+    Client::over(Arc::new(Faulty::new(fault)), Config::default())
 }
 
 fn hurried(fault: Fault) -> Client {
     let limits = Limits { request_timeout_ms: 20, ..Limits::default() };
     let config = Config { limits, ..Config::default() };
-    Client::over(Arc::new(Faulty(fault)), config)
+    Client::over(Arc::new(Faulty::new(fault)), config)
 }
 
 const CHAT: &str = "/api/chats/acme_corp/c1";

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
+use persistence::metrics::StoreMetrics;
 use persistence::{
     AppPage, Append, Apps, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter,
     ChatSessions, Contexts, Cursor, EntryPage, MessageRange, Messages, Page, RecordedCall, Store,
@@ -40,15 +41,22 @@ pub(crate) enum Fault {
 }
 
 #[derive(Debug)]
-pub(crate) struct Faulty(pub(crate) Fault);
+pub(crate) struct Faulty {
+    fault: Fault,
+    metrics: StoreMetrics,
+}
 
 /// What a driver might say: never for the caller's eyes.
 pub(crate) const DRIVER_SAYS: &str = "no server at mongodb://db.internal:27017";
 
 impl Faulty {
+    pub(crate) fn new(fault: Fault) -> Self {
+        Self { fault, metrics: StoreMetrics::default() }
+    }
+
     async fn fail<T>(&self) -> Result<T, StoreError> {
         let source = || BoxError::from(DRIVER_SAYS);
-        Err(match self.0 {
+        Err(match self.fault {
             Fault::Unavailable | Fault::BreakOff(_) | Fault::Endless(_) | Fault::Trickle(_) => {
                 StoreError::Unavailable {
                     retry_after: Duration::from_millis(1_500),
@@ -80,6 +88,10 @@ impl Faulty {
 impl Store for Faulty {
     async fn ping(&self) -> Result<(), StoreError> {
         self.fail().await
+    }
+
+    fn metrics(&self) -> &StoreMetrics {
+        &self.metrics
     }
 }
 
@@ -148,7 +160,7 @@ impl Messages for Faulty {
         _: &'a Scope,
         _: &'a ChatId,
     ) -> BoxStream<'a, Result<Message, StoreError>> {
-        match self.0 {
+        match self.fault {
             Fault::BreakOff(count) => histories::of(count).chain(stream::once(self.fail())).boxed(),
             Fault::Endless(meter) => histories::endless(meter).boxed(),
             Fault::Trickle(pause) => {

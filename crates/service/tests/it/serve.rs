@@ -115,7 +115,7 @@ async fn a_shutdown_does_not_wait_for_idle_connections() {
 #[tokio::test]
 async fn a_shutdown_waits_no_longer_than_its_grace() {
     let limits = Limits { shutdown_grace_ms: 100, ..Limits::default() };
-    let server = start(Arc::new(Faulty(Fault::Hang)), limits).await;
+    let server = start(Arc::new(Faulty::new(Fault::Hang)), limits).await;
     let mut stream = server.connect().await;
     stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
     read_until(&mut stream, "100 Continue").await;

@@ -103,7 +103,7 @@ fn as_one_object(lines: &str) -> Value {
 #[tokio::test]
 async fn a_failure_before_anything_is_sent_is_a_problem() {
     for (count, query) in [(0, ""), (3, ""), (3, "dialect=openai"), (5_000, "newest=10")] {
-        let client = Client::over(Arc::new(Faulty(Fault::BreakOff(count))), Config::default());
+        let client = Client::over(Arc::new(Faulty::new(Fault::BreakOff(count))), Config::default());
         let answer = client.get(&format!("{HISTORY}?{query}")).await;
         assert_eq!(answer.problem(), (503, "store-unavailable".to_owned()), "{count} {query}");
     }
@@ -111,7 +111,7 @@ async fn a_failure_before_anything_is_sent_is_a_problem() {
 
 #[tokio::test]
 async fn a_failure_half_way_breaks_the_answer_off() {
-    let app = router(Arc::new(Faulty(Fault::BreakOff(500))), Config::default()).unwrap();
+    let app = router(Arc::new(Faulty::new(Fault::BreakOff(500))), Config::default()).unwrap();
     for media_type in ["application/json", NDJSON] {
         let client = Client::open();
         let request = client.request("GET", HISTORY).header("accept", media_type);
@@ -134,7 +134,7 @@ async fn ask(address: SocketAddr, media_type: &str) -> TcpStream {
 #[tokio::test]
 async fn an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one() {
     let Server { address, .. } =
-        start(Arc::new(Faulty(Fault::BreakOff(500))), Limits::default()).await;
+        start(Arc::new(Faulty::new(Fault::BreakOff(500))), Limits::default()).await;
     for media_type in ["application/json", NDJSON] {
         let mut text = String::new();
         ask(address, media_type).await.read_to_string(&mut text).await.unwrap();
@@ -171,7 +171,7 @@ async fn until_dropped(meter: &Meter) {
 #[tokio::test]
 async fn a_slow_reader_holds_up_only_its_own_reading_and_ends_it_when_it_goes_away() {
     let meter: &Meter = Box::leak(Box::default());
-    let store: Arc<dyn Store> = Arc::new(Faulty(Fault::Endless(meter)));
+    let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
     let Server { address, .. } = start(store, Limits::default()).await;
     let stream = ask(address, NDJSON).await;
     // What is read ahead fills the buffers of the system, and little more.
@@ -185,7 +185,7 @@ async fn a_slow_reader_holds_up_only_its_own_reading_and_ends_it_when_it_goes_aw
 #[tokio::test]
 async fn a_reader_that_accepts_nothing_is_hung_up_on() {
     let meter: &Meter = Box::leak(Box::default());
-    let store: Arc<dyn Store> = Arc::new(Faulty(Fault::Endless(meter)));
+    let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
     let limits = Limits { write_timeout_ms: 300, ..Limits::default() };
     let Server { address, .. } = start(store, limits).await;
     let _stalled = ask(address, NDJSON).await;
@@ -194,7 +194,7 @@ async fn a_reader_that_accepts_nothing_is_hung_up_on() {
 
 fn hurried(fault: Fault) -> Client {
     let limits = Limits { request_timeout_ms: 100, ..Limits::default() };
-    Client::over(Arc::new(Faulty(fault)), Config { limits, ..Config::default() })
+    Client::over(Arc::new(Faulty::new(fault)), Config { limits, ..Config::default() })
 }
 
 #[tokio::test]

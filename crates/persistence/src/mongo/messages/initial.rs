@@ -42,6 +42,7 @@ impl MongoStore {
             let fresh: Vec<_> = plan.fresh().collect();
             let pushed = self.push(scope, chat_id, &fresh, condition).await?;
             if let Pushed::Stored(Tail { last_sequence, .. }) = pushed {
+                self.inner.metrics.appends.stored(1, fresh.len());
                 return Ok(plan.answer(last_sequence - fresh.len() as u64, last_sequence));
             }
             if look.tail.last_sequence == last_sequence {

@@ -24,6 +24,7 @@ impl Messages for MongoStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(messages, &*self.inner.ids)?;
+        self.inner.metrics.appends.given(&batch);
         self.append_batch(scope, chat_id, batch).await
     }
 
@@ -34,6 +35,7 @@ impl Messages for MongoStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(messages, &*self.inner.ids)?;
+        self.inner.metrics.appends.given(&batch);
         self.append_initial(scope, chat_id, &batch).await
     }
 

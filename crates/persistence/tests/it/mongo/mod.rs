@@ -9,6 +9,7 @@ mod groups;
 mod growth;
 mod large_groups;
 mod many_chats;
+mod metrics;
 mod plans;
 mod reading;
 mod repeats;

@@ -116,6 +116,7 @@ impl MongoStore {
             if !may_be_there {
                 match self.push(scope, chat_id, &fresh, condition).await? {
                     Pushed::Stored(tail) => {
+                        self.inner.metrics.appends.stored(plans.len(), fresh.len());
                         open.answer_stored(plans, tail.last_sequence - fresh.len() as u64);
                         break;
                     }

@@ -170,6 +170,7 @@ impl MongoStore {
             "hint": "_id_",
             "writeConcern": { "w": "majority", "j": true },
         };
+        self.inner.metrics.appends.sent(1);
         let mut reply = self.inner.database.run_raw_command(command).await?;
         if let Some(error) = reply.remove("writeConcernError") {
             return Err(Failure::Unsafe(error.to_string().into()));

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::stage::Stage;
 use crate::StoreError;
 use crate::batch::Batch;
+use crate::metrics::{QueueBound, Queued, StoreMetrics};
 use crate::mongo::attempts::RETRY_AFTER;
 use crate::store::Append;
 
@@ -49,6 +50,7 @@ pub(in crate::mongo) struct Queues(Arc<Inner>);
 struct Inner {
     bounds: QueueBounds,
     room: Arc<Semaphore>,
+    metrics: Arc<StoreMetrics>,
     chats: Mutex<HashMap<Chat, Queue>>,
 }
 
@@ -56,9 +58,9 @@ struct Inner {
 type Chat = (AppId, ChatId);
 
 impl Queues {
-    pub(in crate::mongo) fn new(bounds: QueueBounds) -> Self {
+    pub(in crate::mongo) fn new(bounds: QueueBounds, metrics: Arc<StoreMetrics>) -> Self {
         let room = Arc::new(Semaphore::new(bounds.total_bytes));
-        Self(Arc::new(Inner { bounds, room, chats: Mutex::default() }))
+        Self(Arc::new(Inner { bounds, room, metrics, chats: Mutex::default() }))
     }
 
     /// Puts an append at the end of its chat's queue.
@@ -73,16 +75,20 @@ impl Queues {
     ) -> Result<(Ticket, Option<Serving>), StoreError> {
         let bytes = u32::try_from(batch.bytes()).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.0.room).try_acquire_many_owned(bytes);
-        let room = room.map_err(|_| overloaded())?;
+        let room = room.map_err(|_| self.0.overloaded(QueueBound::Total))?;
         let chat = (scope.app_id.clone(), chat_id.clone());
         let (sender, answer) = oneshot::channel();
         let stage = Arc::new(Stage::default());
         let ticket = Ticket { stage: Arc::clone(&stage), answer };
         let scope = scope.clone();
+        let room = Room { _permit: room, _queued: Queued::new(&self.0.metrics, bytes) };
         let waiting = Waiting { scope, batch, deadline, stage, answer: sender, _room: room };
         let mut chats = self.0.chats();
         let is_served = chats.contains_key(&chat);
-        chats.entry(chat.clone()).or_default().push(waiting, &self.0.bounds)?;
+        let queue = chats.entry(chat.clone()).or_default();
+        if !queue.push(waiting, &self.0.bounds) {
+            return Err(self.0.overloaded(QueueBound::Chat));
+        }
         let serve = || Serving { queues: Arc::clone(&self.0), chat, is_over: false };
         Ok((ticket, (!is_served).then(serve)))
     }
@@ -96,16 +102,16 @@ struct Queue {
 }
 
 impl Queue {
-    /// Lets an append in; the first one whatever its size.
-    fn push(&mut self, waiting: Waiting, bounds: &QueueBounds) -> Result<(), StoreError> {
+    /// Lets an append in, if there is room: the first one whatever its size.
+    fn push(&mut self, waiting: Waiting, bounds: &QueueBounds) -> bool {
         let bytes = self.bytes + waiting.batch.bytes();
         let is_full = self.waiting.len() >= bounds.chat_appends || bytes > bounds.chat_bytes;
         if is_full && !self.waiting.is_empty() {
-            return Err(overloaded());
+            return false;
         }
         self.bytes = bytes;
         self.waiting.push_back(waiting);
-        Ok(())
+        true
     }
 
     fn pop_if(&mut self, is_wanted: impl FnOnce(&Waiting) -> bool) -> Option<Waiting> {
@@ -118,15 +124,16 @@ impl Queue {
     }
 }
 
-fn overloaded() -> StoreError {
-    /// Long enough for a full queue to empty itself.
-    const RETRY_AFTER: Duration = Duration::from_secs(1);
-    StoreError::Overloaded { retry_after: RETRY_AFTER }
-}
-
 impl Inner {
     fn chats(&self) -> MutexGuard<'_, HashMap<Chat, Queue>> {
         self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn overloaded(&self, bound: QueueBound) -> StoreError {
+        /// Long enough for a full queue to empty itself.
+        const RETRY_AFTER: Duration = Duration::from_secs(1);
+        self.metrics.appends.overloaded(bound);
+        StoreError::Overloaded { retry_after: RETRY_AFTER }
     }
 }
 
@@ -173,7 +180,14 @@ pub(super) struct Waiting {
     deadline: Instant,
     stage: Arc<Stage>,
     answer: oneshot::Sender<Result<Append, StoreError>>,
-    _room: OwnedSemaphorePermit,
+    _room: Room,
+}
+
+/// The room that an append takes until it is answered.
+#[derive(Debug)]
+struct Room {
+    _permit: OwnedSemaphorePermit,
+    _queued: Queued,
 }
 
 /// Appends that are stored by one update: neighbours in the queue, of one caller, no id twice.

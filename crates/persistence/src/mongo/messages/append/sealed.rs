@@ -42,7 +42,12 @@ impl MongoStore {
         let outcome = self.update_session(&filter, &before.update(&after, push)).await?;
         Ok(match self.pushed(push, outcome, &before.tail, after) {
             Pushed::Unfit => None,
-            pushed => Some(pushed),
+            pushed => {
+                if matches!(pushed, Pushed::Stored(_)) {
+                    self.inner.metrics.appends.sealed();
+                }
+                Some(pushed)
+            }
         })
     }
 

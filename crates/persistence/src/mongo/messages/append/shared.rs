@@ -197,6 +197,7 @@ impl MongoStore {
             "ordered": false,
             "writeConcern": { "w": "majority", "j": true },
         };
+        self.inner.metrics.appends.sent(updates.len());
         let reply = self.inner.database.run_raw_command(command).await.map_err(Fault::Driver)?;
         Outcome::of(&reply, updates.len())
     }

@@ -1,0 +1,173 @@
+use std::time::{Duration, Instant};
+
+use super::family::Family;
+use super::instrument::{Counter, Histogram};
+use super::label::{By, label};
+use crate::StoreError;
+use crate::store::{Append, Outcome};
+
+label! {
+    /// A call to a store.
+    Call: "call" {
+        Ping = "ping",
+        CreateChat = "create_chat",
+        GetChat = "get_chat",
+        ListChats = "list_chats",
+        SetStatus = "set_status",
+        Append = "append",
+        PersistInitialMessages = "persist_initial_messages",
+        Messages = "messages",
+        GetMessage = "get_message",
+        UpdateMessage = "update_message",
+        DeleteMessage = "delete_message",
+        UpdateContextSnapshot = "update_context_snapshot",
+        MergeContextSnapshot = "merge_context_snapshot",
+        LoadContextSnapshot = "load_context_snapshot",
+        UpdateLastArtifact = "update_last_artifact",
+        GetLastArtifact = "get_last_artifact",
+        ClearLastArtifact = "clear_last_artifact",
+        RecordCalls = "record_calls",
+        ListCalls = "list_calls",
+        ChatUsage = "chat_usage",
+        RegisterApp = "register_app",
+        GetApp = "get_app",
+        ListApps = "list_apps",
+        SetAppStatus = "set_app_status",
+        EnsureWallet = "ensure_wallet",
+        GetWallet = "get_wallet",
+        Credit = "credit",
+        Debit = "debit",
+        ListWalletEntries = "list_wallet_entries",
+        ListWallets = "list_wallets",
+        NextAppWithWallets = "next_app_with_wallets",
+    }
+}
+
+label! {
+    /// What a caller was told.
+    CallOutcome: "outcome" {
+        Ok = "ok",
+        NotFound = "not_found",
+        Conflict = "conflict",
+        Invalid = "invalid",
+        Unavailable = "unavailable",
+        Overloaded = "overloaded",
+        Unknown = "outcome_unknown",
+        Refused = "refused",
+        Corrupt = "corrupt",
+        UnsupportedVersion = "unsupported_version",
+        Cancelled = "cancelled",
+    }
+}
+
+label! {
+    /// What became of a message.
+    MessageOutcome: "outcome" {
+        Stored = "stored",
+        Duplicate = "duplicate",
+    }
+}
+
+/// The calls to a store and what came of them.
+#[derive(Debug)]
+pub(crate) struct CallMetrics {
+    outcomes: By<Call, By<CallOutcome, Counter>>,
+    durations: By<Call, Histogram>,
+    messages: By<MessageOutcome, Counter>,
+}
+
+impl Default for CallMetrics {
+    fn default() -> Self {
+        Self {
+            outcomes: By::default(),
+            durations: By::new(Histogram::of_durations),
+            messages: By::default(),
+        }
+    }
+}
+
+impl CallMetrics {
+    /// Counts a call when the answer is given, or when it is not waited for any longer.
+    pub(crate) fn begin(&self, call: Call) -> Underway<'_> {
+        Underway { calls: self, call, start: Instant::now(), outcome: CallOutcome::Cancelled }
+    }
+
+    /// Counts the messages of an append that was answered.
+    pub(crate) fn appended(&self, append: &Append) {
+        let stored = append.messages.iter().filter(|message| message.outcome == Outcome::Stored);
+        let stored = stored.count();
+        self.messages.of(MessageOutcome::Stored).add(stored);
+        self.messages.of(MessageOutcome::Duplicate).add(append.messages.len() - stored);
+    }
+
+    pub(super) fn families(&self) -> Vec<Family> {
+        vec![
+            Family::counter(
+                "reprise_store_calls_total",
+                "Calls to the store, by what the caller was told.",
+                &self.outcomes,
+            ),
+            Family::histogram(
+                "reprise_store_call_duration_seconds",
+                "How long calls to the store took, retries included.",
+                &self.durations,
+            ),
+            Family::counter(
+                "reprise_store_messages_total",
+                "Messages of the appends that were answered.",
+                &self.messages,
+            ),
+        ]
+    }
+}
+
+/// A call that is under way.
+#[derive(Debug)]
+pub(crate) struct Underway<'a> {
+    calls: &'a CallMetrics,
+    call: Call,
+    start: Instant,
+    outcome: CallOutcome,
+}
+
+impl Underway<'_> {
+    /// Ends the call, and returns how long it took.
+    pub(crate) fn end<T>(mut self, answer: &Result<T, StoreError>) -> Duration {
+        self.outcome = CallOutcome::of(answer);
+        self.start.elapsed()
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.calls.outcomes.of(self.call).of(self.outcome).increment();
+        self.calls.durations.of(self.call).observe_duration(self.start.elapsed());
+    }
+}
+
+impl CallOutcome {
+    fn of<T>(answer: &Result<T, StoreError>) -> Self {
+        let Err(error) = answer else { return Self::Ok };
+        match error {
+            StoreError::ChatNotFound(_)
+            | StoreError::MessageNotFound { .. }
+            | StoreError::AppNotFound(_)
+            | StoreError::WalletNotFound(_) => Self::NotFound,
+            StoreError::ChatExists(_)
+            | StoreError::EventConflict { .. }
+            | StoreError::CallConflict { .. }
+            | StoreError::EntryConflict { .. }
+            | StoreError::InsufficientTokens { .. }
+            | StoreError::BalanceTooLarge { .. }
+            | StoreError::ChatEnded { .. }
+            | StoreError::IllegalTransition { .. } => Self::Conflict,
+            StoreError::Invalid(_) => Self::Invalid,
+            StoreError::Unavailable { .. } => Self::Unavailable,
+            StoreError::Overloaded { .. } => Self::Overloaded,
+            StoreError::OutcomeUnknown { .. } => Self::Unknown,
+            StoreError::Refused { .. } => Self::Refused,
+            StoreError::Corrupt { .. } => Self::Corrupt,
+            StoreError::UnsupportedVersion { .. } => Self::UnsupportedVersion,
+        }
+    }
+}

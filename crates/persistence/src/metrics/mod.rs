@@ -1,0 +1,79 @@
+//! What a store counts about itself.
+//!
+//! Plain atomics: to observe something is an addition or two, allocates nothing and waits for nobody.
+//! No exporter is known here; whoever runs a store renders [`StoreMetrics::families`]. Labels have
+//! closed lists of values, so that no text of a caller can become one.
+
+mod family;
+mod instrument;
+mod label;
+
+mod appends;
+mod attempts;
+mod calls;
+mod pool;
+mod sealing;
+
+pub use family::{Distribution, Family, Labels, Series};
+pub use instrument::duration_bounds_sec;
+
+pub(crate) use appends::{AppendMetrics, QueueBound, Queued};
+pub(crate) use attempts::{AttemptMetrics, Direction, FailureReason};
+pub(crate) use calls::{Call, CallMetrics};
+pub(crate) use label::Label;
+pub(crate) use pool::PoolMetrics;
+pub(crate) use sealing::SealingMetrics;
+
+/// The counters of one store; clones and wrappers of a store share them.
+#[derive(Debug, Default)]
+pub struct StoreMetrics {
+    pub(crate) calls: CallMetrics,
+    pub(crate) appends: AppendMetrics,
+    pub(crate) sealing: SealingMetrics,
+    pub(crate) attempts: AttemptMetrics,
+    pub(crate) pool: PoolMetrics,
+}
+
+impl StoreMetrics {
+    /// Returns every metric as it stands.
+    ///
+    /// Each number is exact; two that belong together may be a moment apart.
+    pub fn families(&self) -> Vec<Family> {
+        [
+            self.calls.families(),
+            self.appends.families(),
+            self.sealing.families(),
+            self.attempts.families(),
+            self.pool.families(),
+        ]
+        .concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_name_and_a_text_and_every_series_labels_of_its_own() {
+        let families = StoreMetrics::default().families();
+        let mut names: Vec<_> = families.iter().map(|family| family.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), families.len());
+        for family in families {
+            assert!(family.help.ends_with('.'), "{}", family.name);
+            let is_counter = matches!(family.series, Series::Counter(_));
+            assert_eq!(family.name.ends_with("_total"), is_counter, "{}", family.name);
+            let mut labels: Vec<_> = match family.series {
+                Series::Counter(series) => series.into_iter().map(|(labels, _)| labels).collect(),
+                Series::Gauge(series) => series.into_iter().map(|(labels, _)| labels).collect(),
+                Series::Histogram(series) => series.into_iter().map(|(labels, _)| labels).collect(),
+            };
+            let count = labels.len();
+            labels.sort_unstable();
+            labels.dedup();
+            assert_eq!(labels.len(), count, "{}", family.name);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The MongoDB store counts its groups, retries, sealings and connections as they are.
+
+use std::time::Duration;
+
+use bson::doc;
+use futures::future::join_all;
+use persistence::contract::metrics::{count, sum};
+use persistence::mongo::{Interruption, MongoOptions, MongoStore};
+use persistence::{Messages, Store, StoreError};
+use records::ChatId;
+use tokio::time::{sleep, timeout};
+
+use super::database::Database;
+use super::faults::{FailPoint, chat, database, database_behind_proxy, message, numbered, scope};
+
+/// Waits until something holds that happens in the background.
+async fn until(holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), waiting).await.unwrap();
+}
+
+#[tokio::test]
+async fn appends_and_messages_are_counted_once_however_they_are_grouped() {
+    let database = Database::create_unsealed().await;
+    let (one, other) = (chat(&database).await, chat(&database).await);
+    let appends = (0..200).map(|index| {
+        let chat_id = if index % 4 == 0 { &other } else { &one };
+        let messages = [message(Some(&format!("evt_{index}"))), message(None)].concat();
+        let (store, scope) = (&database, scope());
+        async move { store.append(&scope, chat_id, messages).await.unwrap() }
+    });
+    join_all(appends).await;
+    assert_eq!(sum(&database.store, "reprise_append_group_appends"), 200);
+    assert_eq!(sum(&database.store, "reprise_append_group_messages"), 400);
+    let groups = count(&database.store, "reprise_append_group_appends", &[]);
+    assert!((2..100).contains(&groups), "{groups}");
+    assert_eq!(sum(&database.store, "reprise_append_command_chats"), groups);
+}
+
+#[tokio::test]
+async fn chats_that_share_a_command_are_counted_in_it() {
+    let database = Database::create_unsealed().await;
+    let chats = join_all((0..24).map(|_| chat(&database))).await;
+    let writers = chats.iter().map(async |chat_id| {
+        for _ in 0..30 {
+            database.append(&scope(), chat_id, message(None)).await.unwrap();
+        }
+    });
+    join_all(writers).await;
+    let store = &database.store;
+    assert_eq!(sum(store, "reprise_append_group_messages"), 24 * 30);
+    let commands = count(store, "reprise_append_command_chats", &[]);
+    assert!(sum(store, "reprise_append_command_chats") > commands, "none of {commands} was shared");
+}
+
+#[tokio::test]
+async fn an_append_is_in_the_queue_until_it_is_answered() {
+    let (server, database) = database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let chat_id = chat(&database).await;
+    let slow = doc! {
+        "failCommands": ["findAndModify"], "appName": "under-test",
+        "blockConnection": true, "blockTimeMS": 500,
+    };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow).await;
+    let store = &database.store;
+    let waiting = || count(store, "reprise_append_queue_appends", &[]);
+    let bytes = || count(store, "reprise_append_queue_bytes", &[]);
+    assert_eq!((waiting(), bytes()), (0, 0));
+    let scope = scope();
+    let append = database.append(&scope, &chat_id, message(None));
+    let (append, ()) = tokio::join!(append, until(|| waiting() == 1 && bytes() > 0));
+    append.unwrap();
+    until(|| (waiting(), bytes()) == (0, 0)).await;
+    assert_eq!(point.off().await, 1);
+}
+
+#[tokio::test]
+async fn an_append_that_is_turned_away_is_an_overload_of_its_bound() {
+    let database = Database::create_with(|options| options.queue.chat_appends = 2).await;
+    let chat_id = chat(&database).await;
+    let scope = scope();
+    let appends = (0..50).map(|_| database.append(&scope, &chat_id, message(None)));
+    let refused = join_all(appends).await.into_iter().filter_map(Result::err);
+    let refused: Vec<_> = refused.collect();
+    assert!(refused.iter().all(|error| matches!(error, StoreError::Overloaded { .. })));
+    assert!(!refused.is_empty());
+    let overloads = |bound| count(&database.store, "reprise_append_overloads_total", &[bound]);
+    assert_eq!((overloads("chat"), overloads("total")), (refused.len() as u64, 0));
+}
+
+#[tokio::test]
+async fn a_lost_reply_is_a_failure_of_the_network_and_a_retry() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    let store = &database.store;
+    let attempts = || count(store, "reprise_store_attempts_total", &["write"]);
+    let retries = || count(store, "reprise_store_retries_total", &["write"]);
+    let failures =
+        |reason| count(store, "reprise_store_attempt_failures_total", &["write", reason]);
+    let before = attempts();
+    assert_eq!(retries(), 0);
+    proxy.lose_replies("findAndModify", 2);
+    database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    assert_eq!((attempts() - before, retries(), failures("network")), (3, 2, 2));
+    assert_eq!(sum(store, "reprise_append_group_messages"), 0, "it was found, not stored");
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_a_failure_to_select_a_server() {
+    // Nobody listens on a port that was just given back.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("mongodb://{}/?replicaSet=rs0", free.local_addr().unwrap());
+    drop(free);
+    let deadline = Duration::from_millis(400);
+    let options = MongoOptions { deadline, ..MongoOptions::new(uri, "nowhere") };
+    let store = MongoStore::connect(&options).await.unwrap();
+    let error = store.get_message(&scope(), &ChatId::parse("c1").unwrap(), 0).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    let failures =
+        |reason| count(&store, "reprise_store_attempt_failures_total", &["read", reason]);
+    assert_eq!((failures("server_selection"), failures("refused")), (1, 0));
+}
+
+#[tokio::test]
+async fn sealings_and_their_segments_are_counted() {
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    for _ in 0..40 {
+        database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    }
+    let store = &database.store;
+    until(|| count(store, "reprise_sealing_duration_seconds", &[]) > 0).await;
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let segments = database.all("chat_segments").await.len() as u64;
+    assert!(segments >= 2);
+    assert_eq!(count(store, "reprise_sealing_segments_total", &[]), segments);
+    assert_eq!(count(store, "reprise_sealing_failures_total", &[]), 0);
+    database.append(&scope(), &chat(&database).await, numbered("evt", 40)).await.unwrap();
+    assert_eq!(count(store, "reprise_append_segments_total", &[]), 1);
+}
+
+#[tokio::test]
+async fn every_connection_that_is_taken_is_given_back() {
+    let database = Database::create().await;
+    let chats = join_all((0..8).map(|_| chat(&database))).await;
+    let scope = scope();
+    let appends = chats.iter().map(|chat_id| database.append(&scope, chat_id, message(None)));
+    join_all(appends).await;
+    let store = &database.store;
+    let created = count(store, "reprise_mongo_pool_connections_opened_total", &[]);
+    assert!((1..=64).contains(&created), "{created}");
+    until(|| count(store, "reprise_mongo_pool_connections_in_use", &[]) == 0).await;
+    let closed = count(store, "reprise_mongo_pool_connections_closed_total", &[]);
+    assert_eq!(count(store, "reprise_mongo_pool_connections", &[]), created - closed);
+    assert!(count(store, "reprise_mongo_pool_wait_seconds", &[]) >= 16);
+    assert_eq!(count(store, "reprise_mongo_pool_checkout_failures_total", &[]), 0);
+    store.ping().await.unwrap();
+}
