@@ -17,6 +17,7 @@ pub(crate) struct Settings {
     pub(crate) auth: service::AuthConfig,
     pub(crate) apps: service::AppsConfig,
     pub(crate) limits: service::Limits,
+    pub(crate) metrics: service::MetricsConfig,
     pub(crate) log: Log,
 }
 
@@ -91,6 +92,7 @@ impl Settings {
             auth: self.auth.clone(),
             apps: self.apps.clone(),
             limits: self.limits.clone(),
+            metrics: self.metrics.clone(),
         }
     }
 }
@@ -116,6 +118,7 @@ mod tests {
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", defaults.limits));
         assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
+        assert_eq!(format!("{:?}", settings.metrics), format!("{:?}", defaults.metrics));
     }
 
     #[test]
@@ -128,6 +131,8 @@ mod tests {
             ("REPRISE__SERVER__LISTEN", "127.0.0.1:2"),
             ("REPRISE__MONGO__DEADLINE_MS", "5"),
             ("REPRISE__AUTH__MODE", "jwt"),
+            ("REPRISE__METRICS__PUBLIC", "true"),
+            ("REPRISE__METRICS__APPS", "acme_corp, globex"),
             ("REPRISE__AUTH__ALGORITHM", "HS256"),
             ("REPRISE__AUTH__SECRET", "00000000000000000000000000000000"),
         ];
@@ -137,6 +142,8 @@ mod tests {
         assert_eq!(settings.mongo.deadline_ms, 5);
         assert_eq!(settings.auth.mode, service::AuthMode::Jwt);
         assert!(settings.auth.secret.is_some());
+        assert!(settings.metrics.public);
+        assert_eq!(settings.metrics.apps.len(), 2);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod config;
-pub use config::{Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, Limits};
+pub use config::{
+    Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, Limits, MetricsConfig,
+};
 
 mod router;
 pub use router::router;
@@ -16,6 +18,7 @@ mod openapi;
 
 mod auth;
 mod extract;
+mod metrics;
 mod problem;
 mod registry;
 mod state;

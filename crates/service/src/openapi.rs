@@ -29,6 +29,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "apps", description = "Which apps there are, and which may be called"),
         (name = "wallets", description = "The tokens of users, and every change of them"),
         (name = "tokens", description = "Wallets in the shapes of MozaiksAI"),
+        (name = "metrics", description = "How the service fares"),
         (name = "health", description = "Whether the service runs, and whether it can work"),
     ),
 )]

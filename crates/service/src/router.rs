@@ -12,11 +12,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    apps, artifacts, calls, chat_sessions as chats, contexts, health, messages, tokens, wallets,
+    apps, artifacts, calls, chat_sessions as chats, contexts, health, messages, metrics, tokens,
+    wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::layers::{deadline, observe, panicked};
+use crate::metrics::Metrics;
 use crate::openapi::{Api, served};
 use crate::problem::{Problem, ProblemKind, respond};
 use crate::registry::AppRegistry;
@@ -30,6 +32,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     config.apps.check()?;
     let state = AppState {
         registry: Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps)),
+        metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
         store,
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
         limits: Arc::new(config.limits),
@@ -45,6 +48,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(health::live::live))
         .routes(routes!(health::ready::ready))
+        .routes(routes!(metrics::get::get_metrics))
 
         // /api/chats/{app_id}
         .routes(routes!(chats::list::list_chats, chats::create::create_chat))
@@ -110,7 +114,7 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
             "default-src 'none'; frame-ancestors 'none'",
         ))
         .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(from_fn(observe))
+        .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))
         .with_state(state)
 }
 

@@ -5,6 +5,7 @@ use persistence::Store;
 
 use crate::auth::Authenticator;
 use crate::config::Limits;
+use crate::metrics::Metrics;
 use crate::registry::AppRegistry;
 
 /// What every handler and extractor may need.
@@ -14,11 +15,18 @@ pub(crate) struct AppState {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) registry: Arc<AppRegistry>,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl FromRef<AppState> for Arc<Limits> {
     fn from_ref(state: &AppState) -> Self {
         Self::clone(&state.limits)
+    }
+}
+
+impl FromRef<AppState> for Arc<Metrics> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.metrics)
     }
 }
 

@@ -9,5 +9,6 @@ pub(crate) mod chat_sessions;
 pub(crate) mod contexts;
 pub(crate) mod health;
 pub(crate) mod messages;
+pub(crate) mod metrics;
 pub(crate) mod tokens;
 pub(crate) mod wallets;

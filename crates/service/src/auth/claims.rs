@@ -13,8 +13,8 @@ pub(super) struct Claims {
     /// The apps the bearer may touch; `"*"` stands for all.
     #[serde(default)]
     apps: Vec<String>,
-    /// `service` for a program that acts for a whole app, `operator` for one that keeps the registry
-    /// of apps; to the chats of an app an operator is a user.
+    /// `service` for a program that acts for a whole app; `operator` for who watches the service and
+    /// keeps the registry of apps: to the chats of an app an operator is a user.
     role: Option<String>,
 }
 

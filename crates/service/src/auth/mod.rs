@@ -64,6 +64,11 @@ impl Authenticator {
 }
 
 impl Identity {
+    /// Tells whether the caller may look at the service as a whole.
+    pub(crate) fn may_operate(&self) -> bool {
+        self.is_operator || self.caller == Caller::Service
+    }
+
     /// Tells whether the caller may touch the app.
     pub(crate) fn may_touch(&self, app_id: &AppId) -> bool {
         match &self.apps {

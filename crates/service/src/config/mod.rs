@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer};
 mod error;
 pub use error::ConfigError;
 
+mod metrics;
+pub use metrics::MetricsConfig;
+
 /// How the service is reached, and by whom.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -18,6 +21,8 @@ pub struct Config {
     pub apps: AppsConfig,
     /// How much a call may ask for.
     pub limits: Limits,
+    /// Who may read the metrics, and which apps they name.
+    pub metrics: MetricsConfig,
 }
 
 /// Who may call.

@@ -1,13 +1,16 @@
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{FromRequestParts, MatchedPath, Request};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use records::{Ids as _, Uuid7Ids};
 use tracing::Instrument as _;
+
+use crate::metrics::Metrics;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -45,20 +48,26 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-/// Gives the request its id, and logs one line about it when it is answered.
+/// Gives the request its id, measures it, and logs one line about it when it is answered.
 ///
 /// The line names the route, never the path: ids and what somebody put in their place stay out of
 /// the log, as do headers and bodies.
-pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
+pub(crate) async fn observe(
+    State(metrics): State<Arc<Metrics>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let started = Instant::now();
     let id = RequestId::of(request.headers());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let in_flight = metrics.requests.begin(&method, route.clone(), request.uri().path());
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     request.extensions_mut().insert(id.clone());
 
     let span = tracing::info_span!("request", request_id = id.as_str());
     let mut response = next.run(request).instrument(span).await;
+    in_flight.end(response.status());
 
     response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
     tracing::info!(

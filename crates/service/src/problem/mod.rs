@@ -12,7 +12,7 @@ pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems, ChatProblems,
     ContextProblems, CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems,
-    DeleteMessageProblems, EnsureWalletProblems, HistoryProblems, MessageProblems,
+    DeleteMessageProblems, EnsureWalletProblems, HistoryProblems, MessageProblems, MetricsProblems,
     OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
     RegisterAppProblems, StatusProblems, TokenBalanceProblems, UpdateMessageProblems,
     WalletProblems,

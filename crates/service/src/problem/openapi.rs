@@ -258,20 +258,29 @@ impl IntoResponses for TokenBalanceProblems {
     }
 }
 
+/// A read of the metrics.
+pub(crate) struct MetricsProblems;
+
+impl IntoResponses for MetricsProblems {
+    fn responses() -> Responses {
+        by_status(&[P::UNAUTHENTICATED, P::FORBIDDEN_ROLE, P::FORBIDDEN_ORIGIN, P::INTERNAL])
+    }
+}
+
 /// Describes what a route below an app may answer.
 fn describe(sets: &[&[P]]) -> Responses {
-    by_status(sets.iter().copied().flatten().chain(&IN_APP))
+    by_status(&[&sets.concat(), &IN_APP[..], &ANY].concat())
 }
 
 /// Describes what a route of operators may answer.
 fn describe_operator(sets: &[&[P]]) -> Responses {
-    by_status(sets.iter().copied().flatten().chain(&[P::FORBIDDEN_ROLE]))
+    by_status(&[&sets.concat(), &[P::FORBIDDEN_ROLE][..], &ANY].concat())
 }
 
 /// Describes kinds of problem, those of one status together.
-fn by_status<'a>(kinds: impl Iterator<Item = &'a P>) -> Responses {
+fn by_status(kinds: &[P]) -> Responses {
     let mut by_status: BTreeMap<u16, Vec<P>> = BTreeMap::new();
-    for kind in kinds.chain(&ANY) {
+    for kind in kinds {
         let status = kind.status.as_u16();
         by_status.entry(status).or_default().push(*kind);
     }

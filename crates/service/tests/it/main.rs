@@ -18,6 +18,7 @@ mod histories;
 mod history;
 mod logs;
 mod messages;
+mod metrics;
 mod openapi;
 mod ownership;
 mod poison;

@@ -1,0 +1,3 @@
+//! How the service fares.
+
+pub(crate) mod get;

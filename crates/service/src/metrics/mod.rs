@@ -1,0 +1,48 @@
+//! What `GET /metrics` shows: what the service measures of its requests, and what its store counts.
+
+mod requests;
+mod store;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use persistence::Store;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::config::MetricsConfig;
+pub(crate) use requests::RequestMetrics;
+use store::StoreCollector;
+
+/// The metrics of the service and its store.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    pub(crate) is_public: bool,
+    pub(crate) requests: RequestMetrics,
+    registry: Registry,
+}
+
+impl Metrics {
+    pub(crate) fn new(config: &MetricsConfig, store: Arc<dyn Store>) -> Self {
+        let mut registry = Registry::default();
+        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("reprise_build", "The version that runs", build);
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started = ConstGauge::new(started.as_secs_f64());
+        let help = "When the service was started, in seconds since 1970";
+        registry.register("process_start_time_seconds", help, started);
+        let requests = RequestMetrics::new(&config.apps, &mut registry);
+        registry.register_collector(Box::new(StoreCollector(store)));
+        Self { is_public: config.public, requests, registry }
+    }
+
+    /// Returns everything as it stands, as OpenMetrics text.
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
