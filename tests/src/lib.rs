@@ -6,6 +6,7 @@ pub mod settings;
 
 pub mod client;
 pub mod database;
+pub mod exposition;
 pub mod patience;
 mod percentile;
 pub mod transcript;

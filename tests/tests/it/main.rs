@@ -8,6 +8,7 @@ mod writers;
 
 mod commands;
 mod embedded;
+mod metrics;
 mod start;
 mod wallets;
 
