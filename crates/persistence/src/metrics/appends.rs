@@ -55,7 +55,7 @@ impl AppendMetrics {
         self.overloads.of(bound).increment();
     }
 
-    /// Notes an update that has stored so many new messages of so many appends.
+    /// Notes an update that has answered so many appends and stored so many messages.
     pub(crate) fn stored(&self, appends: usize, messages: usize) {
         self.group_appends.observe(appends);
         self.group_messages.observe(messages);
@@ -100,7 +100,7 @@ impl AppendMetrics {
             ),
             Family::histogram(
                 "reprise_append_group_appends",
-                "Appends stored by one update of a chat.",
+                "Appends answered by one update of a chat.",
                 &self.group_appends,
             ),
             Family::histogram(
