@@ -34,8 +34,12 @@ pub(crate) fn arguments(options: &Options, dbpath: &Path, port: u16) -> Vec<OsSt
 }
 
 fn parameters(options: &Options) -> Vec<&'static str> {
-    // By default a primary that gets SIGTERM waits 15 seconds before it stops.
-    let mut parameters = vec!["shutdownTimeoutMillisForSignaledShutdown=100"];
+    let mut parameters = vec![
+        // By default a primary that gets SIGTERM waits 15 seconds before it stops.
+        "shutdownTimeoutMillisForSignaledShutdown=100",
+        // What a client that was killed had written in a transaction stays locked no longer.
+        "transactionLifetimeLimitSeconds=5",
+    ];
     if options.test_commands {
         parameters.push("enableTestCommands=1");
     }

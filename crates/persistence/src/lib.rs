@@ -3,8 +3,9 @@
 pub mod store;
 pub use store::{
     AppPage, Append, Appended, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, Contexts, Cursor, EntryPage, MessageRange, Messages, Outcome, Page, RecordedCall,
-    Store, Transcript, WalletPage, Wallets,
+    ChatSessions, ChatStats, ChatStatsPage, Contexts, Cursor, EntryPage, HourlyStats, MessageRange,
+    Messages, Outcome, Page, RecordedCall, Stats, Store, Transcript, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 mod error;

@@ -1,6 +1,6 @@
-//! What a chat session is when it starts and when it ends; the same for every backend.
+//! What a chat session is when it starts and when it moves; the same for every backend.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use records::{ChatId, ChatSession, ChatStatus, Clock, Ids, NewChatSession, Scope, cache_seed};
 
 /// Returns the chat session a creation stores.
@@ -32,22 +32,26 @@ pub(crate) fn started(
     }
 }
 
-/// What a move to another status does to the end of the chat.
-pub(crate) struct End {
-    pub(crate) completed_at: Option<DateTime<Utc>>,
-    pub(crate) duration_sec: f64,
-}
-
-/// Returns the end of a chat that moves to `status` now.
-pub(crate) fn ended(created_at: DateTime<Utc>, status: ChatStatus, now: DateTime<Utc>) -> End {
-    let completed_at = (status == ChatStatus::Completed).then_some(now);
-    let duration_sec =
-        if status.is_ended() { (now - created_at).as_seconds_f64().max(0.0) } else { 0.0 };
-    End { completed_at, duration_sec }
+/// Returns the chat session as it is once it has moved to another status.
+pub(crate) fn moved(
+    chat: &ChatSession,
+    next: ChatStatus,
+    reason: Option<&str>,
+    now: DateTime<Utc>,
+) -> ChatSession {
+    let duration = if next.is_ended() { now - chat.created_at } else { TimeDelta::zero() };
+    ChatSession {
+        status: next,
+        status_reason: kept_reason(next, reason),
+        completed_at: (next == ChatStatus::Completed).then_some(now),
+        duration_sec: duration.as_seconds_f64().max(0.0),
+        last_updated_at: now,
+        ..chat.clone()
+    }
 }
 
 /// Returns the reason a move to `status` keeps: those of a pause and of a failure.
-pub(crate) fn kept_reason(status: ChatStatus, reason: Option<&str>) -> Option<String> {
+fn kept_reason(status: ChatStatus, reason: Option<&str>) -> Option<String> {
     let is_kept = matches!(status, ChatStatus::Paused | ChatStatus::Failed);
     reason.filter(|_| is_kept).map(str::to_owned)
 }

@@ -1,4 +1,6 @@
-use chrono::{DateTime, Utc};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -40,6 +42,26 @@ pub struct ChatSession {
     pub duration_sec: f64,
     /// How many messages were ever appended, and so the sequence the next one gets.
     pub last_sequence: u64,
+}
+
+impl ChatSession {
+    /// Returns how long the run took that has ended, in whole milliseconds.
+    #[must_use]
+    pub fn duration_ms(&self) -> u64 {
+        // The difference of two times in milliseconds, so what is rounded here is the float's error.
+        let half = Duration::from_micros(500);
+        let rounded = Duration::try_from_secs_f64(self.duration_sec).unwrap_or_default() + half;
+        u64::try_from(rounded.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns when the run ended, or began if it has not.
+    #[must_use]
+    pub fn ended_at(&self) -> DateTime<Utc> {
+        let milliseconds = i64::try_from(self.duration_ms()).unwrap_or(i64::MAX);
+        self.created_at
+            .checked_add_signed(TimeDelta::milliseconds(milliseconds))
+            .unwrap_or(self.created_at)
+    }
 }
 
 /// What a chat session is created from.

@@ -40,3 +40,6 @@ pub use app::{App, AppStatus};
 
 mod wallet;
 pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};
+
+mod stats;
+pub use stats::{Counter, Histogram, Measure, Rollup, RollupKey, StatusChange, Subject, Tally};

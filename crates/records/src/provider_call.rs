@@ -30,7 +30,7 @@ pub struct ProviderCall {
 }
 
 /// A model and who provides it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Model {
     /// The provider, such as `anthropic`.
     pub provider: Option<String>,
@@ -180,12 +180,23 @@ impl NewProviderCall {
 impl Usage {
     /// Adds a call.
     pub fn add(&mut self, call: &ProviderCall) {
-        self.calls += 1;
-        self.tokens.prompt += call.tokens.prompt;
-        self.tokens.completion += call.tokens.completion;
-        self.tokens.total += call.tokens.total;
-        self.cost_micros += call.cost.micros();
-        self.duration_ms += call.duration_ms;
+        let ProviderCall { tokens, duration_ms, .. } = *call;
+        *self = self.plus(&Self { calls: 1, tokens, cost_micros: call.cost.micros(), duration_ms });
+    }
+
+    /// Returns both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            tokens: Tokens {
+                prompt: self.tokens.prompt + other.tokens.prompt,
+                completion: self.tokens.completion + other.tokens.completion,
+                total: self.tokens.total + other.tokens.total,
+            },
+            cost_micros: self.cost_micros + other.cost_micros,
+            duration_ms: self.duration_ms + other.duration_ms,
+        }
     }
 }
 

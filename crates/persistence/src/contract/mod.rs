@@ -12,6 +12,7 @@
 
 pub mod chat_sessions;
 pub mod lists;
+pub mod stats;
 pub mod statuses;
 
 pub mod appends;

@@ -213,6 +213,17 @@ macro_rules! contract_tests {
             ping {
                 a_store_that_can_be_used_answers,
             }
+            stats {
+                a_workflow_that_nobody_has_used_counts_nothing,
+                every_start_and_every_move_is_counted,
+                calls_add_up_by_workflow_agent_and_model,
+                names_that_look_alike_are_counted_apart,
+                hours_add_up_to_the_whole,
+                a_reopened_chat_leaves_the_hour_it_had_ended_in,
+                chats_are_listed_newest_first_with_what_they_took,
+                apps_are_counted_apart_and_listed,
+                racing_moves_and_calls_are_counted_once_each,
+            }
             metrics {
                 appends_are_measured_as_they_were_given,
             }
@@ -248,6 +259,8 @@ mod tests {
             include_str!("initial_messages.rs"),
             include_str!("contexts.rs"),
             include_str!("artifacts.rs"),
+            include_str!("calls.rs"),
+            include_str!("stats.rs"),
             include_str!("apps.rs"),
             include_str!("wallets.rs"),
             include_str!("scopes.rs"),

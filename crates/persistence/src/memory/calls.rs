@@ -18,6 +18,9 @@ impl Calls for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             let (fresh, answer) = batch.plan(chat_id, &chat.calls)?;
             let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
+            if !fresh.is_empty() {
+                self.count(&chat.session);
+            }
             chat.calls.extend(fresh);
             Ok(answer)
         })
@@ -44,10 +47,6 @@ impl Calls for MemoryStore {
     }
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let mut usage = Usage::default();
-            chat.calls.iter().for_each(|kept| usage.add(&kept.call));
-            Ok(usage)
-        })
+        self.with_chat(scope, chat_id, |chat| Ok(chat.usage()))
     }
 }

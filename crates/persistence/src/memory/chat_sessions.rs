@@ -1,11 +1,13 @@
 use std::collections::hash_map::Entry;
 
 use async_trait::async_trait;
-use records::{ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, Scope};
+use records::{
+    ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, Scope, StatusChange,
+};
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
-use crate::new_chat::{ended, kept_reason, started};
+use crate::new_chat::{moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -26,7 +28,9 @@ impl ChatSessions for MemoryStore {
                     context: ContextSnapshot::default(),
                     artifact: None,
                     calls: Vec::new(),
+                    status_changes: Vec::new(),
                 });
+                self.count(&session);
                 Ok(session)
             }
         }
@@ -80,12 +84,15 @@ impl ChatSessions for MemoryStore {
                 let (from, to) = (session.status, next);
                 return Err(StoreError::IllegalTransition { chat_id: chat_id.clone(), from, to });
             }
-            let end = ended(session.created_at, next, now);
-            session.status = next;
-            session.status_reason = kept_reason(next, reason);
-            session.completed_at = end.completed_at;
-            session.duration_sec = end.duration_sec;
-            session.last_updated_at = now;
+            let change = StatusChange {
+                chat_id: chat_id.clone(),
+                from: session.status,
+                to: next,
+                changed_at: now,
+            };
+            chat.status_changes.push(change);
+            *session = moved(session, next, reason, now);
+            self.count(session);
             Ok(session.clone())
         })
     }

@@ -9,16 +9,18 @@ mod calls;
 mod chat_sessions;
 mod contexts;
 mod messages;
+mod stats;
 mod wallets;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, Message, Scope,
-    SystemClock, UserId, Uuid7Ids,
+    StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
 };
 
 use crate::StoreError;
@@ -33,6 +35,8 @@ pub struct MemoryStore {
     chats: Mutex<HashMap<ChatId, Chat>>,
     apps: Mutex<BTreeMap<AppId, App>>,
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
+    /// When anything of a workflow was last counted.
+    counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     metrics: StoreMetrics,
@@ -46,6 +50,7 @@ struct Chat {
     context: ContextSnapshot,
     artifact: Option<Artifact>,
     calls: Vec<DigestedCall>,
+    status_changes: Vec<StatusChange>,
 }
 
 /// A message, with the digest of the body it was appended with.
@@ -64,8 +69,8 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        let (chats, apps, ledgers, metrics) = Default::default();
-        Self { chats, apps, ledgers, clock, ids, metrics }
+        let (chats, apps, ledgers, counted_at, metrics) = Default::default();
+        Self { chats, apps, ledgers, counted_at, clock, ids, metrics }
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {

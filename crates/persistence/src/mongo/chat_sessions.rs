@@ -2,16 +2,19 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
-use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope};
+use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, StatusChange, Tally};
 
 use super::MongoStore;
 use super::documents::{
-    Tail, WITHOUT_BULK, chat_session_document, chat_session_record, open_chat_session,
+    Tail, WITHOUT_BULK, chat_session_document, chat_session_record, encode, open_chat_session,
+    status_change_document, status_change_id,
 };
-use super::failure::{Failure, is_duplicate_key};
+use super::failure::Failure;
+use super::paging::{limit_and_one, older_than};
 use super::scope::{visible_chat, visible_chats, writable_chat};
+use super::stats::Counted;
 use crate::StoreError;
-use crate::new_chat::{ended, kept_reason, started};
+use crate::new_chat::{moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -24,9 +27,8 @@ impl ChatSessions for MongoStore {
         new.check()?;
         let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
         let creation_id = self.inner.ids.mint("creation_");
-        let document = chat_session_document(&chat, &creation_id);
-        self.write(|_| async { self.insert_chat(&chat.chat_id, &document, &creation_id).await })
-            .await?;
+        let document = encode(&chat_session_document(&chat, &creation_id))?;
+        self.write(|_| self.insert_chat(&chat, &document, &creation_id)).await?;
         Ok(chat)
     }
 
@@ -46,13 +48,11 @@ impl ChatSessions for MongoStore {
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
         let query = list_query(scope, filter, after);
-        // One more than asked for tells whether there is another page.
-        let limit_and_one = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let found: Vec<RawDocumentBuf> = self
             .read(|| async {
                 let find = self.inner.chat_sessions.find(query.clone());
                 let find = find.sort(doc! { "created_at": -1, "_id": -1 });
-                let cursor = find.limit(limit_and_one).projection(without_bulk()).await?;
+                let cursor = find.limit(limit_and_one(limit)).projection(without_bulk()).await?;
                 Ok(cursor.try_collect().await?)
             })
             .await?;
@@ -67,11 +67,14 @@ impl ChatSessions for MongoStore {
         next: ChatStatus,
         reason: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
-        self.write(|_| async {
+        let change_id = &self.inner.ids.mint("change_");
+        self.write(|attempt| async move {
             loop {
                 let chat = self.get_chat_within(scope, chat_id).await?;
                 let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-                if chat.status == next {
+                let is_moved = chat.status == next
+                    || !attempt.is_first && self.has_moved(scope, chat_id, change_id).await?;
+                if is_moved {
                     return Ok(chat);
                 }
                 if !chat.status.may_become(next) {
@@ -80,7 +83,8 @@ impl ChatSessions for MongoStore {
                     return Err(StoreError::IllegalTransition { chat_id, from, to }.into());
                 }
                 // None: somebody else has moved it meanwhile, so look again.
-                if let Some(chat) = self.move_chat(scope, &chat, next, reason).await? {
+                let moved = moved(&chat, next, reason, self.inner.clock.now());
+                if let Some(chat) = self.move_chat(scope, &chat, &moved, change_id).await? {
                     return Ok(chat);
                 }
             }
@@ -102,55 +106,94 @@ impl MongoStore {
 
     async fn insert_chat(
         &self,
-        chat_id: &ChatId,
-        document: &Document,
+        chat: &ChatSession,
+        document: &RawDocumentBuf,
         creation_id: &str,
     ) -> Result<(), Failure> {
-        let sessions = &self.inner.chat_sessions;
-        let raw = RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?;
-        match sessions.insert_one(raw).await {
-            Ok(_) => return Ok(()),
-            Err(error) if is_duplicate_key(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        // The id is taken: by an earlier attempt of this call, or by another creation. A read with
-        // majority concern also keeps us from reporting what may yet be rolled back.
-        let found = sessions
-            .find_one(doc! { "_id": chat_id.as_str(), "creation_id": creation_id })
-            .projection(doc! { "_id": 1 })
-            .await?;
-        match found {
-            Some(_) => Ok(()),
-            None => Err(StoreError::ChatExists(chat_id.clone()).into()),
+        loop {
+            let mut session = self.begin().await?;
+            let inserted = async {
+                self.inner.chat_sessions.insert_one(document).session(&mut session).await?;
+                let mut tally = Tally::default();
+                tally.chat(chat, 1);
+                self.count(&Counted::of(chat), tally, &mut session).await
+            };
+            let inserted = inserted.await;
+            if self.conclude(session, inserted).await?.is_some() {
+                return Ok(());
+            }
+            // The id is taken: by an earlier attempt of this call, or by another creation. A read
+            // with majority concern also keeps us from reporting what may yet be rolled back.
+            let found = self.inner.chat_sessions.find_one(doc! { "_id": chat.chat_id.as_str() });
+            let found = found.projection(doc! { "creation_id": 1 }).await?;
+            match found.as_ref().map(|found| found.get_str("creation_id")) {
+                Some(Ok(found)) if found == creation_id => return Ok(()),
+                Some(_) => return Err(StoreError::ChatExists(chat.chat_id.clone()).into()),
+                // Somebody else counts for the same workflow.
+                None => self.spread(&chat.app_id, &chat.workflow_name),
+            }
         }
     }
 
+    /// Tells whether an earlier attempt has made a move.
+    async fn has_moved(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        change_id: &str,
+    ) -> Result<bool, Failure> {
+        let id = status_change_id(chat_id, change_id);
+        let one = doc! { "_id": id, "app_id": scope.app_id.as_str() };
+        Ok(self.inner.status_changes.find_one(one).await?.is_some())
+    }
+
+    /// Moves a chat that is as it was seen, and counts it; `None`: it is not, or somebody else was in
+    /// the way.
     async fn move_chat(
         &self,
         scope: &Scope,
         chat: &ChatSession,
-        next: ChatStatus,
-        reason: Option<&str>,
+        moved: &ChatSession,
+        change_id: &str,
     ) -> Result<Option<ChatSession>, Failure> {
-        let now = self.inner.clock.now();
-        let end = ended(chat.created_at, next, now);
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
+        filter.insert("duration_sec", chat.duration_sec);
         let update = doc! { "$set": {
-            "status": next.number(),
-            "status_reason": kept_reason(next, reason),
-            "completed_at": end.completed_at.map(DateTime::from_chrono),
-            "duration_sec": end.duration_sec,
-            "last_updated_at": DateTime::from_chrono(now),
+            "status": moved.status.number(),
+            "status_reason": moved.status_reason.as_deref(),
+            "completed_at": moved.completed_at.map(DateTime::from_chrono),
+            "duration_sec": moved.duration_sec,
+            "last_updated_at": DateTime::from_chrono(moved.last_updated_at),
         } };
-        let moved = self
-            .inner
-            .chat_sessions
-            .find_one_and_update(filter, update)
-            .projection(without_bulk())
-            .return_document(ReturnDocument::After)
-            .await?;
-        Ok(moved.map(|raw| chat_session_record(&raw)).transpose()?)
+        let change = StatusChange {
+            chat_id: chat.chat_id.clone(),
+            from: chat.status,
+            to: moved.status,
+            changed_at: moved.last_updated_at,
+        };
+        let (app_id, workflow_name) = (&chat.app_id, &chat.workflow_name);
+        let document = status_change_document(app_id, workflow_name, &change, change_id)?;
+        let mut session = self.begin().await?;
+        let work = async {
+            // First, so that appends which come meanwhile wait for this, and not the reverse.
+            let update = self.inner.chat_sessions.find_one_and_update(filter, update);
+            let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+            let Some(raw) = update.session(&mut session).await? else { return Ok(None) };
+            self.inner.status_changes.insert_one(document).session(&mut session).await?;
+            let mut tally = Tally::default();
+            tally.chat(chat, -1);
+            tally.chat(moved, 1);
+            tally.status_change(&change);
+            self.count(&Counted::of(chat), tally, &mut session).await?;
+            Ok(Some(chat_session_record(&raw)?))
+        };
+        let worked = work.await;
+        let concluded = self.conclude(session, worked).await?;
+        if concluded.is_none() {
+            self.spread(app_id, workflow_name);
+        }
+        Ok(concluded.flatten())
     }
 
     /// Says why a write found no session to change: it is not there, or not ours to change.
@@ -192,22 +235,18 @@ fn list_query(scope: &Scope, filter: &ChatFilter, after: Option<&Cursor>) -> Doc
     if let Some(status) = filter.status {
         query.insert("status", status.number());
     }
-    let mut created = Document::new();
+    let mut created = Vec::new();
     if let Some(from) = filter.created_from {
-        created.insert("$gte", DateTime::from_chrono(from));
+        created.push(doc! { "created_at": { "$gte": DateTime::from_chrono(from) } });
     }
     if let Some(before) = filter.created_before {
-        created.insert("$lt", DateTime::from_chrono(before));
+        created.push(doc! { "created_at": { "$lt": DateTime::from_chrono(before) } });
     }
-    if let Some(after) = after {
-        let at = DateTime::from_chrono(after.created_at);
-        created.insert("$lte", at);
-        let later_ids = doc! { "created_at": at, "_id": { "$lt": after.chat_id.as_str() } };
-        let position = vec![doc! { "created_at": { "$lt": at } }, later_ids];
-        query.insert("$and", vec![doc! { "$or": position }]);
+    if let Some(Cursor { created_at, chat_id }) = after {
+        created.extend(older_than("created_at", *created_at, "_id", chat_id.as_str()));
     }
     if !created.is_empty() {
-        query.insert("created_at", created);
+        query.insert("$and", created);
     }
     query
 }

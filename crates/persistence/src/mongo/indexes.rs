@@ -65,10 +65,12 @@ async fn create(
 /// One index for each way of asking; a query that scans a collection is a fault.
 ///
 /// The lists of chats are ordered by creation and then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 9] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 14] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
+    let changes = &store.inner.status_changes;
+    let rollups = &store.inner.workflow_stats;
     let lines = &store.inner.wallet_entries;
     [
         (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
@@ -98,6 +100,22 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             calls,
             "call_app_chat_called",
             doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
+        ),
+        (calls, "call_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (changes, "change_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (
+            rollups,
+            "ws_app_kind_workflow_hour",
+            doc! { "_id.app_id": 1, "_id.kind": 1, "_id.workflow_name": 1, "_id.hour": 1 },
+        ),
+        (rollups, "ws_app_kind_hour", doc! { "_id.app_id": 1, "_id.kind": 1, "_id.hour": 1 }),
+        (
+            rollups,
+            "ws_app_workflow_kind_started",
+            doc! {
+                "_id.app_id": 1, "_id.workflow_name": 1, "_id.kind": 1, "started_at": -1,
+                "_id.name": -1,
+            },
         ),
         (lines, "we_app_user_sequence", doc! { "app_id": 1, "user_id": 1, "sequence": -1 }),
     ]

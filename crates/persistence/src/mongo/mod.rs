@@ -15,24 +15,27 @@ mod field;
 mod fields;
 mod indexes;
 mod json;
+mod paging;
 mod pool_events;
 mod scope;
 mod sealing;
+mod transaction;
 
 mod apps;
 mod artifacts;
 mod chat_sessions;
 mod contexts;
 mod messages;
+mod stats;
 mod wallets;
 
 pub use client::{ConnectError, MongoOptions};
 pub use indexes::{IndexReport, IndexState};
 pub use messages::QueueBounds;
 pub use sealing::{Interruption, SealingBounds};
+pub use stats::{StatsDifference, Workflow};
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use async_trait::async_trait;
 use bson::{RawDocumentBuf, doc};
@@ -61,6 +64,7 @@ struct Inner {
     chat_blobs: Collection<RawDocumentBuf>,
     provider_calls: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
+    status_changes: Collection<RawDocumentBuf>,
     apps: Collection<RawDocumentBuf>,
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
@@ -69,8 +73,7 @@ struct Inner {
     sealer: Sealer,
     lanes: messages::Lanes,
     known_chats: messages::KnownChats,
-    /// The stripe of the rollups that the next recording counts in.
-    next_stripe: AtomicU32,
+    stripes: stats::Stripes,
     metrics: Arc<StoreMetrics>,
     indexes: OnceCell<()>,
     clock: Arc<dyn Clock>,
@@ -100,7 +103,7 @@ impl MongoStore {
             chat_blobs: database.collection(documents::CHAT_BLOBS),
             provider_calls: database.collection(documents::PROVIDER_CALLS),
             workflow_stats: database.collection(documents::WORKFLOW_STATS),
-            next_stripe: AtomicU32::default(),
+            status_changes: database.collection(documents::STATUS_CHANGES),
             apps: database.collection(documents::APPS),
             wallets: database.collection(documents::WALLETS),
             wallet_entries: database.collection(documents::WALLET_ENTRIES),
@@ -110,6 +113,7 @@ impl MongoStore {
             sealer: Sealer::new(options.sealing),
             lanes: messages::Lanes::default(),
             known_chats: messages::KnownChats::default(),
+            stripes: stats::Stripes::default(),
             metrics,
             indexes: OnceCell::new(),
             clock,

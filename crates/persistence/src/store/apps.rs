@@ -40,9 +40,7 @@ pub struct AppPage {
 impl AppPage {
     /// Makes a page of the first `limit` of the apps given.
     pub(crate) fn cut(mut apps: Vec<App>, limit: usize) -> Self {
-        let has_more = apps.len() > limit;
-        apps.truncate(limit);
-        let last = apps.last().filter(|_| has_more);
+        let last = super::cut(&mut apps, limit);
         let next = last.map(|app| app.app_id.clone());
         Self { apps, next }
     }

@@ -63,9 +63,7 @@ pub struct CallPage {
 impl CallPage {
     /// Makes a page of the first `limit` of the calls given.
     pub(crate) fn cut(mut calls: Vec<ProviderCall>, limit: usize) -> Self {
-        let has_more = calls.len() > limit;
-        calls.truncate(limit);
-        let last = calls.last().filter(|_| has_more);
+        let last = super::cut(&mut calls, limit);
         let cursor = |call: &ProviderCall| CallCursor {
             called_at: call.called_at,
             call_id: call.call_id.clone(),

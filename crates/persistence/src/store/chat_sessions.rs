@@ -100,9 +100,7 @@ pub struct Page {
 impl Page {
     /// Makes a page of the first `limit` of the chat sessions given.
     pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize) -> Self {
-        let has_more = chats.len() > limit;
-        chats.truncate(limit);
-        let last = chats.last().filter(|_| has_more);
+        let last = super::cut(&mut chats, limit);
         let next =
             last.map(|chat| Cursor { created_at: chat.created_at, chat_id: chat.chat_id.clone() });
         Self { chats, next }

@@ -17,6 +17,7 @@ mod calls;
 mod chat_sessions;
 mod contexts;
 mod messages;
+mod stats;
 mod wallets;
 
 pub use apps::{AppPage, Apps};
@@ -25,16 +26,25 @@ pub use calls::{CallCursor, CallPage, Calls, RecordedCall};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
+pub(crate) use stats::dearest_first;
+pub use stats::{ChatStats, ChatStatsPage, HourlyStats, Stats, WorkflowStats, WorkflowSummary};
 pub use wallets::{EntryPage, WalletPage, Wallets};
 
 /// A whole store.
 #[async_trait::async_trait]
 pub trait Store:
-    ChatSessions + Messages + Contexts + Artifacts + Calls + Apps + Wallets + std::fmt::Debug
+    ChatSessions + Messages + Contexts + Artifacts + Calls + Stats + Apps + Wallets + std::fmt::Debug
 {
     /// Answers once the store can be read and written, or says why it cannot.
     async fn ping(&self) -> Result<(), crate::StoreError>;
 
     /// Returns what the store counts about itself.
     fn metrics(&self) -> &crate::metrics::StoreMetrics;
+}
+
+/// Cuts a list that may be longer to `limit`; returns the last that is left, if more came after it.
+fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    items.last().filter(|_| has_more)
 }

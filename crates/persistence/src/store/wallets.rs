@@ -110,9 +110,7 @@ pub struct EntryPage {
 impl EntryPage {
     /// Makes a page of the first `limit` of the entries given.
     pub(crate) fn cut(mut entries: Vec<WalletEntry>, limit: usize) -> Self {
-        let has_more = entries.len() > limit;
-        entries.truncate(limit);
-        let next = entries.last().filter(|_| has_more).map(|entry| entry.sequence);
+        let next = super::cut(&mut entries, limit).map(|entry| entry.sequence);
         Self { entries, next }
     }
 }
@@ -129,9 +127,7 @@ pub struct WalletPage {
 impl WalletPage {
     /// Makes a page of the first `limit` of the wallets given.
     pub(crate) fn cut(mut wallets: Vec<Wallet>, limit: usize) -> Self {
-        let has_more = wallets.len() > limit;
-        wallets.truncate(limit);
-        let last = wallets.last().filter(|_| has_more);
+        let last = super::cut(&mut wallets, limit);
         let next = last.map(|wallet| wallet.user_id.clone());
         Self { wallets, next }
     }

@@ -1,19 +1,21 @@
+use std::ops::Range;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject,
     Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry,
-    Scope, Usage, UserId, Wallet, WalletEntry,
+    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AppPage, Append, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions,
-    Contexts, Cursor, EntryPage, MessageRange, Messages, Page, RecordedCall, Store, Transcript,
-    WalletPage, Wallets,
+    ChatStatsPage, Contexts, Cursor, EntryPage, HourlyStats, MessageRange, Messages, Page,
+    RecordedCall, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -264,6 +266,52 @@ impl<S: Store> Calls for Traced<S> {
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         let work = self.store.chat_usage(scope, chat_id);
         self.trace(Call::ChatUsage, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Stats for Traced<S> {
+    async fn workflow_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+    ) -> Result<WorkflowStats, StoreError> {
+        let work = self.store.workflow_stats(app_id, workflow_name);
+        self.trace(Call::WorkflowStats, None, work).await
+    }
+
+    async fn list_chat_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<ChatStatsPage, StoreError> {
+        let work = self.store.list_chat_stats(app_id, workflow_name, limit, after);
+        self.trace(Call::ListChatStats, None, work).await
+    }
+
+    async fn app_stats(&self, app_id: &AppId) -> Result<Vec<WorkflowSummary>, StoreError> {
+        self.trace(Call::AppStats, None, self.store.app_stats(app_id)).await
+    }
+
+    async fn hourly_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: Option<&WorkflowName>,
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError> {
+        let work = self.store.hourly_stats(app_id, workflow_name, range);
+        self.trace(Call::HourlyStats, None, work).await
+    }
+
+    async fn list_apps_with_stats(
+        &self,
+        limit: usize,
+        after: Option<&AppId>,
+    ) -> Result<Vec<AppId>, StoreError> {
+        let work = self.store.list_apps_with_stats(limit, after);
+        self.trace(Call::ListAppsWithStats, None, work).await
     }
 }
 

@@ -1,21 +1,24 @@
 //! A store that fails, always in the same way.
 
 use std::future::pending;
+use std::ops::Range;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
     AppPage, Append, Apps, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, Contexts, Cursor, EntryPage, MessageRange, Messages, Page, RecordedCall, Store,
-    StoreError, Transcript, WalletPage, Wallets,
+    ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, HourlyStats, MessageRange, Messages,
+    Page, RecordedCall, Stats, Store, StoreError, Transcript, WalletPage, Wallets, WorkflowStats,
+    WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject,
     Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry,
-    Scope, Usage, UserId, Wallet, WalletEntry,
+    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -264,6 +267,48 @@ impl Calls for Faulty {
     }
 
     async fn chat_usage(&self, _: &Scope, _: &ChatId) -> Result<Usage, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Stats for Faulty {
+    async fn workflow_stats(
+        &self,
+        _: &AppId,
+        _: &WorkflowName,
+    ) -> Result<WorkflowStats, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_chat_stats(
+        &self,
+        _: &AppId,
+        _: &WorkflowName,
+        _: usize,
+        _: Option<&Cursor>,
+    ) -> Result<ChatStatsPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn app_stats(&self, _: &AppId) -> Result<Vec<WorkflowSummary>, StoreError> {
+        self.fail().await
+    }
+
+    async fn hourly_stats(
+        &self,
+        _: &AppId,
+        _: Option<&WorkflowName>,
+        _: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_apps_with_stats(
+        &self,
+        _: usize,
+        _: Option<&AppId>,
+    ) -> Result<Vec<AppId>, StoreError> {
         self.fail().await
     }
 }

@@ -7,6 +7,7 @@ mod message;
 mod provider_call;
 mod rollup;
 mod segment;
+mod status_change;
 mod wallet;
 
 use bson::{Document, RawDocumentBuf};
@@ -20,9 +21,13 @@ pub(super) use chat_session::{
     chat_session_record, open_chat_session,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
-pub(super) use provider_call::{call_document, call_key, call_record};
-pub(super) use rollup::{RollupKey, STRIPES, rollup_statement, rollup_usage};
+pub(super) use provider_call::{call_document, call_key, call_record, open_call};
+pub(super) use rollup::{
+    AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
+    rollup_sums, rollup_update,
+};
 pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
+pub(super) use status_change::{status_change_document, status_change_id, status_change_record};
 pub(super) use wallet::{
     StoredWallet, line_document, line_id, line_record, one_wallet, stored_wallet, tail_document,
     wallet_document, wallet_id, wallets_after,
@@ -36,7 +41,9 @@ pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
 /// Calls of models.
 pub(super) const PROVIDER_CALLS: &str = "provider_calls";
-/// What the calls of a workflow add up to.
+/// The moves of chats from one status to another.
+pub(super) const STATUS_CHANGES: &str = "status_changes";
+/// What the chats and calls of a workflow add up to.
 pub(super) const WORKFLOW_STATS: &str = "workflow_stats";
 /// The registry of apps.
 pub(super) const APPS: &str = "apps";

@@ -4,7 +4,7 @@ use records::{AppId, CallId, ChatId, MicroDollars, Model, ProviderCall, Tokens, 
 
 use super::super::failure::Failure;
 use super::super::fields::Fields;
-use super::{SCHEMA_VERSION, counter, encode};
+use super::{PROVIDER_CALLS, SCHEMA_VERSION, counter, encode};
 use crate::StoreError;
 use crate::call_batch::DigestedCall;
 
@@ -44,6 +44,11 @@ pub(in super::super) fn call_document(
         "recording_id": recording_id,
         "schema_version": SCHEMA_VERSION,
     })
+}
+
+/// Opens a stored call.
+pub(in super::super) fn open_call(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
+    Fields::open(PROVIDER_CALLS, "(a call)", raw, SCHEMA_VERSION)
 }
 
 /// Reads a call.

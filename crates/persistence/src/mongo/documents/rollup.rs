@@ -1,102 +1,177 @@
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
-use chrono::{DateTime as Time, DurationRound, TimeDelta, Utc};
-use records::{AppId, ChatId, ProviderCall, Tokens, Usage, WorkflowName};
+use chrono::{DateTime as Time, Utc};
+use records::{
+    AppId, ChatId, ChatStatus, Counter, Measure, Model, Rollup, RollupKey, Subject, WorkflowName,
+};
 
 use super::super::failure::Failure;
 use super::super::fields::Fields;
-use super::{SCHEMA_VERSION, counter, encode};
+use super::{SCHEMA_VERSION, WORKFLOW_STATS, encode};
 use crate::StoreError;
+use crate::store::ChatStats;
 
-/// What a rollup counts: the calls of one workflow that something is common to.
+/// Returns the id of the document that a rollup is kept in, or of one of several.
 ///
 /// Names stand in values alone, never in field names or paths, and each in a field of its own: no two
-/// rollups can be taken for each other, whatever the names are.
-#[derive(Debug, Clone, PartialEq)]
-pub(in super::super) struct RollupKey {
-    kind: &'static str,
-    /// What they have in common, besides the workflow.
-    name: Bson,
-    /// The hour they were made in; `None`: whenever.
-    hour: Option<Time<Utc>>,
-    /// Which of several documents that count the same: so that not all calls of a busy workflow
-    /// wait for one.
+/// rollups can be taken for each other, whatever the names are. `stripe` tells apart documents that
+/// count the same, so that not all writers of a busy workflow wait for one.
+pub(in super::super) fn rollup_id(
+    app_id: &AppId,
+    workflow_name: &WorkflowName,
+    key: &RollupKey,
     stripe: u32,
+) -> Document {
+    let (kind, name, stripe) = match &key.subject {
+        Subject::Workflow => (WORKFLOW, Bson::Null, stripe),
+        Subject::Agent(agent) => (AGENT, agent.as_deref().into(), stripe),
+        Subject::Model(Model { provider, model }) => {
+            let name = doc! { "provider": provider.as_deref(), "model": model.as_deref() };
+            (MODEL, name.into(), stripe)
+        }
+        // A chat is not so busy, and is listed by its document.
+        Subject::Chat(chat_id) => (CHAT, chat_id.as_str().into(), 0),
+    };
+    doc! {
+        "app_id": app_id.as_str(),
+        "workflow_name": workflow_name.as_str(),
+        "kind": kind,
+        "name": name,
+        "hour": key.hour.map(DateTime::from_chrono),
+        "stripe": i64::from(stripe),
+    }
 }
 
-/// How many documents count the same.
-pub(in super::super) const STRIPES: u32 = 16;
+/// The kinds of subject, as they are stored.
+pub(in super::super) const WORKFLOW: &str = "workflow";
+pub(in super::super) const AGENT: &str = "agent";
+pub(in super::super) const MODEL: &str = "model";
+pub(in super::super) const CHAT: &str = "chat";
 
-impl RollupKey {
-    /// Returns the rollup of a chat's calls.
-    pub(in super::super) fn chat(chat_id: &ChatId) -> Self {
-        Self { kind: "chat", name: chat_id.as_str().into(), hour: None, stripe: 0 }
+/// Under which field histograms are kept: below it the measure, then the number of the bucket.
+const HISTOGRAMS: &str = "histograms";
+
+/// Returns the update that adds to a rollup; `started_at` is for that of a chat.
+pub(in super::super) fn rollup_update(
+    change: &Rollup,
+    now: Time<Utc>,
+    started_at: Option<Time<Utc>>,
+) -> Document {
+    let mut sums = Document::new();
+    for counter in Counter::ALL {
+        let number = change.get(counter);
+        if number != 0 {
+            sums.insert(counter.name(), number);
+        }
     }
+    for measure in Measure::ALL {
+        for (bucket, count) in change.histogram(measure).counts() {
+            sums.insert(format!("{HISTOGRAMS}.{}.{bucket}", measure.name()), count);
+        }
+    }
+    let mut first = doc! { "schema_version": SCHEMA_VERSION };
+    if let Some(started_at) = started_at {
+        first.insert("started_at", DateTime::from_chrono(started_at));
+    }
+    doc! {
+        "$inc": sums,
+        "$max": { "last_updated_at": DateTime::from_chrono(now) },
+        "$setOnInsert": first,
+    }
+}
 
-    /// Returns all rollups that a call of a chat counts for.
-    pub(in super::super) fn of(chat_id: &ChatId, call: &ProviderCall, stripe: u32) -> Vec<Self> {
-        let model = doc! {
-            "provider": call.used.provider.as_deref(),
-            "model": call.used.model.as_deref(),
+/// A rollup as it is stored, perhaps one of several that are to be added up.
+#[derive(Debug)]
+pub(in super::super) struct StoredRollup {
+    pub(in super::super) workflow_name: WorkflowName,
+    pub(in super::super) key: RollupKey,
+    pub(in super::super) rollup: Rollup,
+    pub(in super::super) last_updated_at: Option<Time<Utc>>,
+    /// When the chat was created, for that of a chat.
+    pub(in super::super) started_at: Option<Time<Utc>>,
+}
+
+impl StoredRollup {
+    pub(in super::super) fn read(raw: &RawDocumentBuf) -> Result<Self, StoreError> {
+        let fields = open(raw)?;
+        let id = fields.inside(fields.document("_id")?);
+        let name = id.field("name")?;
+        let subject = match id.field("kind")?.text()? {
+            WORKFLOW => Subject::Workflow,
+            AGENT => Subject::Agent(name.optional_string()?),
+            MODEL => {
+                let model = id.inside(name.document()?);
+                Subject::Model(Model {
+                    provider: model.field("provider")?.optional_string()?,
+                    model: model.field("model")?.optional_string()?,
+                })
+            }
+            CHAT => Subject::Chat(name.parsed()?),
+            _ => return Err(fields.corrupt("_id.kind", None)),
         };
-        let named = [
-            ("workflow", Bson::Null),
-            ("agent", call.agent.as_deref().into()),
-            ("model", model.into()),
-        ];
-        let hour = call.called_at.duration_trunc(TimeDelta::hours(1)).ok();
-        let mut keys = vec![Self::chat(chat_id)];
-        for (kind, name) in named {
-            keys.push(Self { kind, name: name.clone(), hour: None, stripe });
-            keys.push(Self { kind, name, hour, stripe });
-        }
-        keys
-    }
-
-    /// Returns the id of the rollup's document.
-    pub(in super::super) fn id(&self, app_id: &AppId, workflow_name: &WorkflowName) -> Document {
-        doc! {
-            "app_id": app_id.as_str(),
-            "workflow_name": workflow_name.as_str(),
-            "kind": self.kind,
-            "name": self.name.clone(),
-            "hour": self.hour.map(DateTime::from_chrono),
-            "stripe": i64::from(self.stripe),
-        }
+        Ok(Self {
+            workflow_name: id.parsed("workflow_name")?,
+            key: RollupKey { subject, hour: id.field("hour")?.optional_time()? },
+            rollup: sums(&fields)?,
+            last_updated_at: fields.field("last_updated_at")?.optional_time()?,
+            started_at: fields.field("started_at")?.optional_time()?,
+        })
     }
 }
 
-/// Returns the statement that adds to a rollup.
+/// Reads what a chat took.
+pub(in super::super) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> {
+    let fields = open(raw)?;
+    let id = fields.inside(fields.document("_id")?);
+    let rollup = sums(&fields)?;
+    let status = ChatStatus::ALL.into_iter().find(|status| rollup.get(Counter::of(*status)) > 0);
+    let status = fields.required("running", status)?;
+    let duration_ms = rollup.count(Counter::ChatDurationMs);
+    Ok(ChatStats {
+        chat_id: id.parsed::<ChatId>("name")?,
+        started_at: fields.time("started_at")?,
+        status,
+        duration_ms: status.is_ended().then_some(duration_ms),
+        usage: rollup.usage(),
+    })
+}
+
+/// Reads the sums of a rollup.
+pub(in super::super) fn rollup_sums(raw: &RawDocumentBuf) -> Result<Rollup, StoreError> {
+    sums(&open(raw)?)
+}
+
+fn open(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
+    Fields::open(WORKFLOW_STATS, "(a rollup)", raw, SCHEMA_VERSION)
+}
+
+/// Reads what is there of the sums: one that was never added to is not.
+fn sums(fields: &Fields<'_>) -> Result<Rollup, StoreError> {
+    let mut rollup = Rollup::default();
+    let found = fields.collect()?;
+    for counter in Counter::ALL {
+        let number: Option<i64> = found.field(counter.name()).optional_number()?;
+        rollup.add(counter, number.unwrap_or(0));
+    }
+    let Some(histograms) = found.field(HISTOGRAMS).optional_document()? else {
+        return Ok(rollup);
+    };
+    let histograms = fields.inside(histograms);
+    for measure in Measure::ALL {
+        let Some(buckets) = histograms.optional_document(measure.name())? else { continue };
+        for count in fields.inside(buckets).each() {
+            let count = count?;
+            let bucket =
+                count.name().parse().map_err(|e| fields.corrupt(HISTOGRAMS, Some(Box::new(e))))?;
+            rollup.histogram_mut(measure).add_to_bucket(bucket, count.integer()?);
+        }
+    }
+    Ok(rollup)
+}
+
+/// Encodes the statement that adds to a rollup.
 pub(in super::super) fn rollup_statement(
     id: Document,
-    usage: &Usage,
+    update: Document,
 ) -> Result<RawDocumentBuf, Failure> {
-    encode(&doc! {
-        "q": { "_id": id },
-        "u": {
-            "$inc": {
-                "calls": counter(usage.calls),
-                "prompt_tokens": counter(usage.tokens.prompt),
-                "completion_tokens": counter(usage.tokens.completion),
-                "total_tokens": counter(usage.tokens.total),
-                "cost_micros_usd": counter(usage.cost_micros),
-                "duration_ms": counter(usage.duration_ms),
-            },
-            "$setOnInsert": { "schema_version": SCHEMA_VERSION },
-        },
-        "upsert": true,
-    })
-}
-
-/// Reads what a rollup counted.
-pub(in super::super) fn rollup_usage(fields: &Fields<'_>) -> Result<Usage, StoreError> {
-    Ok(Usage {
-        calls: fields.count("calls")?,
-        tokens: Tokens {
-            prompt: fields.count("prompt_tokens")?,
-            completion: fields.count("completion_tokens")?,
-            total: fields.count("total_tokens")?,
-        },
-        cost_micros: fields.count("cost_micros_usd")?,
-        duration_ms: fields.count("duration_ms")?,
-    })
+    encode(&doc! { "q": { "_id": id }, "u": update, "upsert": true })
 }

@@ -1,10 +1,11 @@
 use std::fmt::Debug;
 
+use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{ChatFilter, MessageRange, Page, Store, StoreError};
 use records::{
     AppId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
-    NewChatSession, NewMessage, Scope, Uuid7Ids,
+    NewChatSession, NewMessage, NewProviderCall, Scope, Uuid7Ids, WorkflowName,
 };
 
 /// A call, by whom and on which chat.
@@ -42,6 +43,10 @@ pub(crate) enum Call {
     UpdateArtifact(NewArtifact),
     GetArtifact,
     ClearArtifact,
+    RecordCalls(Vec<NewProviderCall>),
+    ListCalls,
+    ChatUsage,
+    Stats(WorkflowName),
 }
 
 /// The apps and chats that the numbers of an [`Operation`] stand for.
@@ -62,7 +67,17 @@ impl Playground {
     /// Returns the operations that read all there is.
     pub(crate) fn look_around(&self) -> Vec<Operation> {
         let everything = Call::List { filter: ChatFilter::default(), limit: 10 };
-        let of_a_chat = [Call::Get, Call::History, Call::LoadContext, Call::GetArtifact];
+        let [one, other] = workflows();
+        let of_a_chat = [
+            Call::Get,
+            Call::History,
+            Call::LoadContext,
+            Call::GetArtifact,
+            Call::ListCalls,
+            Call::ChatUsage,
+            Call::Stats(one),
+            Call::Stats(other),
+        ];
         let apps = 0..self.apps.len();
         let places = apps.flat_map(|app| (0..self.chats.len()).map(move |chat| (app, chat)));
         places
@@ -117,6 +132,19 @@ impl Operation {
             }
             Call::GetArtifact => print(store.get_last_artifact(scope, chat).await),
             Call::ClearArtifact => print(store.clear_last_artifact(scope, chat).await),
+            Call::RecordCalls(calls) => print(store.record_calls(scope, chat, calls).await),
+            Call::ListCalls => print(store.list_calls(scope, chat, 100, None).await),
+            Call::ChatUsage => print(store.chat_usage(scope, chat).await),
+            Call::Stats(workflow_name) => {
+                let (app_id, ever) =
+                    (&scope.app_id, DateTime::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC);
+                print((
+                    store.workflow_stats(app_id, &workflow_name).await,
+                    store.list_chat_stats(app_id, &workflow_name, 100, None).await,
+                    store.app_stats(app_id).await,
+                    store.hourly_stats(app_id, None, ever).await,
+                ))
+            }
         }
     }
 }
@@ -140,6 +168,11 @@ async fn list(
         }
     }
     panic!("the pages do not end");
+}
+
+/// The workflows that chats are runs of.
+pub(crate) fn workflows() -> [WorkflowName; 2] {
+    ["a", "a_b"].map(|name| WorkflowName::parse(name).unwrap())
 }
 
 fn print(answer: impl Debug) -> String {

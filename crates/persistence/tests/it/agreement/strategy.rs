@@ -7,13 +7,13 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
-    Caller, ChatStatus, EventId, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewMessage,
-    TeamId, UserId, Visibility, WorkflowName,
+    CallId, Caller, ChatStatus, EventId, MessageBody, MessageEdit, MicroDollars, NewArtifact,
+    NewChatSession, NewMessage, NewProviderCall, TeamId, UserId, Visibility, WorkflowName,
 };
 use serde_json::{Value, json};
 
 use super::lockstep::moment;
-use super::operation::{Call, Operation};
+use super::operation::{Call, Operation, workflows};
 
 /// Up to sixty operations, the first of which creates the chat that most of them are about.
 pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
@@ -57,6 +57,8 @@ fn call() -> impl Strategy<Value = Call> {
         2 => json_object().prop_map(Call::MergeContext),
         2 => artifact().prop_map(Call::UpdateArtifact),
         1 => Just(Call::ClearArtifact),
+        5 => prop::collection::vec(provider_call(), 1..4).prop_map(Call::RecordCalls),
+        1 => workflow().prop_map(Call::Stats),
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),
         1 => sequence().prop_map(Call::GetMessage),
@@ -207,8 +209,26 @@ fn sequence() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0..4_u64, 6 => 0..150_u64, 1 => Just(u64::MAX)]
 }
 
+/// A call that may have been recorded before, under the same id as another one at times.
+fn provider_call() -> impl Strategy<Value = NewProviderCall> {
+    let id = option::of((0..5_u32).prop_map(|n| CallId::parse(format!("call_{n}")).unwrap()));
+    let agent = option::of(select(vec!["planner".to_owned(), "a.$b".to_owned()]));
+    let moment = option::of((0..4_u64).prop_map(|hour| moment(hour * 3 * 3_000)));
+    (id, agent, moment, select(vec![0, 1, 40, 1_000_000])).prop_map(
+        |(call_id, agent, called_at, size)| NewProviderCall {
+            call_id,
+            agent,
+            prompt_tokens: size,
+            cost: MicroDollars::new(size).unwrap(),
+            duration_ms: size,
+            called_at,
+            ..NewProviderCall::default()
+        },
+    )
+}
+
 fn workflow() -> impl Strategy<Value = WorkflowName> {
-    select(["a", "a_b"].map(|name| WorkflowName::parse(name).unwrap()).to_vec())
+    select(workflows().to_vec())
 }
 
 fn user() -> impl Strategy<Value = UserId> {

@@ -14,5 +14,6 @@ mod plans;
 mod reading;
 mod repeats;
 mod sealing;
+mod stats;
 mod versions;
 mod wallets;

@@ -6,7 +6,7 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
-    Wallets,
+    Stats, Wallets,
 };
 use records::{
     AppId, AppStatus, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject, MessageBody,
@@ -24,10 +24,11 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     use_everything(&database).await;
     use_apps(&database).await;
+    use_stats(&database).await;
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|provider_calls|workflow_stats|apps|wallet)";
+    let names = "\\.(chat_|provider_calls|workflow_stats|status_changes|apps|wallet)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -108,6 +109,25 @@ async fn use_everything(database: &Database) {
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
         }
+    }
+}
+
+async fn use_stats(database: &Database) {
+    let workflow_name = WorkflowName::parse("Generator").unwrap();
+    let app_id = scope().app_id;
+    database.workflow_stats(&app_id, &workflow_name).await.unwrap();
+    let first = database.list_chat_stats(&app_id, &workflow_name, 1, None).await.unwrap();
+    let after = first.next.as_ref();
+    assert!(after.is_some());
+    database.list_chat_stats(&app_id, &workflow_name, 1, after).await.unwrap();
+    database.app_stats(&app_id).await.unwrap();
+    for workflow_name in [None, Some(&workflow_name)] {
+        let ever = DateTime::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC;
+        database.hourly_stats(&app_id, workflow_name, ever).await.unwrap();
+    }
+    assert_eq!(database.list_apps_with_stats(9, None).await.unwrap(), [app_id]);
+    for workflow in database.counted_workflows(None).await.unwrap() {
+        assert_eq!(database.verify_stats(&workflow, &|| {}).await.unwrap(), []);
     }
 }
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use bson::{Document, doc};
-use persistence::mongo::Interruption;
+use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, ChatSessions, Contexts, MessageRange, Messages, StoreError, Wallets,
+    Apps, Artifacts, Calls, ChatSessions, Contexts, MessageRange, Messages, Stats, StoreError,
+    Wallets,
 };
 use records::{
     AppId, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact, NewChatSession,
@@ -36,6 +37,8 @@ async fn documents_of_version_1_load() {
     database.insert("chat_blobs", golden("chat_blob")).await;
     database.insert("provider_calls", golden("provider_call")).await;
     database.insert("workflow_stats", golden("workflow_stats")).await;
+    database.insert("workflow_stats", golden("rollup")).await;
+    database.insert("status_changes", golden("status_change")).await;
     let chat_id = ChatId::parse("chat_golden").unwrap();
 
     let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
@@ -50,6 +53,11 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("calls_v1", calls);
     let usage = database.chat_usage(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("usage_v1", usage);
+    let workflow_name = WorkflowName::parse("Generator").unwrap();
+    let stats = database.workflow_stats(&scope().app_id, &workflow_name).await.unwrap();
+    insta::assert_debug_snapshot!("stats_v1", stats.models);
+    let workflow = Workflow { app_id: scope().app_id, workflow_name };
+    database.verify_stats(&workflow, &|| {}).await.unwrap();
 
     let more = vec![MessageBody::new("user", Some("user"), "more").into()];
     let append = database.append(&scope(), &chat_id, more).await.unwrap();

@@ -1,0 +1,143 @@
+//! Adds up all there is, each time it is asked: what other stores keep up must come to the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use records::{AppId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, WorkflowName};
+
+use super::{Chat, MemoryStore, held};
+use crate::StoreError;
+use crate::store::{
+    ChatStats, ChatStatsPage, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
+    dearest_first,
+};
+
+#[async_trait]
+impl Stats for MemoryStore {
+    async fn workflow_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+    ) -> Result<WorkflowStats, StoreError> {
+        let workflow = (app_id.clone(), workflow_name.clone());
+        let last_updated_at = held(&self.counted_at).get(&workflow).copied();
+        let mut stats = WorkflowStats { last_updated_at, ..WorkflowStats::default() };
+        let rollups = self.rollups(app_id).remove(workflow_name).unwrap_or_default();
+        for (key, rollup) in rollups.into_iter().filter(|(key, _)| key.hour.is_none()) {
+            match key.subject {
+                Subject::Workflow => stats.total = rollup,
+                Subject::Agent(agent) => stats.agents.push((agent, rollup)),
+                Subject::Model(model) => stats.models.push((model, rollup)),
+                Subject::Chat(_) => {}
+            }
+        }
+        dearest_first(&mut stats.agents);
+        dearest_first(&mut stats.models);
+        Ok(stats)
+    }
+
+    async fn list_chat_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<ChatStatsPage, StoreError> {
+        let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
+        let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
+        let chats = self.chats();
+        let of_workflow = |chat: &&Chat| {
+            chat.session.app_id == *app_id
+                && chat.session.workflow_name == *workflow_name
+                && after.as_ref().is_none_or(|after| key(&chat.session) < *after)
+        };
+        let mut chats: Vec<&Chat> = chats.values().filter(of_workflow).collect();
+        chats.sort_by_key(|chat| std::cmp::Reverse(key(&chat.session)));
+        let stats = |chat: &Chat| ChatStats {
+            chat_id: chat.session.chat_id.clone(),
+            started_at: chat.session.created_at,
+            status: chat.session.status,
+            duration_ms: chat.session.status.is_ended().then(|| chat.session.duration_ms()),
+            usage: chat.usage(),
+        };
+        Ok(ChatStatsPage::cut(chats.into_iter().map(stats).collect(), limit))
+    }
+
+    async fn app_stats(&self, app_id: &AppId) -> Result<Vec<WorkflowSummary>, StoreError> {
+        let total = RollupKey { subject: Subject::Workflow, hour: None };
+        let rollups = self.rollups(app_id).into_iter();
+        let counted_at = held(&self.counted_at);
+        let summary = |(workflow_name, mut rollups): (WorkflowName, BTreeMap<_, _>)| {
+            let workflow = (app_id.clone(), workflow_name.clone());
+            let last_updated_at = counted_at.get(&workflow).copied();
+            let total = rollups.remove(&total)?;
+            Some(WorkflowSummary { workflow_name, total, last_updated_at })
+        };
+        Ok(rollups.filter_map(summary).collect())
+    }
+
+    async fn hourly_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: Option<&WorkflowName>,
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError> {
+        let mut hours = Vec::new();
+        for (name, rollups) in self.rollups(app_id) {
+            if workflow_name.is_some_and(|wanted| *wanted != name) {
+                continue;
+            }
+            for (key, rollup) in rollups {
+                if let (Subject::Workflow, Some(hour)) = (key.subject, key.hour)
+                    && range.contains(&hour)
+                {
+                    hours.push(HourlyStats { workflow_name: name.clone(), hour, rollup });
+                }
+            }
+        }
+        Ok(hours)
+    }
+
+    async fn list_apps_with_stats(
+        &self,
+        limit: usize,
+        after: Option<&AppId>,
+    ) -> Result<Vec<AppId>, StoreError> {
+        let chats = self.chats();
+        let apps = chats.values().map(|chat| &chat.session.app_id);
+        let apps: BTreeSet<_> = apps.filter(|app| after.is_none_or(|after| *app > after)).collect();
+        Ok(apps.into_iter().take(limit).cloned().collect())
+    }
+}
+
+impl MemoryStore {
+    /// Notes that something of a workflow has changed.
+    pub(super) fn count(&self, chat: &ChatSession) {
+        let workflow = (chat.app_id.clone(), chat.workflow_name.clone());
+        held(&self.counted_at).insert(workflow, self.clock.now());
+    }
+
+    fn rollups(&self, app_id: &AppId) -> BTreeMap<WorkflowName, BTreeMap<RollupKey, Rollup>> {
+        let mut tallies: BTreeMap<WorkflowName, Tally> = BTreeMap::new();
+        let chats = self.chats();
+        for chat in chats.values().filter(|chat| chat.session.app_id == *app_id) {
+            let tally = tallies.entry(chat.session.workflow_name.clone()).or_default();
+            tally.chat(&chat.session, 1);
+            chat.status_changes.iter().for_each(|change| tally.status_change(change));
+            chat.calls.iter().for_each(|kept| tally.call(&kept.call));
+            tally.usage(&Usage::default(), &chat.usage());
+        }
+        tallies.into_iter().map(|(name, tally)| (name, tally.finish())).collect()
+    }
+}
+
+impl Chat {
+    /// Returns what its calls took together.
+    pub(super) fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        self.calls.iter().for_each(|kept| usage.add(&kept.call));
+        usage
+    }
+}

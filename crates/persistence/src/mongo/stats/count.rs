@@ -1,0 +1,88 @@
+//! Keeps rollups up, within the transactions that change what they count.
+
+use bson::raw::RawArrayBuf;
+use bson::rawdoc;
+use chrono::{DateTime, Utc};
+use mongodb::ClientSession;
+use mongodb::options::ReturnDocument;
+use records::{AppId, ChatId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, WorkflowName};
+
+use super::super::MongoStore;
+use super::super::documents::{
+    WORKFLOW_STATS, rollup_id, rollup_statement, rollup_sums, rollup_update,
+};
+use super::super::failure::Failure;
+use crate::StoreError;
+
+/// A chat that something is counted of.
+#[derive(Debug)]
+pub(in crate::mongo) struct Counted<'a> {
+    pub(in crate::mongo) app_id: &'a AppId,
+    pub(in crate::mongo) workflow_name: &'a WorkflowName,
+    pub(in crate::mongo) chat_id: &'a ChatId,
+    pub(in crate::mongo) created_at: DateTime<Utc>,
+}
+
+impl<'a> Counted<'a> {
+    pub(in crate::mongo) fn of(chat: &'a ChatSession) -> Self {
+        let ChatSession { app_id, workflow_name, chat_id, created_at, .. } = chat;
+        Self { app_id, workflow_name, chat_id, created_at: *created_at }
+    }
+}
+
+impl MongoStore {
+    /// Adds to the rollups of a chat's workflow, and to the chat's own.
+    pub(in crate::mongo) async fn count(
+        &self,
+        chat: &Counted<'_>,
+        tally: Tally,
+        session: &mut ClientSession,
+    ) -> Result<(), Failure> {
+        let stripe = self.inner.stripes.pick(chat.app_id, chat.workflow_name);
+        let now = self.inner.clock.now();
+        let mut updates = RawArrayBuf::new();
+        for (key, change) in tally.finish() {
+            let started_at = matches!(key.subject, Subject::Chat(_)).then_some(chat.created_at);
+            let id = rollup_id(chat.app_id, chat.workflow_name, &key, stripe);
+            updates.push(rollup_statement(id, rollup_update(&change, now, started_at))?);
+        }
+        let command = rawdoc! { "update": WORKFLOW_STATS, "updates": updates };
+        let reply = self.inner.database.run_raw_command(command).session(session).await?;
+        match reply.get("writeErrors") {
+            None => Ok(()),
+            Some(errors) => {
+                let source = format!("the rollups were not written: {errors}");
+                Err(StoreError::Refused { source: source.into() }.into())
+            }
+        }
+    }
+
+    /// Adds to a chat's own rollup; returns what its calls took before.
+    ///
+    /// From here on no other transaction counts calls of this chat until this one has ended.
+    pub(in crate::mongo) async fn count_usage(
+        &self,
+        chat: &Counted<'_>,
+        change: &Rollup,
+        session: &mut ClientSession,
+    ) -> Result<Usage, Failure> {
+        let key = RollupKey { subject: Subject::Chat(chat.chat_id.clone()), hour: None };
+        let id = rollup_id(chat.app_id, chat.workflow_name, &key, 0);
+        let update = rollup_update(change, self.inner.clock.now(), Some(chat.created_at));
+        let before = self
+            .inner
+            .workflow_stats
+            .find_one_and_update(bson::doc! { "_id": id }, update)
+            .upsert(true)
+            .return_document(ReturnDocument::Before)
+            .session(session)
+            .await?;
+        let before = before.as_ref().map(rollup_sums).transpose()?;
+        Ok(before.unwrap_or_default().usage())
+    }
+
+    /// Spreads the writers of a workflow further: two of them have met.
+    pub(in crate::mongo) fn spread(&self, app_id: &AppId, workflow_name: &WorkflowName) {
+        self.inner.stripes.widen(app_id, workflow_name);
+    }
+}

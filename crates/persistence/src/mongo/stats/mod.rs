@@ -1,0 +1,166 @@
+//! What the chats and calls of a workflow add up to, as it is kept up.
+
+mod count;
+mod proof;
+mod stripes;
+
+pub(super) use count::Counted;
+pub use proof::{StatsDifference, Workflow};
+pub(super) use stripes::Stripes;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
+use chrono::{DateTime, Utc};
+use futures::TryStreamExt;
+use records::{AppId, Rollup, Subject, WorkflowName};
+
+use super::MongoStore;
+use super::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats};
+use super::failure::Failure;
+use super::paging::{limit_and_one, older_than};
+use crate::StoreError;
+use crate::store::{
+    ChatStatsPage, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary, dearest_first,
+};
+
+#[async_trait]
+impl Stats for MongoStore {
+    async fn workflow_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+    ) -> Result<WorkflowStats, StoreError> {
+        let query = doc! {
+            "_id.app_id": app_id.as_str(),
+            "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL] },
+            "_id.workflow_name": workflow_name.as_str(),
+            "_id.hour": Bson::Null,
+        };
+        let mut stats = WorkflowStats::default();
+        let (mut agents, mut models) = (BTreeMap::new(), BTreeMap::new());
+        for stored in self.rollups(query).await? {
+            stats.last_updated_at = stats.last_updated_at.max(stored.last_updated_at);
+            let rollup = match stored.key.subject {
+                Subject::Workflow => &mut stats.total,
+                Subject::Agent(agent) => agents.entry(agent).or_default(),
+                Subject::Model(model) => models.entry(model).or_default(),
+                Subject::Chat(_) => continue,
+            };
+            rollup.merge(&stored.rollup, 1);
+        }
+        stats.agents = agents.into_iter().collect();
+        stats.models = models.into_iter().collect();
+        dearest_first(&mut stats.agents);
+        dearest_first(&mut stats.models);
+        Ok(stats)
+    }
+
+    async fn list_chat_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<ChatStatsPage, StoreError> {
+        let mut query = doc! {
+            "_id.app_id": app_id.as_str(),
+            "_id.workflow_name": workflow_name.as_str(),
+            "_id.kind": CHAT,
+            "started_at": { "$gte": BsonTime::MIN },
+        };
+        if let Some(Cursor { created_at, chat_id }) = after {
+            let older = older_than("started_at", *created_at, "_id.name", chat_id.as_str());
+            query.insert("$and", older.to_vec());
+        }
+        let list = || async {
+            let find = self.inner.workflow_stats.find(query.clone());
+            let find = find.sort(doc! { "started_at": -1, "_id.name": -1 });
+            let found: Vec<_> = find.limit(limit_and_one(limit)).await?.try_collect().await?;
+            Ok(found)
+        };
+        let found: Vec<RawDocumentBuf> = self.read(list).await?;
+        let chats = found.iter().map(chat_stats).collect::<Result<_, _>>()?;
+        Ok(ChatStatsPage::cut(chats, limit))
+    }
+
+    async fn app_stats(&self, app_id: &AppId) -> Result<Vec<WorkflowSummary>, StoreError> {
+        let query = doc! {
+            "_id.app_id": app_id.as_str(),
+            "_id.kind": WORKFLOW,
+            "_id.hour": Bson::Null,
+        };
+        let mut workflows: BTreeMap<WorkflowName, (Rollup, Option<DateTime<Utc>>)> =
+            BTreeMap::new();
+        for stored in self.rollups(query).await? {
+            let (total, last_updated_at) = workflows.entry(stored.workflow_name).or_default();
+            total.merge(&stored.rollup, 1);
+            *last_updated_at = stored.last_updated_at.max(*last_updated_at);
+        }
+        let summary = |(workflow_name, (total, last_updated_at))| WorkflowSummary {
+            workflow_name,
+            total,
+            last_updated_at,
+        };
+        Ok(workflows.into_iter().map(summary).collect())
+    }
+
+    async fn hourly_stats(
+        &self,
+        app_id: &AppId,
+        workflow_name: Option<&WorkflowName>,
+        range: Range<DateTime<Utc>>,
+    ) -> Result<Vec<HourlyStats>, StoreError> {
+        let [from, to] = [range.start, range.end].map(BsonTime::from_chrono);
+        let mut query = doc! {
+            "_id.app_id": app_id.as_str(),
+            "_id.kind": WORKFLOW,
+            "_id.hour": { "$gte": from, "$lt": to },
+        };
+        if let Some(workflow_name) = workflow_name {
+            query.insert("_id.workflow_name", workflow_name.as_str());
+        }
+        let mut hours: BTreeMap<(WorkflowName, DateTime<Utc>), Rollup> = BTreeMap::new();
+        for stored in self.rollups(query).await? {
+            if let Some(hour) = stored.key.hour {
+                let rollup = hours.entry((stored.workflow_name, hour)).or_default();
+                rollup.merge(&stored.rollup, 1);
+            }
+        }
+        let hourly = |((workflow_name, hour), rollup)| HourlyStats { workflow_name, hour, rollup };
+        Ok(hours.into_iter().map(hourly).filter(|hourly| !hourly.rollup.is_zero()).collect())
+    }
+
+    async fn list_apps_with_stats(
+        &self,
+        limit: usize,
+        after: Option<&AppId>,
+    ) -> Result<Vec<AppId>, StoreError> {
+        let after = after.map_or("", AppId::as_str);
+        let list = || async {
+            let later = doc! { "_id.app_id": { "$gt": after } };
+            let mut apps = Vec::new();
+            for app in self.inner.workflow_stats.distinct("_id.app_id", later).await? {
+                let app = app.as_str().and_then(|app| AppId::parse(app).ok());
+                apps.extend(app);
+            }
+            apps.sort();
+            apps.truncate(limit);
+            Ok(apps)
+        };
+        self.read(list).await
+    }
+}
+
+impl MongoStore {
+    async fn rollups(&self, query: Document) -> Result<Vec<StoredRollup>, StoreError> {
+        let read = || async {
+            let find = self.inner.workflow_stats.find(query.clone());
+            let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+            Ok::<_, Failure>(found)
+        };
+        self.read(read).await?.iter().map(StoredRollup::read).collect()
+    }
+}

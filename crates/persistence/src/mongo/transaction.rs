@@ -1,0 +1,52 @@
+//! Transactions: for what changes several documents that must not be seen apart.
+
+use std::time::Duration;
+
+use mongodb::ClientSession;
+use mongodb::error::{Error, TRANSIENT_TRANSACTION_ERROR};
+use tokio::time::sleep;
+
+use super::MongoStore;
+use super::failure::{Failure, is_duplicate_key};
+
+/// How long to wait for a transaction that is in the way.
+const PAUSE: Duration = Duration::from_millis(2);
+
+impl MongoStore {
+    /// Begins a transaction, in which reads see what the majority has. One that is dropped is aborted.
+    pub(super) async fn begin(&self) -> Result<ClientSession, Failure> {
+        let mut session = self.inner.database.client().start_session().await?;
+        session.start_transaction().await?;
+        Ok(session)
+    }
+
+    /// Commits a transaction in which all went well, and aborts any other; `None`: somebody else was
+    /// in the way, so look again.
+    pub(super) async fn conclude<T>(
+        &self,
+        mut session: ClientSession,
+        worked: Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        let failure = match worked {
+            Ok(answer) => match session.commit_transaction().await {
+                Ok(()) => return Ok(Some(answer)),
+                Err(error) => error.into(),
+            },
+            Err(failure) => failure,
+        };
+        // What cannot be aborted now the server aborts by itself, later.
+        drop(session.abort_transaction().await);
+        match failure {
+            Failure::Driver(error) if is_in_the_way(&error) => {
+                sleep(PAUSE).await;
+                Ok(None)
+            }
+            failure => Err(failure),
+        }
+    }
+}
+
+/// Another transaction is in the way, or has done the same.
+fn is_in_the_way(error: &Error) -> bool {
+    error.contains_label(TRANSIENT_TRANSACTION_ERROR) || is_duplicate_key(error)
+}

@@ -1,0 +1,184 @@
+//! Rollups are what their records add up to, whatever fails, and can be proven and mended.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bson::{Document, RawDocumentBuf, doc};
+use persistence::mongo::Workflow;
+use persistence::{Calls, ChatSessions, Stats};
+use records::{ChatId, ChatStatus, Counter, MicroDollars, NewProviderCall, Rollup};
+
+use super::database::Database;
+use super::faults::{chat, database_behind_proxy, scope};
+
+fn call() -> NewProviderCall {
+    let agent = Some("planner".to_owned());
+    let cost = MicroDollars::new(250).unwrap();
+    NewProviderCall {
+        agent,
+        prompt_tokens: 100,
+        cost,
+        duration_ms: 40,
+        ..NewProviderCall::default()
+    }
+}
+
+/// The only workflow there is.
+async fn workflow(database: &Database) -> Workflow {
+    let mut workflows = database.counted_workflows(None).await.unwrap();
+    assert_eq!(workflows.len(), 1, "{workflows:?}");
+    workflows.remove(0)
+}
+
+async fn total(database: &Database) -> Rollup {
+    let Workflow { app_id, workflow_name } = workflow(database).await;
+    database.workflow_stats(&app_id, &workflow_name).await.unwrap().total
+}
+
+async fn differences(database: &Database) -> Vec<String> {
+    let workflow = workflow(database).await;
+    let differences = database.verify_stats(&workflow, &|| {}).await.unwrap();
+    differences.iter().map(ToString::to_string).collect()
+}
+
+async fn rebuild(database: &Database) -> usize {
+    let workflow = workflow(database).await;
+    database.rebuild_stats(&workflow, &|| {}).await.unwrap().len()
+}
+
+/// Chats that have ended in every way, with calls.
+async fn used() -> (Database, Vec<ChatId>) {
+    let database = Database::create().await;
+    let mut chats = Vec::new();
+    for status in ChatStatus::ALL {
+        let chat_id = chat(&database).await;
+        database.record_calls(&scope(), &chat_id, vec![call(), call()]).await.unwrap();
+        database.set_status(&scope(), &chat_id, status, None).await.unwrap();
+        chats.push(chat_id);
+    }
+    (database, chats)
+}
+
+async fn change(database: &Database, kind: &str, update: Document) {
+    let rollups = database.raw.collection::<RawDocumentBuf>("workflow_stats");
+    let one = doc! { "_id.kind": kind, "_id.hour": null };
+    assert_eq!(rollups.update_one(one, update).await.unwrap().modified_count, 1);
+}
+
+#[tokio::test]
+async fn a_move_whose_acknowledgement_is_lost_is_made_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    for times in [1, 2] {
+        let chat_id = chat(&database).await;
+        proxy.lose_replies("commitTransaction", times);
+        let chat =
+            database.set_status(&scope(), &chat_id, ChatStatus::Completed, None).await.unwrap();
+        assert_eq!((proxy.lost(), chat.status), (times, ChatStatus::Completed));
+        let completions = total(&database).await.get(Counter::Completions);
+        assert_eq!(completions, i64::try_from(times).unwrap());
+    }
+    assert_eq!(differences(&database).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_move_whose_acknowledgement_is_lost_is_not_made_again_after_somebody_elses() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    proxy.lose_replies("commitTransaction", 2);
+    let scope = scope();
+    let completing = database.set_status(&scope, &chat_id, ChatStatus::Completed, None);
+    let reopening = async {
+        // By others, as soon as they see it.
+        loop {
+            let chat = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
+            if chat.status == ChatStatus::Completed {
+                break;
+            }
+        }
+        database.set_status(&scope, &chat_id, ChatStatus::Running, None).await.unwrap();
+    };
+    let (completed, ()) = tokio::join!(completing, reopening);
+    completed.unwrap();
+    let chat = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
+    assert_eq!((proxy.lost(), chat.status), (2, ChatStatus::Running));
+    let total = total(&database).await;
+    assert_eq!([Counter::Completions, Counter::Reopens].map(|c| total.get(c)), [1, 1]);
+}
+
+#[tokio::test]
+async fn what_was_never_touched_is_proven() {
+    let (database, _) = used().await;
+    assert_eq!(differences(&database).await, [""; 0]);
+    assert_eq!(rebuild(&database).await, 0);
+}
+
+#[tokio::test]
+async fn everything_that_is_off_is_found_and_mended() {
+    let (database, chats) = used().await;
+    let intact = total(&database).await;
+    let chat = &chats[0];
+    let tampering = [
+        ("workflow", doc! { "$inc": { "total_tokens": 7_i64 } }),
+        ("workflow", doc! { "$inc": { "histograms.chat_tokens.3": 1_i64 } }),
+        ("agent", doc! { "$set": { "cost_micros_usd": 0_i64 } }),
+        ("model", doc! { "$unset": { "histograms": 1 } }),
+        ("chat", doc! { "$set": { "running": 0_i64, "failed": 1_i64 } }),
+        ("chat", doc! { "$unset": { "started_at": 1 } }),
+    ];
+    for (kind, update) in tampering {
+        change(&database, kind, update.clone()).await;
+        let found = differences(&database).await;
+        assert_eq!(found.len(), 1, "{update}: {found:?}");
+        assert_eq!(rebuild(&database).await, 1);
+        assert_eq!(differences(&database).await, [""; 0], "{update}");
+    }
+    let rollups = database.raw.collection::<RawDocumentBuf>("workflow_stats");
+    rollups.delete_one(doc! { "_id.kind": "chat", "_id.name": chat.as_str() }).await.unwrap();
+    assert_eq!(rebuild(&database).await, 1);
+    rollups.delete_many(doc! {}).await.unwrap();
+    rebuild(&database).await;
+    assert_eq!(differences(&database).await, [""; 0]);
+    assert_eq!(total(&database).await, intact);
+}
+
+#[tokio::test]
+async fn a_difference_says_what_is_off() {
+    let (database, _) = used().await;
+    change(&database, "agent", doc! { "$inc": { "total_tokens": 7_i64 } }).await;
+    assert_eq!(differences(&database).await, ["agent planner: total_tokens is 807, not 800"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rollups_are_mended_while_writers_go_on() {
+    let (database, chats) = used().await;
+    let database = Arc::new(database);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = chats
+        .into_iter()
+        .map(|chat_id| {
+            let (database, is_over) = (Arc::clone(&database), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                let mut calls = 0_u64;
+                while !is_over.load(Ordering::Relaxed) {
+                    database.record_calls(&scope(), &chat_id, vec![call()]).await.unwrap();
+                    calls += 1;
+                }
+                calls
+            })
+        })
+        .collect();
+    for _ in 0..5 {
+        change(&database, "workflow", doc! { "$inc": { "calls": 1_000_i64 } }).await;
+        // Proven while they write: what they do is never taken for a difference.
+        assert_eq!(differences(&database).await.len(), 1);
+        assert_eq!(rebuild(&database).await, 1);
+        assert_eq!(differences(&database).await, [""; 0]);
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let mut calls = 8;
+    for writer in writers {
+        calls += writer.await.unwrap();
+    }
+    assert_eq!(total(&database).await.usage().calls, calls);
+    assert_eq!(differences(&database).await, [""; 0]);
+}

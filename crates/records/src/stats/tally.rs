@@ -1,0 +1,206 @@
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Counter, Measure, Rollup};
+use crate::{ChatId, ChatSession, ChatStatus, Model, ProviderCall, Usage};
+
+/// What a rollup counts: the chats or calls of one workflow that something is common to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RollupKey {
+    /// What they have in common.
+    pub subject: Subject,
+    /// The hour in which it happened, by its beginning; `None`: whenever.
+    pub hour: Option<DateTime<Utc>>,
+}
+
+/// What chats or calls of a workflow have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// Nothing but the workflow.
+    Workflow,
+    /// The agent that called, if one was named.
+    Agent(Option<String>),
+    /// The model that answered.
+    Model(Model),
+    /// The chat.
+    Chat(ChatId),
+}
+
+/// A move of a chat from one status to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusChange {
+    /// The chat.
+    pub chat_id: ChatId,
+    /// Where it stood.
+    pub from: ChatStatus,
+    /// Where it went.
+    pub to: ChatStatus,
+    /// When.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// Adds up the chats and calls of a workflow.
+///
+/// What is stored changes by the same sums: a chat that changes is taken out as it was and put in as
+/// it is. So rollups always equal what adding up all the records gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    rollups: BTreeMap<RollupKey, Rollup>,
+}
+
+impl Tally {
+    /// Puts a chat in as it is, or takes it out as it was.
+    pub fn chat(&mut self, chat: &ChatSession, times: i64) {
+        let (started, hours) = (hour(chat.created_at), [None, hour(chat.ended_at())]);
+        self.each([None, started], |rollup| rollup.add(Counter::Starts, times));
+        self.of(Subject::Workflow, None).add(Counter::of(chat.status), times);
+        let of_chat = self.of(Subject::Chat(chat.chat_id.clone()), None);
+        of_chat.add(Counter::of(chat.status), times);
+        if chat.status.is_ended() {
+            let duration_ms = chat.duration_ms();
+            let change = i64::try_from(duration_ms).unwrap_or(i64::MAX) * times;
+            of_chat.add(Counter::ChatDurationMs, change);
+            self.each(hours, |rollup| {
+                rollup.add(Counter::ChatDurationMs, change);
+                rollup.histogram_mut(Measure::ChatDuration).add(duration_ms, times);
+            });
+        }
+    }
+
+    /// Counts a move of a chat.
+    pub fn status_change(&mut self, change: &StatusChange) {
+        let counter = Counter::of_move(change.from, change.to);
+        self.each([None, hour(change.changed_at)], |rollup| rollup.add(counter, 1));
+    }
+
+    /// Counts a call.
+    pub fn call(&mut self, call: &ProviderCall) {
+        let mut usage = Usage::default();
+        usage.add(call);
+        let agent = Subject::Agent(call.agent.clone());
+        for subject in [Subject::Workflow, agent, Subject::Model(call.used.clone())] {
+            for hour in [None, hour(call.called_at)] {
+                let rollup = self.of(subject.clone(), hour);
+                rollup.merge(&Rollup::of_usage(&usage), 1);
+                rollup.measure_call(call);
+            }
+        }
+    }
+
+    /// Measures by all calls of a chat, which together took one thing and now take another. What
+    /// they take is for the rollup of the chat, which is the caller's.
+    pub fn usage(&mut self, before: &Usage, after: &Usage) {
+        let rollup = self.of(Subject::Workflow, None);
+        rollup.measure_usage(before, -1);
+        rollup.measure_usage(after, 1);
+    }
+
+    /// Adds what all calls of a chat took to the rollup of the chat.
+    pub fn usage_of(&mut self, chat_id: &ChatId, usage: &Usage) {
+        self.of(Subject::Chat(chat_id.clone()), None).merge(&Rollup::of_usage(usage), 1);
+    }
+
+    /// Returns all rollups that count something, in order.
+    #[must_use]
+    pub fn finish(mut self) -> BTreeMap<RollupKey, Rollup> {
+        self.rollups.retain(|_, rollup| !rollup.is_zero());
+        self.rollups
+    }
+
+    fn each(&mut self, hours: [Option<DateTime<Utc>>; 2], change: impl Fn(&mut Rollup)) {
+        for hour in hours {
+            change(self.of(Subject::Workflow, hour));
+        }
+    }
+
+    fn of(&mut self, subject: Subject, hour: Option<DateTime<Utc>>) -> &mut Rollup {
+        self.rollups.entry(RollupKey { subject, hour }).or_default()
+    }
+}
+
+/// Returns the beginning of the hour that a moment lies in.
+fn hour(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let since = TimeDelta::seconds(at.timestamp().rem_euclid(3_600));
+    DateTime::from_timestamp(at.timestamp(), 0).map(|second| second - since)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AppId, NewProviderCall, TeamId, Uuid7Ids, Visibility};
+
+    fn chat(status: ChatStatus, duration_sec: f64) -> ChatSession {
+        let created_at = DateTime::from_timestamp(7_100, 0).unwrap();
+        ChatSession {
+            chat_id: "chat_1".parse().unwrap(),
+            app_id: "acme_corp".parse::<AppId>().unwrap(),
+            workflow_name: "Generator".parse().unwrap(),
+            user_id: None,
+            team_id: None::<TeamId>,
+            visibility: Visibility::default(),
+            cache_seed: 1,
+            status,
+            status_reason: None,
+            title: None,
+            metadata: crate::JsonObject::new(),
+            created_at,
+            last_updated_at: created_at,
+            completed_at: None,
+            duration_sec,
+            last_sequence: 0,
+        }
+    }
+
+    fn key(hour: Option<i64>) -> RollupKey {
+        let hour = hour.map(|hour| DateTime::from_timestamp(hour * 3_600, 0).unwrap());
+        RollupKey { subject: Subject::Workflow, hour }
+    }
+
+    #[test]
+    fn a_chat_counts_where_it_began_and_where_it_ended() {
+        let mut tally = Tally::default();
+        tally.chat(&chat(ChatStatus::Completed, 300.0), 1);
+        let rollups = tally.finish();
+        let get = |hour, counter| rollups[&key(hour)].get(counter);
+        assert_eq!(get(None, Counter::Starts), 1);
+        assert_eq!(get(None, Counter::Completed), 1);
+        assert_eq!(get(Some(1), Counter::Starts), 1);
+        assert_eq!(get(Some(1), Counter::ChatDurationMs), 0);
+        assert_eq!(get(Some(2), Counter::ChatDurationMs), 300_000);
+        assert_eq!(rollups[&key(Some(2))].histogram(Measure::ChatDuration).count(), 1);
+    }
+
+    #[test]
+    fn a_chat_that_is_reopened_is_as_if_it_had_never_ended() {
+        let (running, ended) = (chat(ChatStatus::Running, 0.0), chat(ChatStatus::Failed, 2_000.0));
+        let mut tally = Tally::default();
+        tally.chat(&running, 1);
+        let before = tally.clone().finish();
+        for (was, is) in [(&running, &ended), (&ended, &running)] {
+            tally.chat(was, -1);
+            tally.chat(is, 1);
+        }
+        assert_eq!(tally.finish(), before);
+    }
+
+    #[test]
+    fn a_call_counts_for_its_agent_its_model_and_its_hour() {
+        let new = NewProviderCall { agent: Some("planner".into()), ..NewProviderCall::default() };
+        let call = new.kept_at(DateTime::from_timestamp(3_599, 0).unwrap(), &Uuid7Ids);
+        let mut tally = Tally::default();
+        tally.call(&call);
+        let rollups = tally.finish();
+        assert_eq!(rollups.len(), 6, "{rollups:?}");
+        assert!(rollups.values().all(|rollup| rollup.usage().calls == 1));
+        assert_eq!(rollups[&key(Some(0))].histogram(Measure::CallDuration).count(), 1);
+    }
+
+    #[test]
+    fn hours_begin_before_the_epoch_too() {
+        let hour = |seconds| hour(DateTime::from_timestamp(seconds, 5).unwrap()).unwrap();
+        assert_eq!(hour(-1).timestamp(), -3_600);
+        assert_eq!(hour(0).timestamp(), 0);
+        assert_eq!(hour(7_199).timestamp(), 3_600);
+    }
+}
