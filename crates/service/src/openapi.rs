@@ -26,6 +26,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
         (name = "calls", description = "The calls of models that a chat has made, and what they took"),
+        (name = "stats", description = "What workflows do and cost, for the roles service and operator"),
         (name = "apps", description = "Which apps there are, and which may be called"),
         (name = "wallets", description = "The tokens of users, and every change of them"),
         (name = "tokens", description = "Wallets in the shapes of MozaiksAI"),
@@ -57,6 +58,19 @@ pub(crate) struct AppPath {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
     #[param(example = "acme_corp")]
     app_id: String,
+}
+
+/// The path of a workflow.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `OfWorkflow` reads")]
+pub(crate) struct WorkflowPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The workflow: 1 to 128 characters without control characters.
+    #[param(example = "Generator")]
+    workflow_name: String,
 }
 
 /// The path of a wallet.

@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    apps, artifacts, calls, chat_sessions as chats, contexts, health, messages, metrics, tokens,
-    wallets,
+    apps, artifacts, calls, chat_sessions as chats, contexts, health, messages, metrics, stats,
+    tokens, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -72,6 +72,13 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
         .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))
+
+        // /api/stats, and below it {app_id}, {workflow_name}, series, chats
+        .routes(routes!(stats::apps::list_app_stats))
+        .routes(routes!(stats::workflows::get_app_stats))
+        .routes(routes!(stats::workflow::get_workflow_stats))
+        .routes(routes!(stats::series::get_workflow_series))
+        .routes(routes!(stats::chats::list_chat_stats))
 
         // /api/apps, and below it {app_id}, disable, enable
         .routes(routes!(apps::list::list_apps))

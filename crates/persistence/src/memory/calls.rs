@@ -14,12 +14,13 @@ impl Calls for MemoryStore {
         chat_id: &ChatId,
         calls: Vec<NewProviderCall>,
     ) -> Result<Vec<RecordedCall>, StoreError> {
-        let batch = CallBatch::check(calls, self.clock.now(), &*self.ids)?;
+        let now = self.clock.now();
+        let batch = CallBatch::check(calls, now, &*self.ids)?;
         self.with_chat(scope, chat_id, |chat| {
             let (fresh, answer) = batch.plan(chat_id, &chat.calls)?;
             let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
             if !fresh.is_empty() {
-                self.count(&chat.session);
+                self.count(&chat.session, now);
             }
             chat.calls.extend(fresh);
             Ok(answer)

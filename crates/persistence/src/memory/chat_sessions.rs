@@ -30,7 +30,7 @@ impl ChatSessions for MemoryStore {
                     calls: Vec::new(),
                     status_changes: Vec::new(),
                 });
-                self.count(&session);
+                self.count(&session, session.created_at);
                 Ok(session)
             }
         }
@@ -92,7 +92,7 @@ impl ChatSessions for MemoryStore {
             };
             chat.status_changes.push(change);
             *session = moved(session, next, reason, now);
-            self.count(session);
+            self.count(session, now);
             Ok(session.clone())
         })
     }

@@ -114,9 +114,9 @@ impl Stats for MemoryStore {
 
 impl MemoryStore {
     /// Notes that something of a workflow has changed.
-    pub(super) fn count(&self, chat: &ChatSession) {
+    pub(super) fn count(&self, chat: &ChatSession, now: DateTime<Utc>) {
         let workflow = (chat.app_id.clone(), chat.workflow_name.clone());
-        held(&self.counted_at).insert(workflow, self.clock.now());
+        held(&self.counted_at).insert(workflow, now);
     }
 
     fn rollups(&self, app_id: &AppId) -> BTreeMap<WorkflowName, BTreeMap<RollupKey, Rollup>> {

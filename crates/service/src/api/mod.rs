@@ -10,5 +10,6 @@ pub(crate) mod contexts;
 pub(crate) mod health;
 pub(crate) mod messages;
 pub(crate) mod metrics;
+pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod wallets;

@@ -10,6 +10,7 @@ mod params;
 mod path;
 mod query;
 mod scope;
+mod stats;
 mod wallet;
 
 pub(crate) use accepted::Accepted;
@@ -21,4 +22,5 @@ pub(crate) use params::Params;
 pub(crate) use path::Sequence;
 pub(crate) use query::{FromParams, Query};
 pub(crate) use scope::{InApp, InChat};
+pub(crate) use stats::{OfApps, OfWorkflow, StatsReader};
 pub(crate) use wallet::{FillWallet, InWallet, OfUser};

@@ -10,12 +10,12 @@ mod store;
 
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
-    AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems, ChatProblems,
-    ContextProblems, CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems,
-    DeleteMessageProblems, EnsureWalletProblems, HistoryProblems, MessageProblems, MetricsProblems,
-    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
-    RegisterAppProblems, StatusProblems, TokenBalanceProblems, UpdateMessageProblems,
-    WalletProblems,
+    AllStatsProblems, AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems,
+    ChatProblems, ContextProblems, CreateProblems, CreditProblems, DebitProblems,
+    DeleteArtifactProblems, DeleteMessageProblems, EnsureWalletProblems, HistoryProblems,
+    MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems,
+    RecordCallsProblems, RegisterAppProblems, StatsProblems, StatusProblems, TokenBalanceProblems,
+    UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

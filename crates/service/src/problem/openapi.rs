@@ -258,6 +258,24 @@ impl IntoResponses for TokenBalanceProblems {
     }
 }
 
+/// A read of what the workflows of an app do.
+pub(crate) struct StatsProblems;
+
+impl IntoResponses for StatsProblems {
+    fn responses() -> Responses {
+        describe(&[&READ, &[P::FORBIDDEN_APP, P::FORBIDDEN_ROLE]])
+    }
+}
+
+/// A read of what the workflows of all apps do.
+pub(crate) struct AllStatsProblems;
+
+impl IntoResponses for AllStatsProblems {
+    fn responses() -> Responses {
+        describe_operator(&[&READ])
+    }
+}
+
 /// A read of the metrics.
 pub(crate) struct MetricsProblems;
 

@@ -33,6 +33,9 @@ async fn every_route_says_that_the_store_is_away() {
         answers.push(client.poke(&format!("{CHAT}{below}")).await);
     }
     let message = json!({"role": "user", "content": "x"});
+    for below in ["", "/acme_corp", "/acme_corp/w", "/acme_corp/w/series", "/acme_corp/w/chats"] {
+        answers.push(client.get(&format!("/api/stats{below}")).await);
+    }
     answers.push(client.get("/api/chats/acme_corp").await);
     let chat = json!({"workflow_name": "w"});
     answers.push(client.post("/api/chats/acme_corp", chat).await);

@@ -42,6 +42,28 @@ pub(crate) fn memory() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new(Arc::new(clock), Arc::new(ids)))
 }
 
+/// A clock that shows what it was set to.
+#[derive(Debug, Default)]
+pub(crate) struct SetClock(AtomicI64);
+
+impl SetClock {
+    /// Sets it to so many seconds after a moment early in an hour.
+    pub(crate) fn set(&self, seconds: i64) {
+        self.0.store(1_000 * seconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(1_759_399_200_000 + self.0.load(Ordering::Relaxed)).unwrap()
+    }
+}
+
+/// Returns an empty store with such a clock.
+pub(crate) fn memory_with(clock: &Arc<SetClock>) -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new(Arc::<SetClock>::clone(clock), Arc::new(CountingIds::default())))
+}
+
 /// Calls the API, as one caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {

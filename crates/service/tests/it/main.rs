@@ -27,6 +27,7 @@ mod requests;
 mod serve;
 mod signatures;
 mod sizes;
+mod stats;
 mod streams;
 mod tokens;
 mod wallets;

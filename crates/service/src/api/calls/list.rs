@@ -74,7 +74,9 @@ pub(crate) async fn list_calls(
     InChat { scope, chat_id }: InChat,
     Query(query): Query<ListCallsQuery>,
 ) -> Result<Json<ListCallsResponse>, Problem> {
-    let page = store.list_calls(&scope, &chat_id, query.limit, query.cursor.as_ref()).await?;
-    let usage = store.chat_usage(&scope, &chat_id).await?;
+    let (page, usage) = tokio::try_join!(
+        store.list_calls(&scope, &chat_id, query.limit, query.cursor.as_ref()),
+        store.chat_usage(&scope, &chat_id),
+    )?;
     Ok(Json(ListCallsResponse::of(chat_id, page, usage)))
 }

@@ -1,0 +1,80 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use futures::future::try_join_all;
+use persistence::{Store, StoreError};
+use records::{AppId, Rollup};
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::Summary;
+use crate::config::Limits;
+use crate::extract::{FromParams, Json, OfApps, Params, Query};
+use crate::problem::{AllStatsProblems, Problem};
+
+/// Which apps to list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListAppStatsQuery {
+    /// At most this many, 20 unless said, up to 100.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The `next_cursor` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<AppId>,
+}
+
+impl FromParams for ListAppStatsQuery {
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        let limit = params.take_in("limit", 1..=limits.list_max)?;
+        Ok(Self { limit: limit.unwrap_or(limits.list_default), cursor: params.take("cursor")? })
+    }
+}
+
+/// A page of apps whose workflows have done anything.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListAppStatsResponse {
+    /// Those that the token names; there may be none on a page that is not the last.
+    apps: Vec<AppSummary>,
+    /// Where the next page begins; null when this is the last one.
+    next_cursor: Option<String>,
+}
+
+/// What the workflows of an app have done together.
+#[derive(Debug, Serialize, ToSchema)]
+struct AppSummary {
+    #[schema(example = "acme_corp")]
+    app_id: String,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+/// Lists the apps by id with what their workflows have done.
+#[utoipa::path(
+    get, path = "/api/stats", tag = "stats", operation_id = "list_app_stats",
+    params(ListAppStatsQuery),
+    responses(
+        (status = 200, description = "A page of apps", body = ListAppStatsResponse),
+        AllStatsProblems,
+    ),
+)]
+pub(crate) async fn list_app_stats(
+    State(store): State<Arc<dyn Store>>,
+    OfApps(identity): OfApps,
+    Query(query): Query<ListAppStatsQuery>,
+) -> Result<Json<ListAppStatsResponse>, Problem> {
+    let mut apps = store.list_apps_with_stats(query.limit + 1, query.cursor.as_ref()).await?;
+    let has_more = apps.len() > query.limit;
+    apps.truncate(query.limit);
+    let next_cursor = apps.last().filter(|_| has_more).map(ToString::to_string);
+    apps.retain(|app_id| identity.may_touch(app_id));
+    let summary = async |app_id: AppId| {
+        let mut total = Rollup::default();
+        for workflow in store.app_stats(&app_id).await? {
+            total.merge(&workflow.total, 1);
+        }
+        Ok::<_, StoreError>(AppSummary { app_id: app_id.into(), summary: Summary::from(&total) })
+    };
+    let apps = try_join_all(apps.into_iter().map(summary)).await?;
+    Ok(Json(ListAppStatsResponse { apps, next_cursor }))
+}

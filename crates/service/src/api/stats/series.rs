@@ -1,0 +1,164 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
+use persistence::Store;
+use records::{Clock as _, Measure, Rollup, SystemClock};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Percentiles;
+use super::fields::{Events, percentiles};
+use crate::api::calls::UsageFields;
+use crate::config::Limits;
+use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
+use crate::openapi::WorkflowPath;
+use crate::problem::{Problem, StatsProblems};
+use crate::wire::Time;
+
+/// How many points there are at most.
+const MOST_POINTS: i32 = 1_000;
+
+/// What the points of a series stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// An hour, by its beginning.
+    Hour,
+    /// A day from midnight to midnight, UTC.
+    Day,
+}
+
+impl Step {
+    fn length(self) -> TimeDelta {
+        match self {
+            Self::Hour => TimeDelta::hours(1),
+            Self::Day => TimeDelta::days(1),
+        }
+    }
+
+    /// Returns the beginning of the step that a moment lies in.
+    pub(super) fn begin(self, at: DateTime<Utc>) -> DateTime<Utc> {
+        at.duration_trunc(self.length()).unwrap_or(at)
+    }
+}
+
+/// Which points to return.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SeriesQuery {
+    /// The first point is the one this moment lies in; 24 points before the last unless said.
+    #[param(value_type = Option<String>)]
+    from: DateTime<Utc>,
+    /// The last point is the one this moment lies in; now unless said.
+    #[param(value_type = Option<String>)]
+    to: DateTime<Utc>,
+    /// `hour`, unless said, or `day`. At most 1,000 points.
+    #[param(value_type = Option<Step>)]
+    step: Step,
+}
+
+impl FromParams for SeriesQuery {
+    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+        let word = |text: &str| match text {
+            "hour" => Ok(Step::Hour),
+            "day" => Ok(Step::Day),
+            _ => Err("must be hour or day"),
+        };
+        let step = params.take_with("step", word)?.unwrap_or(Step::Hour);
+        let to = params.take::<Time>("to")?.map_or_else(|| SystemClock.now(), |time| time.0);
+        let from = params.take::<Time>("from")?.map_or(to - step.length() * 23, |time| time.0);
+        if from > to {
+            return Err(Problem::invalid_parameter("from", "must not be after `to`"));
+        }
+        if to - from > step.length() * (MOST_POINTS - 1) {
+            let most = format!("must be at most {MOST_POINTS} steps before `to`");
+            return Err(Problem::invalid_parameter("from", most));
+        }
+        Ok(Self { from: step.begin(from), to: step.begin(to), step })
+    }
+}
+
+/// What a workflow has done, step by step.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SeriesResponse {
+    #[schema(example = "acme_corp")]
+    app_id: String,
+    #[schema(example = "Generator")]
+    workflow_name: String,
+    /// The beginning of the first step.
+    from: Time,
+    /// The end of the last step.
+    to: Time,
+    step: Step,
+    /// One for each step, also where nothing happened.
+    points: Vec<Point>,
+}
+
+/// What was done in an hour or a day.
+#[derive(Debug, Serialize, ToSchema)]
+struct Point {
+    /// When it began.
+    at: Time,
+    #[serde(flatten)]
+    events: Events,
+    usage: UsageFields,
+    /// Of the calls made and the chats ended in it.
+    percentiles: BTreeMap<&'static str, Percentiles>,
+}
+
+/// What is measured by the hour.
+const MEASURES: [Measure; 4] =
+    [Measure::ChatDuration, Measure::CallDuration, Measure::CallTokens, Measure::CallCost];
+
+impl Point {
+    fn of(at: DateTime<Utc>, rollup: &Rollup) -> Self {
+        Self {
+            at: at.into(),
+            events: rollup.into(),
+            usage: rollup.usage().into(),
+            percentiles: percentiles(rollup, &MEASURES),
+        }
+    }
+}
+
+/// Returns the beginnings of all steps from one to another.
+pub(super) fn steps(
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+    step: Step,
+) -> impl Iterator<Item = DateTime<Utc>> {
+    (0..MOST_POINTS).map(move |n| from + step.length() * n).take_while(move |at| *at <= to)
+}
+
+/// Returns what a workflow has done by the hour or by the day, with zeros where it has done nothing.
+#[utoipa::path(
+    get, path = "/api/stats/{app_id}/{workflow_name}/series", tag = "stats",
+    operation_id = "get_workflow_series", params(WorkflowPath, SeriesQuery),
+    responses(
+        (status = 200, description = "The series", body = SeriesResponse),
+        StatsProblems,
+    ),
+)]
+pub(crate) async fn get_workflow_series(
+    State(store): State<Arc<dyn Store>>,
+    OfWorkflow { app_id, workflow_name }: OfWorkflow,
+    Query(SeriesQuery { from, to, step }): Query<SeriesQuery>,
+) -> Result<Json<SeriesResponse>, Problem> {
+    let end = to + step.length();
+    let hours = store.hourly_stats(&app_id, Some(&workflow_name), from..end).await?;
+    let mut sums: BTreeMap<DateTime<Utc>, Rollup> = BTreeMap::new();
+    for hour in hours {
+        sums.entry(step.begin(hour.hour)).or_default().merge(&hour.rollup, 1);
+    }
+    let point = |at| Point::of(at, &sums.remove(&at).unwrap_or_default());
+    Ok(Json(SeriesResponse {
+        app_id: app_id.into(),
+        workflow_name: workflow_name.into(),
+        from: from.into(),
+        to: end.into(),
+        step,
+        points: steps(from, to, step).map(point).collect(),
+    }))
+}

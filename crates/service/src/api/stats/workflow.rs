@@ -1,0 +1,255 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{ChatStats, ChatStatsPage, Store, WorkflowStats};
+use records::{ChatStatus, Clock as _, Counter, Measure, MicroDollars, Model, Rollup, SystemClock};
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
+use super::fields::{percentiles, quotient};
+use super::{Percentiles, Summary, percentiles_of_calls};
+use crate::api::calls::UsageFields;
+use crate::api::cursor;
+use crate::extract::{Json, OfWorkflow};
+use crate::openapi::WorkflowPath;
+use crate::problem::{Problem, StatsProblems};
+use crate::wire::Time;
+
+/// How many chats come with a workflow.
+const CHATS: usize = 100;
+
+/// What a workflow has done and what it has cost.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WorkflowStatsResponse {
+    /// `mon_{app_id}_{workflow_name}`, for readers of old; two workflows may share it.
+    #[serde(rename = "_id")]
+    #[schema(example = "mon_acme_corp_Generator")]
+    id: String,
+    #[schema(example = "acme_corp")]
+    app_id: String,
+    #[schema(example = "Generator")]
+    workflow_name: String,
+    /// When anything here last changed; null where nothing was ever done.
+    last_updated_at: Option<Time>,
+    overall_avg: OverallAvg,
+    /// The newest chats, by their ids.
+    #[schema(value_type = BTreeMap<String, ChatFields>)]
+    #[serde(serialize_with = "in_order")]
+    chat_sessions: Vec<(String, ChatFields)>,
+    /// Where the list of chats goes on, at `chats?cursor=`; null when these are all.
+    next_cursor: Option<String>,
+    /// What agents took, by their names; calls that name none are in `top_agents` alone.
+    agents: BTreeMap<String, AgentFields>,
+    #[serde(flatten)]
+    summary: Summary,
+    /// How durations, tokens and costs are distributed, of chats and of calls.
+    percentiles: BTreeMap<&'static str, Percentiles>,
+    /// Agents, dearest first.
+    top_agents: Vec<AgentStats>,
+    /// Models, dearest first.
+    top_models: Vec<ModelStats>,
+}
+
+/// Averages: of durations over the chats that have ended, of all else over all chats.
+#[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the shape")]
+pub(crate) struct OverallAvg {
+    #[schema(example = 245.5)]
+    avg_duration_sec: f64,
+    /// Whole tokens, what is left over dropped; so are the other two.
+    #[schema(example = 3200)]
+    avg_prompt_tokens: u64,
+    #[schema(example = 1500)]
+    avg_completion_tokens: u64,
+    #[schema(example = 4700)]
+    avg_total_tokens: u64,
+    #[schema(example = 0.15)]
+    avg_cost_total_usd: f64,
+}
+
+/// What a chat took.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WorkflowChat)]
+struct ChatFields {
+    /// From its start to its end, or to this moment.
+    #[schema(example = 300.0)]
+    duration_sec: f64,
+    #[schema(example = 3500)]
+    prompt_tokens: u64,
+    #[schema(example = 1600)]
+    completion_tokens: u64,
+    #[schema(example = 5100)]
+    total_tokens: u64,
+    #[schema(example = 0.18)]
+    cost_total_usd: f64,
+    #[schema(value_type = String, example = "completed")]
+    status: ChatStatus,
+    started_at: Time,
+}
+
+/// What an agent took.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WorkflowAgent)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the shape")]
+struct AgentFields {
+    #[schema(example = 1500)]
+    total_prompt_tokens: u64,
+    #[schema(example = 800)]
+    total_completion_tokens: u64,
+    #[schema(example = 0.06)]
+    total_cost_usd: f64,
+}
+
+/// What the calls of an agent took, and how they are distributed.
+#[derive(Debug, Serialize, ToSchema)]
+struct AgentStats {
+    /// Null for the calls that name none.
+    #[schema(example = "planner")]
+    agent: Option<String>,
+    usage: UsageFields,
+    percentiles: BTreeMap<&'static str, Percentiles>,
+}
+
+/// What the calls of a model took, and how they are distributed.
+#[derive(Debug, Serialize, ToSchema)]
+struct ModelStats {
+    #[schema(example = "anthropic")]
+    provider: Option<String>,
+    #[schema(example = "claude-sonnet-4")]
+    model: Option<String>,
+    usage: UsageFields,
+    percentiles: BTreeMap<&'static str, Percentiles>,
+}
+
+/// How many agents and models are told of in detail.
+const TOP: usize = 20;
+
+impl WorkflowStatsResponse {
+    fn of(workflow: OfWorkflow, stats: WorkflowStats, page: ChatStatsPage) -> Self {
+        let OfWorkflow { app_id, workflow_name } = workflow;
+        let next = page.next.map(|next| cursor::encode(next.created_at, next.chat_id.as_str()));
+        let by_id = |chat: ChatStats| (chat.chat_id.to_string(), chat.into());
+        let named = |(agent, rollup): &(Option<String>, Rollup)| {
+            agent.clone().map(|agent| (agent, AgentFields::from(rollup)))
+        };
+        Self {
+            id: format!("mon_{app_id}_{workflow_name}"),
+            app_id: app_id.into(),
+            workflow_name: workflow_name.into(),
+            last_updated_at: stats.last_updated_at.map(Into::into),
+            overall_avg: OverallAvg::from(&stats.total),
+            chat_sessions: page.chats.into_iter().map(by_id).collect(),
+            next_cursor: next,
+            agents: stats.agents.iter().filter_map(named).collect(),
+            summary: Summary::from(&stats.total),
+            percentiles: percentiles(&stats.total, &Measure::ALL),
+            top_agents: stats.agents.into_iter().take(TOP).map(Into::into).collect(),
+            top_models: stats.models.into_iter().take(TOP).map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&Rollup> for OverallAvg {
+    fn from(rollup: &Rollup) -> Self {
+        let chats = rollup.chats();
+        let average = |counter| rollup.count(counter).checked_div(chats).unwrap_or(0);
+        let ended = rollup.histogram(Measure::ChatDuration).count();
+        let duration_ms = quotient(rollup.get(Counter::ChatDurationMs), ended);
+        let cost = rollup.get(Counter::CostMicros);
+        let cost = quotient(cost, i64::try_from(chats).unwrap_or(i64::MAX));
+        Self {
+            avg_duration_sec: duration_ms.unwrap_or(0.0) / 1_000.0,
+            avg_prompt_tokens: average(Counter::PromptTokens),
+            avg_completion_tokens: average(Counter::CompletionTokens),
+            avg_total_tokens: average(Counter::TotalTokens),
+            avg_cost_total_usd: cost.unwrap_or(0.0) / 1_000_000.0,
+        }
+    }
+}
+
+impl From<ChatStats> for ChatFields {
+    fn from(chat: ChatStats) -> Self {
+        Self {
+            duration_sec: duration_sec(&chat),
+            prompt_tokens: chat.usage.tokens.prompt,
+            completion_tokens: chat.usage.tokens.completion,
+            total_tokens: chat.usage.tokens.total,
+            cost_total_usd: dollars(chat.usage.cost_micros),
+            status: chat.status,
+            started_at: chat.started_at.into(),
+        }
+    }
+}
+
+impl From<&Rollup> for AgentFields {
+    fn from(rollup: &Rollup) -> Self {
+        let usage = rollup.usage();
+        Self {
+            total_prompt_tokens: usage.tokens.prompt,
+            total_completion_tokens: usage.tokens.completion,
+            total_cost_usd: dollars(usage.cost_micros),
+        }
+    }
+}
+
+impl From<(Option<String>, Rollup)> for AgentStats {
+    fn from((agent, rollup): (Option<String>, Rollup)) -> Self {
+        let percentiles = percentiles_of_calls(&rollup);
+        Self { agent, usage: rollup.usage().into(), percentiles }
+    }
+}
+
+impl From<(Model, Rollup)> for ModelStats {
+    fn from((model, rollup): (Model, Rollup)) -> Self {
+        let percentiles = percentiles_of_calls(&rollup);
+        let Model { provider, model } = model;
+        Self { provider, model, usage: rollup.usage().into(), percentiles }
+    }
+}
+
+/// Writes a list of names and values as an object, in its order.
+fn in_order<S: Serializer>(
+    named: &[(String, ChatFields)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(named.iter().map(|(name, value)| (name, value)))
+}
+
+/// Returns how long a chat took, or has been going on.
+pub(super) fn duration_sec(chat: &ChatStats) -> f64 {
+    let milliseconds = match chat.duration_ms {
+        Some(duration_ms) => i64::try_from(duration_ms).unwrap_or(i64::MAX),
+        None => (SystemClock.now() - chat.started_at).num_milliseconds().max(0),
+    };
+    quotient(milliseconds, 1_000).unwrap_or(0.0)
+}
+
+/// Returns an amount as a number of dollars, for where the shape asks for one.
+fn dollars(micros: u64) -> f64 {
+    MicroDollars::of_sum(micros).to_string().parse().unwrap_or(0.0)
+}
+
+/// Returns what a workflow has done and cost, with its newest chats.
+///
+/// Answered from sums that are kept up with every call and every move, so it costs the same however
+/// much there is behind it, and is right at every moment.
+#[utoipa::path(
+    get, path = "/api/stats/{app_id}/{workflow_name}", tag = "stats",
+    operation_id = "get_workflow_stats", params(WorkflowPath),
+    responses(
+        (status = 200, description = "The stats", body = WorkflowStatsResponse),
+        StatsProblems,
+    ),
+)]
+pub(crate) async fn get_workflow_stats(
+    State(store): State<Arc<dyn Store>>,
+    workflow: OfWorkflow,
+) -> Result<Json<WorkflowStatsResponse>, Problem> {
+    let OfWorkflow { app_id, workflow_name } = &workflow;
+    let (stats, page) = tokio::try_join!(
+        store.workflow_stats(app_id, workflow_name),
+        store.list_chat_stats(app_id, workflow_name, CHATS, None),
+    )?;
+    Ok(Json(WorkflowStatsResponse::of(workflow, stats, page)))
+}

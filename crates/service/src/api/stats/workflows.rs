@@ -1,0 +1,107 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use persistence::{HourlyStats, Store, WorkflowSummary};
+use records::{Clock as _, Counter, Rollup, SystemClock, WorkflowName};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Summary;
+use super::series::{Step, steps};
+use crate::extract::{Json, StatsReader};
+use crate::openapi::AppPath;
+use crate::problem::{Problem, StatsProblems};
+use crate::wire::Time;
+
+/// What the workflows of an app have done.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AppStatsResponse {
+    #[schema(example = "acme_corp")]
+    app_id: String,
+    /// All of them together.
+    #[serde(flatten)]
+    summary: Summary,
+    /// The last 24 hours by their beginnings, the one now last.
+    hours: Vec<Time>,
+    /// By name.
+    workflows: Vec<WorkflowFields>,
+}
+
+/// What a workflow has done.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WorkflowSummary)]
+struct WorkflowFields {
+    #[schema(example = "Generator")]
+    workflow_name: String,
+    #[serde(flatten)]
+    summary: Summary,
+    last_updated_at: Option<Time>,
+    hourly: Hourly,
+}
+
+/// What was done in each of the `hours`.
+#[derive(Debug, Serialize, ToSchema)]
+struct Hourly {
+    calls: Vec<u64>,
+    starts: Vec<u64>,
+    cost_micros_usd: Vec<u64>,
+}
+
+impl WorkflowFields {
+    fn of(summary: WorkflowSummary, at: impl Fn(&WorkflowName, Counter) -> Vec<u64>) -> Self {
+        let WorkflowSummary { workflow_name, total, last_updated_at } = summary;
+        let hourly = Hourly {
+            calls: at(&workflow_name, Counter::Calls),
+            starts: at(&workflow_name, Counter::Starts),
+            cost_micros_usd: at(&workflow_name, Counter::CostMicros),
+        };
+        Self {
+            workflow_name: workflow_name.into(),
+            summary: Summary::from(&total),
+            last_updated_at: last_updated_at.map(Into::into),
+            hourly,
+        }
+    }
+}
+
+/// Returns what each workflow of an app has done, and in each of the last 24 hours.
+#[utoipa::path(
+    get, path = "/api/stats/{app_id}", tag = "stats", operation_id = "get_app_stats",
+    params(AppPath),
+    responses(
+        (status = 200, description = "The stats", body = AppStatsResponse),
+        StatsProblems,
+    ),
+)]
+pub(crate) async fn get_app_stats(
+    State(store): State<Arc<dyn Store>>,
+    StatsReader(app_id): StatsReader,
+) -> Result<Json<AppStatsResponse>, Problem> {
+    let last = Step::Hour.begin(SystemClock.now());
+    let first = last - TimeDelta::hours(23);
+    let hours: Vec<DateTime<Utc>> = steps(first, last, Step::Hour).collect();
+    let (workflows, hourly) = tokio::try_join!(
+        store.app_stats(&app_id),
+        store.hourly_stats(&app_id, None, first..last + TimeDelta::hours(1)),
+    )?;
+    let hourly: HashMap<(WorkflowName, DateTime<Utc>), Rollup> = hourly
+        .into_iter()
+        .map(|HourlyStats { workflow_name, hour, rollup }| ((workflow_name, hour), rollup))
+        .collect();
+    let at = |name: &WorkflowName, counter| {
+        let count = |hour| hourly.get(&(name.clone(), hour)).map_or(0, |r| r.count(counter));
+        hours.iter().copied().map(count).collect()
+    };
+    let mut total = Rollup::default();
+    for workflow in &workflows {
+        total.merge(&workflow.total, 1);
+    }
+    Ok(Json(AppStatsResponse {
+        app_id: app_id.into(),
+        summary: Summary::from(&total),
+        workflows: workflows.into_iter().map(|summary| WorkflowFields::of(summary, at)).collect(),
+        hours: hours.iter().copied().map(Time::from).collect(),
+    }))
+}

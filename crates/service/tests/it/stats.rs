@@ -1,0 +1,224 @@
+//! What workflows do and cost.
+
+use std::sync::Arc;
+
+use insta::assert_json_snapshot;
+use serde_json::{Value, json};
+use service::Config;
+
+use crate::harness::{Client, SetClock, memory, memory_with};
+use crate::tokens::{client as with_tokens, hs256, token};
+
+const STATS: &str = "/api/stats/acme_corp/Generator";
+
+/// A client, and the clock of its store.
+fn at_will() -> (Client, Arc<SetClock>) {
+    let clock = Arc::new(SetClock::default());
+    (Client::over(memory_with(&clock), Config::default()), clock)
+}
+
+/// A call as told, of a large model.
+async fn record(client: &Client, chat: &str, call: Value) {
+    let mut whole = json!({"requested_provider": "acme", "requested_model": "large"});
+    whole.as_object_mut().unwrap().extend(call.as_object().unwrap().clone());
+    let answer = client.post(&format!("{chat}/calls"), whole).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+}
+
+/// The two chats that describe the shape.
+async fn example() -> Client {
+    let (client, clock) = at_will();
+    let one = client.create_chat("chat_abc123").await;
+    let other = client.create_chat("chat_def456").await;
+    let calls = [
+        (&one, "interviewer", 1_500, 800, "0.06"),
+        (&one, "planner", 2_000, 800, "0.12"),
+        (&other, "planner", 2_900, 1_400, "0.12"),
+    ];
+    for (n, (chat, agent, prompt, completion, cost)) in calls.into_iter().enumerate() {
+        let call = json!({
+            "call_id": format!("call_{n}"), "agent": agent, "prompt_tokens": prompt,
+            "completion_tokens": completion, "cost_usd": cost, "duration_ms": 1_000 * (n + 1),
+        });
+        record(&client, chat, call).await;
+    }
+    clock.set(191);
+    client.poke(&format!("{other}/complete")).await;
+    clock.set(300);
+    client.poke(&format!("{one}/complete")).await;
+    client
+}
+
+#[tokio::test]
+async fn the_example_of_the_shape_comes_out_as_it_says() {
+    let client = example().await;
+    let stats = client.get(STATS).await;
+    assert_json_snapshot!("workflow", stats.snapshot());
+    let averages = json!({
+        "avg_duration_sec": 245.5,
+        "avg_prompt_tokens": 3_200,
+        "avg_completion_tokens": 1_500,
+        "avg_total_tokens": 4_700,
+        "avg_cost_total_usd": 0.15,
+    });
+    assert_eq!(stats.body()["overall_avg"], averages);
+    let chats = &stats.body()["chat_sessions"];
+    let of = |chat: &str| {
+        [&chats[chat]["duration_sec"], &chats[chat]["cost_total_usd"]].map(Value::clone)
+    };
+    assert_eq!(of("chat_abc123"), [json!(300.0), json!(0.18)]);
+    assert_eq!(of("chat_def456"), [json!(191.0), json!(0.12)]);
+}
+
+#[tokio::test]
+async fn token_averages_drop_what_is_left_over_and_count_idle_chats() {
+    let (client, _) = at_will();
+    let chat = client.create_chat("c1").await;
+    client.create_chat("c2").await;
+    record(&client, &chat, json!({"prompt_tokens": 5, "cost_micros_usd": 3})).await;
+    let averages = client.get(STATS).await.body()["overall_avg"].clone();
+    assert_eq!(
+        (&averages["avg_prompt_tokens"], &averages["avg_total_tokens"]),
+        (&json!(2), &json!(2))
+    );
+    assert_eq!(averages["avg_cost_total_usd"], json!(0.000_001_5));
+    assert_eq!(averages["avg_duration_sec"], json!(0.0), "none has ended");
+}
+
+#[tokio::test]
+async fn a_chat_that_goes_on_says_how_long_it_has() {
+    let client = Client::over(memory(), Config::default());
+    client.create_chat("c1").await;
+    let first = client.get(STATS).await.body();
+    // The clock of the store shows a day of 2025.
+    assert!(first["chat_sessions"]["c1"]["duration_sec"].as_f64().unwrap() > 86_400.0);
+    assert_eq!(first["chat_sessions"]["c1"]["status"], "running");
+}
+
+#[tokio::test]
+async fn a_workflow_that_nobody_has_used_counts_nothing() {
+    let client = Client::open();
+    assert_json_snapshot!("unused_workflow", client.get(STATS).await.snapshot());
+    assert_eq!(client.get("/api/stats/acme_corp").await.body()["workflows"], json!([]));
+    assert_eq!(client.get("/api/stats").await.body(), json!({"apps": [], "next_cursor": null}));
+}
+
+#[tokio::test]
+async fn a_series_has_a_point_for_every_step() {
+    let (client, clock) = at_will();
+    let chat = client.create_chat("c1").await;
+    for (hours, tokens) in [(0, 10), (0, 20), (2, 5), (25, 1)] {
+        clock.set(hours * 3_600);
+        record(&client, &chat, json!({"prompt_tokens": tokens, "duration_ms": 40})).await;
+    }
+    client.poke(&format!("{chat}/fail")).await;
+    let range = "from=2025-10-02T10:30:00Z&to=2025-10-03T11:59:59Z";
+    let by_hour = client.get(&format!("{STATS}/series?{range}")).await.body();
+    let points = by_hour["points"].as_array().unwrap();
+    let tokens: Vec<_> =
+        points.iter().map(|p| p["usage"]["total_tokens"].as_u64().unwrap()).collect();
+    let mut expected = vec![0; 26];
+    (expected[0], expected[2], expected[25]) = (30, 5, 1);
+    assert_eq!(tokens, expected);
+    assert_eq!((&points[0]["starts"], &points[25]["failures"]), (&json!(1), &json!(1)));
+    assert_json_snapshot!("point", points[25]);
+    let by_day = client.get(&format!("{STATS}/series?{range}&step=day")).await;
+    let points = by_day.body()["points"].clone();
+    assert_eq!(points.as_array().unwrap().len(), 2);
+    assert_eq!(points[0]["usage"]["total_tokens"], 35);
+    assert_eq!(points[1]["percentiles"]["chat_duration_ms"]["count"], 1);
+    assert_eq!(by_day.body()["to"], "2025-10-04T00:00:00.000Z");
+}
+
+#[tokio::test]
+async fn a_series_is_bounded_and_its_parameters_are_named() {
+    let client = Client::open();
+    let default = client.get(&format!("{STATS}/series")).await.body();
+    assert_eq!(default["points"].as_array().unwrap().len(), 24);
+    let from = "from=2025-01-01T00:00:00Z";
+    for query in [
+        "step=week".to_owned(),
+        "from=yesterday".to_owned(),
+        format!("{from}&to=2024-01-01T00:00:00Z"),
+        format!("{from}&to=2025-02-11T16:00:00Z"),
+        "limit=3".to_owned(),
+    ] {
+        let answer = client.get(&format!("{STATS}/series?{query}")).await;
+        assert_eq!(answer.problem(), (422, "invalid-request".to_owned()), "{query}");
+    }
+    let longest = client.get(&format!("{STATS}/series?{from}&to=2025-02-11T15:00:00Z")).await;
+    assert_eq!(longest.body()["points"].as_array().unwrap().len(), 1_000);
+}
+
+#[tokio::test]
+async fn an_app_shows_all_its_workflows() {
+    let client = example().await;
+    let chat = json!({"workflow_name": "a.b/$c"});
+    client.post("/api/chats/acme_corp", chat).await;
+    let mut app = client.get("/api/stats/acme_corp").await.body();
+    // The last 24 hours are those of the run.
+    let hours = app.as_object_mut().unwrap().remove("hours").unwrap();
+    assert_eq!(hours.as_array().unwrap().len(), 24);
+    for workflow in app["workflows"].as_array_mut().unwrap() {
+        let hourly = workflow.as_object_mut().unwrap().remove("hourly").unwrap();
+        let numbers =
+            hourly.as_object().unwrap().values().map(|counts| counts.as_array().unwrap().len());
+        assert!(numbers.eq([24; 3]), "{hourly}");
+    }
+    assert_json_snapshot!("app", app);
+    let odd = client.get("/api/stats/acme_corp/a.b%2F$c").await.body();
+    assert_eq!((&odd["workflow_name"], &odd["chats"]), (&json!("a.b/$c"), &json!(1)));
+    client.post("/api/chats/other", json!({"workflow_name": "w"})).await;
+    let first = client.get("/api/stats?limit=1").await;
+    assert_json_snapshot!("apps", first.snapshot());
+    let second = client.get("/api/stats?limit=1&cursor=acme_corp").await.body();
+    assert_eq!(
+        (&second["apps"][0]["app_id"], &second["next_cursor"]),
+        (&json!("other"), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn chats_are_listed_in_pages_from_the_cursor_on() {
+    let (client, clock) = at_will();
+    for n in 0..103 {
+        clock.set(n);
+        client.create_chat(&format!("c{n}")).await;
+    }
+    let stats = client.get(STATS).await.body();
+    let newest = &stats["chat_sessions"];
+    assert_eq!(newest.as_object().unwrap().len(), 100);
+    assert!(newest["c102"].is_object() && newest["c2"].is_null());
+    let cursor = stats["next_cursor"].as_str().unwrap();
+    let page = client.get(&format!("{STATS}/chats?cursor={cursor}&limit=2")).await.body();
+    assert_eq!([&page["chats"][0]["chat_id"], &page["chats"][1]["chat_id"]], ["c2", "c1"]);
+    assert!(page["next_cursor"].is_string());
+}
+
+#[tokio::test]
+async fn chats_stand_in_their_order() {
+    let (client, clock) = at_will();
+    for (n, chat) in ["m", "z", "a"].into_iter().enumerate() {
+        clock.set(i64::try_from(n).unwrap());
+        client.create_chat(chat).await;
+    }
+    let text = client.get(STATS).await.text;
+    let at = |chat: &str| text.find(&format!("\"{chat}\":")).unwrap();
+    assert!(at("a") < at("z") && at("z") < at("m"), "{text}");
+}
+
+#[tokio::test]
+async fn only_operators_and_services_read_stats() {
+    let client = with_tokens(hs256());
+    let paths = ["/api/stats", "/api/stats/acme_corp", STATS];
+    for (role, status) in [("service", 200), ("operator", 200), ("user", 403)] {
+        let claims = json!({"sub": "u", "role": role, "apps": ["acme_corp"]});
+        let client = client.with_token(token(&claims));
+        for path in paths {
+            assert_eq!(client.get(path).await.status, status, "{role} {path}");
+        }
+    }
+    let operator = json!({"sub": "u", "role": "operator", "apps": ["other"]});
+    let answer = client.with_token(token(&operator)).get(STATS).await;
+    assert_eq!(answer.problem(), (403, "forbidden-app".to_owned()));
+}
