@@ -4,6 +4,7 @@ mod arguments;
 mod backend;
 mod commands;
 mod logging;
+mod progress;
 mod settings;
 
 use std::io::Write as _;

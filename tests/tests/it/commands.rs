@@ -58,7 +58,7 @@ async fn demo_kills_its_writer_and_misses_nothing() -> Result<()> {
 #[tokio::test]
 async fn the_help_says_how_it_is_used() -> Result<()> {
     let settings = Settings::at("unused", "unused");
-    for command in ["", "serve", "demo", "check", "history", "apps", "wallets"] {
+    for command in ["", "serve", "demo", "check", "history", "stats", "apps", "wallets"] {
         let arguments: Vec<_> =
             [command, "--help"].into_iter().filter(|it| !it.is_empty()).collect();
         let output = run(&arguments, &settings).await?;

@@ -10,6 +10,7 @@ mod commands;
 mod embedded;
 mod metrics;
 mod start;
+mod stats;
 mod wallets;
 
 mod checker;

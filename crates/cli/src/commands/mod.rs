@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod history;
 pub(crate) mod serve;
+pub(crate) mod stats;
 pub(crate) mod wallets;
 
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Apps(arguments) => {
             apps::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
+        Command::Stats(arguments) => stats::run(&arguments, &settings).await,
         Command::Wallets(arguments) => wallets::run(&arguments, &settings).await,
     }
 }

@@ -2,12 +2,13 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use persistence::Wallets as _;
 use persistence::mongo::MongoStore;
 use records::{AppId, Scope, Wallet, WalletEntry};
 
 use crate::backend::Backend;
+use crate::progress;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -26,8 +27,12 @@ const PAGE: usize = 1_000;
 /// Verifies the wallets of one app, or of all.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let backend = Backend::join(settings).await?;
-    let mut verification =
-        Verification { store: &backend.store, bar: bar()?, wallets: 0, differences: 0 };
+    let mut verification = Verification {
+        store: &backend.store,
+        bar: progress::bar("entries")?,
+        wallets: 0,
+        differences: 0,
+    };
     let verified = verification.verify(arguments.app.as_ref()).await;
     verification.bar.finish_and_clear();
     let Verification { wallets, differences, .. } = verification;
@@ -35,12 +40,6 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     verified.context("cannot verify the wallets")?;
     writeln!(std::io::stdout(), "{wallets} wallets verified, {differences} differences")?;
     Ok(if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Shows nothing where standard error is no terminal.
-fn bar() -> anyhow::Result<ProgressBar> {
-    let style = "{bar:30} {pos}/{len} entries, {eta} left";
-    Ok(ProgressBar::new(0).with_style(ProgressStyle::with_template(style)?))
 }
 
 struct Verification<'a> {

@@ -1,0 +1,109 @@
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use indicatif::ProgressBar;
+use persistence::StoreError;
+use persistence::mongo::{MongoStore, StatsDifference, Workflow};
+use records::AppId;
+
+use crate::backend::Backend;
+use crate::progress;
+use crate::settings::Settings;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Only the workflows of this app.
+    #[arg(long, value_name = "APP")]
+    app: Option<AppId>,
+}
+
+/// How often a workflow is mended again that is found to be off after it was.
+const ROUNDS: usize = 5;
+
+/// What a walk over all workflows has found.
+#[derive(Debug, Default)]
+struct Found {
+    workflows: usize,
+    differences: usize,
+    /// Workflows that are off still.
+    unmended: usize,
+}
+
+/// Finds every rollup that is not what its records add up to.
+pub(super) async fn verify(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let walk = async |store: &MongoStore, bar: &ProgressBar| {
+        let mut found = Found::default();
+        for workflow in store.counted_workflows(arguments.app.as_ref()).await? {
+            let differences = store.verify_stats(&workflow, &|| bar.inc(1)).await?;
+            tell(&workflow, &differences, bar);
+            found.workflows += 1;
+            found.differences += differences.len();
+        }
+        Ok(found)
+    };
+    let found = walked(settings, walk).await.context("cannot verify the stats")?;
+    let Found { workflows, differences, .. } = found;
+    writeln!(std::io::stdout(), "{workflows} workflows verified, {differences} differences")?;
+    Ok(if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Mends every rollup that is not what its records add up to.
+pub(super) async fn rebuild(
+    arguments: &Arguments,
+    settings: &Settings,
+) -> anyhow::Result<ExitCode> {
+    let walk = async |store: &MongoStore, bar: &ProgressBar| {
+        let mut found = Found::default();
+        for workflow in store.counted_workflows(arguments.app.as_ref()).await? {
+            found.workflows += 1;
+            let mut is_off = true;
+            for _ in 0..ROUNDS {
+                let differences = store.rebuild_stats(&workflow, &|| bar.inc(1)).await?;
+                is_off = !differences.is_empty();
+                if !is_off {
+                    break;
+                }
+                tell(&workflow, &differences, bar);
+                found.differences += differences.len();
+            }
+            found.unmended += usize::from(is_off);
+        }
+        Ok(found)
+    };
+    let found = walked(settings, walk).await.context("cannot rebuild the stats")?;
+    let Found { workflows, differences, unmended } = found;
+    let mut out = std::io::stdout();
+    writeln!(out, "{workflows} workflows verified, {differences} differences mended")?;
+    if unmended > 0 {
+        writeln!(out, "{unmended} workflows are off still: is somebody else mending them, too?")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn walked(
+    settings: &Settings,
+    walk: impl AsyncFnOnce(&MongoStore, &ProgressBar) -> Result<Found, StoreError>,
+) -> anyhow::Result<Found> {
+    let backend = Backend::join(settings).await?;
+    let bar = progress::bar("records")?;
+    let found = async {
+        bar.set_length(backend.store.count_records().await?);
+        walk(&backend.store, &bar).await
+    };
+    let found = found.await;
+    bar.finish_and_clear();
+    backend.close().await;
+    Ok(found?)
+}
+
+fn tell(workflow: &Workflow, differences: &[StatsDifference], bar: &ProgressBar) {
+    let Workflow { app_id, workflow_name } = workflow;
+    bar.suspend(|| {
+        for difference in differences {
+            // Nobody is left to tell.
+            let _ = writeln!(std::io::stdout(), "{app_id} {workflow_name}, {difference}");
+        }
+    });
+}

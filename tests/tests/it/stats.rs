@@ -1,0 +1,163 @@
+//! `reprise stats`, beside services that run and services that are killed.
+
+use std::process::Output;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use futures::future::try_join_all;
+use mongodb::bson::{RawDocumentBuf, doc};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tests::binary;
+use tests::client::{Chat, Client};
+use tests::database::Database;
+use tests::service::Service;
+use tests::settings::Settings;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+const WRITERS: usize = 64;
+const WORKFLOWS: usize = 20;
+const CHATS: usize = 40;
+/// What one writer records: batches of calls, each batch in one request.
+const BATCHES: usize = 79;
+const CALLS: usize = 10;
+
+#[tokio::test]
+async fn calls_are_counted_once_each_while_services_are_killed() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let mut service = Service::start(&settings).await?;
+    let (at, reached) = watch::channel(service.client()?);
+    let client = service.client()?;
+    let wallet = json!({ "initial_balance": 10_000_000 });
+    client.call(Method::POST, "/api/wallets/acme_corp/alice/ensure", Some(&wallet)).await?;
+    let chats =
+        (0..CHATS).map(async |n| client.create_chat(&format!("workflow {}", n % WORKFLOWS)).await);
+    let chats: Vec<Chat> = try_join_all(chats).await?;
+
+    let (progress, mut done) = watch::channel(0);
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let chats: Vec<String> = chats.iter().map(|chat| chat.id().to_owned()).collect();
+        writers.spawn(write(writer, chats, reached.clone(), progress.clone()));
+    }
+    for kill in 1..=3 {
+        done.wait_for(|done| *done >= kill * WRITERS * BATCHES / 4).await?;
+        service.kill().await?;
+        service = Service::start(&settings).await?;
+        at.send(service.client()?)?;
+    }
+    while let Some(written) = writers.join_next().await {
+        written??;
+    }
+
+    let calls = WRITERS * BATCHES * CALLS;
+    let stats = service.client()?.call(Method::GET, "/api/stats/acme_corp", None).await?;
+    assert_eq!(stats["usage"]["calls"], calls);
+    assert_eq!(stats["usage"]["total_tokens"], 3 * calls);
+    assert_eq!(stats["events"]["starts"], CHATS);
+    let verified = run(&["stats", "verify"], &settings).await?;
+    assert_eq!(told(&verified)?, "20 workflows verified, 0 differences\n");
+    let verified = run(&["wallets", "verify"], &settings).await?;
+    assert_eq!(told(&verified)?, "1 wallets verified, 0 differences\n");
+    let wallet = service.client()?.call(Method::GET, "/api/wallets/acme_corp/alice", None).await?;
+    assert_eq!(wallet["balance"], 10_000_000 - 3 * calls);
+    service.stop().await
+}
+
+/// Records calls and pays for them, each as often as it takes.
+async fn write(
+    writer: usize,
+    chats: Vec<String>,
+    reached: watch::Receiver<Client>,
+    progress: watch::Sender<usize>,
+) -> Result<()> {
+    for batch in 0..BATCHES {
+        let call = |n| {
+            json!({
+                "call_id": format!("call_{writer}_{batch}_{n}"), "agent": format!("agent {}", n % 4),
+                "requested_model": format!("model {}", n % 3), "prompt_tokens": 2,
+                "completion_tokens": 1, "cost_micros_usd": 7, "duration_ms": 100 * n,
+            })
+        };
+        let calls = json!({ "calls": (0..CALLS).map(call).collect::<Vec<_>>() });
+        let path = format!("/api/chats/acme_corp/{}/calls", chats[(writer + batch) % CHATS]);
+        post(&reached, &path, &calls).await?;
+        let debit = json!({ "entry_id": format!("batch_{writer}_{batch}"), "amount": 3 * CALLS });
+        post(&reached, "/api/wallets/acme_corp/alice/debit", &debit).await?;
+        progress.send_modify(|done| *done += 1);
+    }
+    Ok(())
+}
+
+async fn post(reached: &watch::Receiver<Client>, path: &str, body: &Value) -> Result<()> {
+    for _ in 0..600 {
+        let client = reached.borrow().clone();
+        if client.call(Method::POST, path, Some(body)).await.is_ok() {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    anyhow::bail!("{path} was refused for a minute")
+}
+
+#[tokio::test]
+async fn verify_finds_and_rebuild_mends_what_is_off() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    let call = json!({ "agent": "planner", "prompt_tokens": 12, "cost_usd": "0.5" });
+    chat.post("calls", &call).await?;
+    let rollups = database.raw().collection::<RawDocumentBuf>("workflow_stats");
+    let planner = doc! { "_id.kind": "agent", "_id.hour": null };
+    rollups.update_one(planner, doc! { "$inc": { "calls": 1_i64 } }).await?;
+
+    let difference = "acme_corp Generator, agent planner: calls is 2, not 1\n";
+    let found = run(&["stats", "verify", "--app", "acme_corp"], &settings).await?;
+    assert_eq!(told(&found)?, format!("{difference}1 workflows verified, 1 differences\n"));
+    assert_eq!(found.status.code(), Some(1));
+    let mended = run(&["stats", "rebuild"], &settings).await?;
+    assert_eq!(told(&mended)?, format!("{difference}1 workflows verified, 1 differences mended\n"));
+    assert!(mended.status.success());
+    let again = run(&["stats", "rebuild"], &settings).await?;
+    assert_eq!(told(&again)?, "1 workflows verified, 0 differences mended\n");
+    let elsewhere = run(&["stats", "verify", "--app", "other"], &settings).await?;
+    assert_eq!(told(&elsewhere)?, "0 workflows verified, 0 differences\n");
+    service.stop().await
+}
+
+#[tokio::test]
+async fn show_prints_tables_and_sparklines() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    let call = json!({
+        "agent": "planner", "requested_model": "large", "prompt_tokens": 12, "cost_usd": "0.5",
+        "duration_ms": 1_500,
+    });
+    chat.post("calls", &call).await?;
+    chat.turn("pause").await?;
+    let app = told(&run(&["stats", "show", "acme_corp"], &settings).await?)?;
+    let line = app.lines().find(|line| line.contains("Generator"));
+    ensure!(line.is_some_and(|line| line.contains("$0.500000") && line.ends_with('█')), app);
+    let workflow = told(&run(&["stats", "show", "acme_corp", "Generator"], &settings).await?)?;
+    for part in ["planner", "large", "duration of a call", "1.5 s"] {
+        ensure!(workflow.contains(part), "{part} is missing in\n{workflow}");
+    }
+    service.stop().await
+}
+
+fn told(output: &Output) -> Result<String> {
+    ensure!(output.stderr.is_empty(), String::from_utf8_lossy(&output.stderr).into_owned());
+    Ok(String::from_utf8(output.stdout.clone())?)
+}
+
+async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
+    let mut command = binary::command(arguments).await?;
+    settings.apply(&mut command);
+    Ok(command.output().await?)
+}
