@@ -1,12 +1,14 @@
 //! What is compared with the floors: calls of the library.
 
 mod append;
+mod calls;
 mod chat;
 mod list;
 mod resume;
 mod tail;
 
 pub(crate) use append::{Append, EventIds};
+pub(crate) use calls::{ReadStats, RecordCall};
 pub(crate) use chat::{APP, Chat};
 pub(crate) use list::ListChats;
 pub(crate) use resume::{Order, Part, Resume};

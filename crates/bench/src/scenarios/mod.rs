@@ -5,10 +5,12 @@ mod append_batch;
 mod append_growth;
 mod append_hot;
 mod append_many;
+mod calls_hot;
 mod http_append;
 mod http_resume;
 mod list;
 mod resume;
+mod stats;
 mod tail;
 
 use anyhow::Result;
@@ -41,6 +43,10 @@ pub(crate) enum Scenario {
     HttpAppend,
     /// A resume through the service on loopback, whole and by request; floor: the library's calls
     HttpResume,
+    /// Calls of one workflow, from 64 writers; floor: calls of 64 workflows
+    CallsHot,
+    /// What a workflow has done, with 100,000 and 1,000,000 calls behind it; floor: with 1,000
+    Stats,
 }
 
 impl Scenario {
@@ -63,6 +69,8 @@ impl Scenario {
             Self::List => list::run(stage).await,
             Self::HttpAppend => http_append::run(stage).await,
             Self::HttpResume => http_resume::run(stage).await,
+            Self::CallsHot => calls_hot::run(stage).await,
+            Self::Stats => stats::run(stage).await,
         }
     }
 }

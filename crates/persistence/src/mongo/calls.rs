@@ -15,7 +15,7 @@ use super::documents::{
 };
 use super::failure::Failure;
 use super::paging::{limit_and_one, older_than};
-use super::stats::Counted;
+use super::stats::{Counted, Stripe};
 use crate::StoreError;
 use crate::call_batch::{CallBatch, DigestedCall};
 use crate::store::{CallCursor, CallPage, Calls, RecordedCall};
@@ -80,18 +80,21 @@ impl MongoStore {
         let (workflow_name, created_at) = self.counted_chat(scope, chat_id).await?;
         let app_id = &scope.app_id;
         let chat = Counted { app_id, workflow_name: &workflow_name, chat_id, created_at };
+        let mut from = 0;
         loop {
             let (known, is_done) = self.known_calls(scope, chat_id, batch, recording_id).await?;
             let (fresh, answer) = batch.plan(chat_id, &known)?;
             if is_done || fresh.is_empty() {
                 return Ok(answer);
             }
+            let stripe = self.stripe(app_id, &workflow_name, from).await;
             let mut session = self.begin().await?;
-            let recorded = self.insert_calls(&chat, &fresh, recording_id, &mut session).await;
+            let recorded =
+                self.insert_calls(&chat, &fresh, recording_id, &stripe, &mut session).await;
             if self.conclude(session, recorded).await?.is_some() {
                 return Ok(answer);
             }
-            self.spread(app_id, &workflow_name);
+            from = stripe.number() + 1;
         }
     }
 
@@ -101,6 +104,7 @@ impl MongoStore {
         chat: &Counted<'_>,
         calls: &[&DigestedCall],
         recording_id: &str,
+        stripe: &Stripe<'_>,
         session: &mut ClientSession,
     ) -> Result<(), Failure> {
         let documents = calls.iter().map(|kept| {
@@ -115,7 +119,7 @@ impl MongoStore {
         }
         let before = self.count_usage(chat, &Rollup::of_usage(&usage), session).await?;
         tally.usage(&before, &before.plus(&usage));
-        self.count(chat, tally, session).await
+        self.count(chat, tally, stripe, session).await
     }
 
     /// Reads what has to be known of a chat to count something of it.

@@ -69,6 +69,7 @@ impl ChatSessions for MongoStore {
     ) -> Result<ChatSession, StoreError> {
         let change_id = &self.inner.ids.mint("change_");
         self.write(|attempt| async move {
+            let mut from = 0;
             loop {
                 let chat = self.get_chat_within(scope, chat_id).await?;
                 let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
@@ -84,7 +85,9 @@ impl ChatSessions for MongoStore {
                 }
                 // None: somebody else has moved it meanwhile, so look again.
                 let moved = moved(&chat, next, reason, self.inner.clock.now());
-                if let Some(chat) = self.move_chat(scope, &chat, &moved, change_id).await? {
+                if let Some(chat) =
+                    self.move_chat(scope, &chat, &moved, change_id, &mut from).await?
+                {
                     return Ok(chat);
                 }
             }
@@ -110,13 +113,15 @@ impl MongoStore {
         document: &RawDocumentBuf,
         creation_id: &str,
     ) -> Result<(), Failure> {
+        let mut from = 0;
         loop {
+            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
             let mut session = self.begin().await?;
             let inserted = async {
                 self.inner.chat_sessions.insert_one(document).session(&mut session).await?;
                 let mut tally = Tally::default();
                 tally.chat(chat, 1);
-                self.count(&Counted::of(chat), tally, &mut session).await
+                self.count(&Counted::of(chat), tally, &stripe, &mut session).await
             };
             let inserted = inserted.await;
             if self.conclude(session, inserted).await?.is_some() {
@@ -130,7 +135,7 @@ impl MongoStore {
                 Some(Ok(found)) if found == creation_id => return Ok(()),
                 Some(_) => return Err(StoreError::ChatExists(chat.chat_id.clone()).into()),
                 // Somebody else counts for the same workflow.
-                None => self.spread(&chat.app_id, &chat.workflow_name),
+                None => from = stripe.number() + 1,
             }
         }
     }
@@ -155,6 +160,7 @@ impl MongoStore {
         chat: &ChatSession,
         moved: &ChatSession,
         change_id: &str,
+        from: &mut u32,
     ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
@@ -174,6 +180,7 @@ impl MongoStore {
         };
         let (app_id, workflow_name) = (&chat.app_id, &chat.workflow_name);
         let document = status_change_document(app_id, workflow_name, &change, change_id)?;
+        let stripe = self.stripe(app_id, workflow_name, *from).await;
         let mut session = self.begin().await?;
         let work = async {
             // First, so that appends which come meanwhile wait for this, and not the reverse.
@@ -185,14 +192,12 @@ impl MongoStore {
             tally.chat(chat, -1);
             tally.chat(moved, 1);
             tally.status_change(&change);
-            self.count(&Counted::of(chat), tally, &mut session).await?;
+            self.count(&Counted::of(chat), tally, &stripe, &mut session).await?;
             Ok(Some(chat_session_record(&raw)?))
         };
         let worked = work.await;
         let concluded = self.conclude(session, worked).await?;
-        if concluded.is_none() {
-            self.spread(app_id, workflow_name);
-        }
+        *from = stripe.number() + 1;
         Ok(concluded.flatten())
     }
 

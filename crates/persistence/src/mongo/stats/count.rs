@@ -12,6 +12,7 @@ use super::super::documents::{
     WORKFLOW_STATS, rollup_id, rollup_statement, rollup_sums, rollup_update,
 };
 use super::super::failure::Failure;
+use super::stripes::Stripe;
 use crate::StoreError;
 
 /// A chat that something is counted of.
@@ -31,19 +32,29 @@ impl<'a> Counted<'a> {
 }
 
 impl MongoStore {
+    /// Takes a stripe of a workflow, not one below `from` if that can be.
+    pub(in crate::mongo) async fn stripe(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+        from: u32,
+    ) -> Stripe<'_> {
+        self.inner.stripes.take(app_id, workflow_name, from).await
+    }
+
     /// Adds to the rollups of a chat's workflow, and to the chat's own.
     pub(in crate::mongo) async fn count(
         &self,
         chat: &Counted<'_>,
         tally: Tally,
+        stripe: &Stripe<'_>,
         session: &mut ClientSession,
     ) -> Result<(), Failure> {
-        let stripe = self.inner.stripes.pick(chat.app_id, chat.workflow_name);
         let now = self.inner.clock.now();
         let mut updates = RawArrayBuf::new();
         for (key, change) in tally.finish() {
             let started_at = matches!(key.subject, Subject::Chat(_)).then_some(chat.created_at);
-            let id = rollup_id(chat.app_id, chat.workflow_name, &key, stripe);
+            let id = rollup_id(chat.app_id, chat.workflow_name, &key, stripe.number());
             updates.push(rollup_statement(id, rollup_update(&change, now, started_at))?);
         }
         let command = rawdoc! { "update": WORKFLOW_STATS, "updates": updates };
@@ -79,10 +90,5 @@ impl MongoStore {
             .await?;
         let before = before.as_ref().map(rollup_sums).transpose()?;
         Ok(before.unwrap_or_default().usage())
-    }
-
-    /// Spreads the writers of a workflow further: two of them have met.
-    pub(in crate::mongo) fn spread(&self, app_id: &AppId, workflow_name: &WorkflowName) {
-        self.inner.stripes.widen(app_id, workflow_name);
     }
 }

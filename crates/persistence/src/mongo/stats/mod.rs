@@ -6,7 +6,7 @@ mod stripes;
 
 pub(super) use count::Counted;
 pub use proof::{StatsDifference, Workflow};
-pub(super) use stripes::Stripes;
+pub(super) use stripes::{Stripe, Stripes};
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -3,65 +3,120 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use records::{AppId, WorkflowName};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Chooses in which of several documents that count the same a writer counts.
+/// Hands out in which of several documents that count the same a transaction counts, each to one at a
+/// time: those who meet in one document fail.
 ///
-/// Writers who meet in one have to wait for each other. So the more often those of a workflow meet,
-/// the more documents they are spread over; a quiet workflow has one of each.
+/// The lowest that is free, so that a workflow has as many as are needed at once and no more. Other
+/// processes hand out the same ones; who meets one of theirs takes the next.
 #[derive(Debug)]
 pub(in crate::mongo) struct Stripes {
     hasher: RandomState,
-    /// How many each workflow has; workflows may share a place, which does no harm.
-    widths: Vec<AtomicU32>,
-    next: AtomicU32,
+    /// One for each workflow; workflows may share one, which does no harm.
+    places: Vec<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// As many as are not taken.
+    free: Semaphore,
+    /// A bit for each that is.
+    taken: AtomicU32,
+}
+
+/// A stripe that nobody else in this process counts in, until this is dropped.
+#[derive(Debug)]
+pub(in crate::mongo) struct Stripe<'a> {
+    number: u32,
+    place: &'a Place,
+    _permit: Option<SemaphorePermit<'a>>,
 }
 
 impl Default for Stripes {
     fn default() -> Self {
-        let widths = (0..Self::PLACES).map(|_| AtomicU32::new(1)).collect();
-        Self { hasher: RandomState::new(), widths, next: AtomicU32::default() }
+        let place =
+            || Place { free: Semaphore::new(Self::COUNT as usize), taken: AtomicU32::default() };
+        Self { hasher: RandomState::new(), places: (0..Self::PLACES).map(|_| place()).collect() }
     }
 }
 
 impl Stripes {
     const PLACES: usize = 1 << 10;
 
-    /// How many there are at most.
-    const MOST: u32 = 16;
+    /// How many each workflow has.
+    const COUNT: u32 = 16;
 
-    /// Returns the stripe for the next transaction.
-    pub(super) fn pick(&self, app_id: &AppId, workflow_name: &WorkflowName) -> u32 {
-        let width = self.width(app_id, workflow_name).load(Ordering::Relaxed);
-        self.next.fetch_add(1, Ordering::Relaxed) % width
-    }
-
-    /// Spreads the writers of a workflow further: two of them have met.
-    pub(super) fn widen(&self, app_id: &AppId, workflow_name: &WorkflowName) {
-        let wider = |width: u32| (width < Self::MOST).then_some(width * 2);
-        let width = self.width(app_id, workflow_name);
-        // It is as wide as can be.
-        let _ = width.fetch_update(Ordering::Relaxed, Ordering::Relaxed, wider);
-    }
-
-    fn width(&self, app_id: &AppId, workflow_name: &WorkflowName) -> &AtomicU32 {
+    /// Takes one of a workflow, as soon as one is free; not one below `from`, if that can be.
+    pub(in crate::mongo) async fn take(
+        &self,
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+        from: u32,
+    ) -> Stripe<'_> {
         let place = self.hasher.hash_one((app_id, workflow_name)) % Self::PLACES as u64;
-        &self.widths[usize::try_from(place).unwrap_or_default()]
+        let place = &self.places[usize::try_from(place).unwrap_or_default()];
+        // It is never closed, so there is always one.
+        let permit = place.free.acquire().await.ok();
+        Stripe { number: place.take(from % Self::COUNT), place, _permit: permit }
+    }
+}
+
+impl Place {
+    /// Takes the first that is free; there is one for each permit.
+    fn take(&self, from: u32) -> u32 {
+        let free = |taken: u32| {
+            let free = !taken & ((1 << Stripes::COUNT) - 1);
+            let above = free >> from << from;
+            if above == 0 { free.trailing_zeros() } else { above.trailing_zeros() }
+        };
+        let with = |taken: u32| Some(taken | 1 << free(taken));
+        let before = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, with);
+        free(before.unwrap_or_else(|taken| taken))
+    }
+}
+
+impl Stripe<'_> {
+    pub(in crate::mongo) fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+impl Drop for Stripe<'_> {
+    fn drop(&mut self) {
+        // Before the permit goes.
+        self.place.taken.fetch_and(!(1 << self.number), Ordering::AcqRel);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
-    #[test]
-    fn a_workflow_whose_writers_meet_is_spread() {
+    #[tokio::test]
+    async fn each_is_taken_by_one_at_a_time() {
         let stripes = Stripes::default();
         let (app, hot): (AppId, WorkflowName) = ("a".parse().unwrap(), "hot".parse().unwrap());
-        let picked = || (0..64).map(|_| stripes.pick(&app, &hot)).max().unwrap();
-        assert_eq!(picked(), 0);
-        (0..2).for_each(|_| stripes.widen(&app, &hot));
-        assert_eq!(picked(), 3);
-        (0..9).for_each(|_| stripes.widen(&app, &hot));
-        assert_eq!(picked(), 15);
+        let take = async |from| stripes.take(&app, &hot, from).await;
+        for _ in 0..3 {
+            assert_eq!(take(0).await.number(), 0, "the last one was let go");
+        }
+        let (first, second) = (take(0).await, take(0).await);
+        assert_eq!((first.number(), second.number()), (0, 1));
+        drop(first);
+        assert_eq!(take(1).await.number(), 2, "another process is in the first two");
+        let mut all = Vec::new();
+        for _ in 0..15 {
+            all.push(take(9).await);
+        }
+        let mut numbers: Vec<_> = all.iter().map(Stripe::number).collect();
+        numbers.push(second.number());
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..16));
+        assert!(stripes.take(&app, &hot, 0).now_or_never().is_none());
+        drop(second);
+        assert_eq!(take(9).await.number(), 1, "the only one there is");
     }
 }
