@@ -14,6 +14,7 @@ pub use serve::serve;
 pub mod history;
 
 mod api;
+mod dashboard;
 mod openapi;
 
 mod auth;

@@ -17,6 +17,7 @@ use crate::api::{
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
+use crate::dashboard;
 use crate::layers::{deadline, observe, panicked};
 use crate::metrics::Metrics;
 use crate::openapi::{Api, served};
@@ -38,7 +39,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         limits: Arc::new(config.limits),
     };
     let (router, document) = routes(&state).split_for_parts();
-    let router = router.route("/openapi.json", served(&document));
+    let router = router.route("/openapi.json", served(&document)).merge(dashboard::routes());
     Ok(with_layers(router, state))
 }
 
@@ -116,9 +117,10 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(respond))
         .layer(always(header::CACHE_CONTROL, "no-store"))
-        .layer(always(
+        // The dashboard has one of its own.
+        .layer(SetResponseHeaderLayer::if_not_present(
             header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; frame-ancestors 'none'",
+            HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
         ))
         .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))

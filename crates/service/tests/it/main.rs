@@ -11,6 +11,7 @@ mod calls;
 mod chat_sessions;
 mod config;
 mod contexts;
+mod dashboard;
 mod failures;
 mod faulty;
 mod harness;

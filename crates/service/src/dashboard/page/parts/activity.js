@@ -1,0 +1,123 @@
+import { h } from "../dom.js";
+import { count, duration, money, point, roundMoney } from "../format.js";
+import { chart } from "./chart.js";
+import { table } from "./table.js";
+
+const DAY = 86_400_000;
+
+/** The parameters of a series: 24 hours by the hour, which is what there is unless said, or 30 days. */
+export function range(step) {
+  return step === "hour" ? { step } : { step, from: new Date(Date.now() - 29 * DAY).toISOString() };
+}
+
+/** Charts of what all workflows of an app did in the last 24 hours. */
+export function lastDay({ hours, workflows }) {
+  const sum = (field) =>
+    hours.map((_, index) => workflows.reduce((all, { hourly }) => all + hourly[field][index], 0));
+  const bars = (title, label, kind, field, format) =>
+    chart({
+      title,
+      at: hours,
+      step: "hour",
+      format,
+      scale: format === money ? roundMoney : format,
+      lines: [{ label, kind, style: "bar", values: sum(field) }],
+    });
+  return h(
+    "section",
+    { class: "panel", "data-key": "activity" },
+    h("h2", {}, "Last 24 hours"),
+    h(
+      "div",
+      { class: "charts three" },
+      bars("Chats", "started", "starts", "starts", count),
+      bars("Calls", "made", "calls", "calls", count),
+      bars("Cost", "spent", "cost", "cost_micros_usd", money),
+    ),
+  );
+}
+
+/** Charts of a series; `address` makes the link to the same view with another step. */
+export function activity({ step, points }, address) {
+  const at = points.map((it) => it.at);
+  const common = { at, step };
+  const bars = (label, kind, value) => ({ label, kind, style: "bar", values: points.map(value) });
+  const steps = (measure) =>
+    ["p50", "p95"].map((label) => ({
+      label,
+      kind: label,
+      style: "step",
+      latest: true,
+      values: points.map((it) => it.percentiles[measure]?.[label] ?? null),
+    }));
+  const link = (text, of) =>
+    h("a", { href: address(of), "aria-current": of === step && "true" }, text);
+  return h(
+    "section",
+    { class: "panel", "data-key": "activity" },
+    h(
+      "div",
+      { class: "heading" },
+      h("h2", {}, "Activity"),
+      h(
+        "nav",
+        { class: "choice", "aria-label": "Range" },
+        link("24 hours", "hour"),
+        link("30 days", "day"),
+      ),
+    ),
+    h(
+      "div",
+      { class: "charts" },
+      chart({
+        ...common,
+        title: "Chats",
+        format: count,
+        lines: [
+          bars("started", "starts", (it) => it.starts),
+          bars("completed", "completions", (it) => it.completions),
+          bars("failed", "failures", (it) => it.failures),
+        ],
+      }),
+      chart({
+        ...common,
+        title: "Calls",
+        format: count,
+        lines: [bars("made", "calls", (it) => it.usage.calls)],
+      }),
+      chart({
+        ...common,
+        title: "Cost",
+        format: money,
+        scale: roundMoney,
+        lines: [bars("spent", "cost", (it) => it.usage.cost_micros_usd)],
+      }),
+      chart({
+        ...common,
+        title: "Call duration",
+        format: duration,
+        lines: steps("call_duration_ms"),
+      }),
+    ),
+    h("details", {}, h("summary", {}, "The same as a table"), pointTable(points, step)),
+  );
+}
+
+function pointTable(points, step) {
+  const number = (title, cell, kind = "number") => ({ title, kind, cell });
+  return table({
+    caption: "Activity",
+    key: (it) => it.at,
+    rows: points.toReversed(),
+    columns: [
+      { title: step === "day" ? "Day" : "Hour", kind: "text", cell: (it) => point(it.at, step) },
+      number("Started", (it) => count(it.starts)),
+      number("Completed", (it) => count(it.completions), "rest"),
+      number("Failed", (it) => count(it.failures), "rest"),
+      number("Calls", (it) => count(it.usage.calls)),
+      number("Tokens", (it) => count(it.usage.total_tokens), "rest"),
+      number("Cost", (it) => money(it.usage.cost_micros_usd)),
+      number("Call p95", (it) => duration(it.percentiles.call_duration_ms?.p95), "rest"),
+    ],
+  });
+}

@@ -1,0 +1,153 @@
+// Charts of a series. The picture is stretched to its place, so that nothing has to be measured; what
+// would look wrong stretched, the text, stands beside it.
+
+import { h, svg } from "../dom.js";
+import { point, tick } from "../format.js";
+
+/** Bars without axes; what they show is said by `label`. */
+export function sparkline(values, label) {
+  const top = Math.max(...values, 1);
+  const bars = values.map((value, index) =>
+    bar(index + 0.12, 0.76, (value / top) * 24, 24, "calls"),
+  );
+  return picture(
+    { class: "sparkline", role: "img", "aria-label": label, viewBox: `0 0 ${values.length} 24` },
+    [
+      svg("title", {}, label),
+      bars,
+      svg("line", { class: "floor", x1: 0, x2: values.length, y1: 24, y2: 24 }),
+    ],
+  );
+}
+
+/** What is there at all can be seen. */
+function bar(x, width, height, floor, className) {
+  const tall = Math.max(height, 1);
+  return height > 0 && svg("rect", { class: className, x, width, y: floor - tall, height: tall });
+}
+
+function picture(attributes, children) {
+  return svg("svg", { preserveAspectRatio: "none", ...attributes }, children);
+}
+
+const HEIGHT = 100;
+
+/**
+ * A chart with an axis. `lines` are `{label, kind, values, style}` with one value a point: `style` is
+ * "bar" or "step", `kind` the class that gives the colour; null is where nothing was counted. Values
+ * that cannot be added up, such as percentiles, are `latest`. `scale` writes the numbers of the axis.
+ */
+export function chart({ title, lines, at, step, format, scale = format }) {
+  const values = lines.flatMap((line) => line.values).filter((value) => value !== null);
+  const top = ceiling(Math.max(...values, 0));
+  const shapes = lines.map((line) =>
+    line.style === "step" ? steps(line, top) : bars(line, lines, top),
+  );
+  const grid = [0, 0.5, 1].map((part) =>
+    svg("line", { class: "grid", x1: 0, x2: at.length, y1: HEIGHT * part, y2: HEIGHT * part }),
+  );
+  const cursor = svg("rect", { class: "cursor", y: 0, height: HEIGHT, width: 0 });
+  const plot = h(
+    "div",
+    { class: "plot" },
+    picture({ viewBox: `0 0 ${at.length} ${HEIGHT}`, "aria-hidden": "true" }, [
+      cursor,
+      grid,
+      shapes,
+    ]),
+  );
+  const { legend, show } = readout(lines, at, step, format);
+
+  plot.onpointermove = (event) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const index = Math.floor(((event.clientX - left) / width) * at.length);
+    const within = Math.min(Math.max(index, 0), at.length - 1);
+    mark(event.currentTarget, within);
+    show(event.currentTarget, within);
+  };
+  plot.onpointerleave = (event) => {
+    event.currentTarget.querySelector(".cursor").setAttribute("width", 0);
+    show(event.currentTarget, null);
+  };
+  return h(
+    "figure",
+    { class: "chart", "data-key": `chart ${title}` },
+    h("figcaption", {}, h("b", {}, title), legend),
+    h(
+      "div",
+      { class: "scale", "aria-hidden": "true" },
+      [1, 0.5, 0].map((part) => h("span", {}, scale(top * part))),
+    ),
+    plot,
+    h("div", { class: "ticks", "aria-hidden": "true" }, ticks(at, step)),
+  );
+}
+
+function mark(plot, index) {
+  const cursor = plot.querySelector(".cursor");
+  cursor.setAttribute("x", index);
+  cursor.setAttribute("width", 1);
+}
+
+/** The values below the pointer; without one, those of the whole range. */
+function readout(lines, at, step, format) {
+  const text = (line, index) => {
+    if (index !== null) return format(line.values[index]);
+    if (line.latest) return format(line.values.findLast((value) => value !== null) ?? null);
+    return format(line.values.reduce((sum, value) => sum + value, 0));
+  };
+  const items = (index) =>
+    [
+      ...lines.map((line) =>
+        h("span", { class: `key ${line.kind}` }, line.label, " ", h("b", {}, text(line, index))),
+      ),
+      index !== null && h("span", { class: "when" }, point(at[index], step)),
+    ].filter(Boolean);
+  const legend = h("span", { class: "legend" }, items(null));
+  const show = (plot, index) =>
+    plot.parentElement.querySelector(".legend").replaceChildren(...items(index));
+  return { legend, show };
+}
+
+/** The bars of one line, beside those of the others. */
+function bars({ values, kind }, lines, top) {
+  const width = 0.76 / lines.length;
+  const place = 0.12 + width * lines.findIndex((line) => line.kind === kind);
+  return values.map((value, index) =>
+    bar(index + place, width, (value / top) * HEIGHT, HEIGHT, kind),
+  );
+}
+
+/** A level line for each point, joined where the next one has a value too. */
+function steps({ values, kind }, top) {
+  let joined = false;
+  const path = values.map((value, index) => {
+    if (value === null) {
+      joined = false;
+      return "";
+    }
+    const y = HEIGHT - (value / top) * HEIGHT;
+    const start = joined ? `V${y}` : `M${index} ${y}`;
+    joined = true;
+    return `${start}H${index + 1}`;
+  });
+  return svg("path", { class: `line ${kind}`, d: path.join("") });
+}
+
+/** The next number above that is easy to halve. */
+function ceiling(value) {
+  if (value <= 2) return 2;
+  const size = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 4, 6, 8, 10].map((factor) => factor * size).find((it) => it >= value);
+}
+
+/** Labels, each as wide as the points it stands for. */
+function ticks(at, step) {
+  const every = Math.max(Math.ceil(at.length / 6), 1);
+  return at.map((time, index) => {
+    if (index % every > 0) return null;
+    const label = h("span", {}, tick(time, step));
+    label.style.width = `${(Math.min(every, at.length - index) / at.length) * 100}%`;
+    return label;
+  });
+}

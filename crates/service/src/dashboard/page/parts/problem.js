@@ -1,0 +1,45 @@
+import { token } from "../api.js";
+import { h } from "../dom.js";
+
+/** Says what is wrong and, where a token may help, asks for one. */
+export function problemPanel(problem, retry) {
+  return h(
+    "section",
+    { class: "problem", role: "alert", "data-key": "problem" },
+    h("h2", {}, problem.title),
+    problem.detail && h("p", {}, problem.detail),
+    problem.requestId && h("p", { class: "dim" }, "Request ", h("code", {}, problem.requestId)),
+    problem.wantsToken && tokenForm(),
+    !problem.wantsToken && h("button", { type: "button", onclick: retry }, "Try again"),
+  );
+}
+
+function tokenForm() {
+  return h(
+    "form",
+    { class: "row", onsubmit: takeToken },
+    h("label", { for: "token" }, "Bearer token"),
+    h("input", {
+      id: "token",
+      name: "token",
+      type: "password",
+      autocomplete: "off",
+      required: true,
+      spellcheck: "false",
+      "aria-describedby": "token-note",
+    }),
+    h("button", { type: "submit" }, "Use token"),
+    h(
+      "p",
+      { id: "token-note", class: "dim" },
+      "Kept in this tab until it is closed, and sent to this service only.",
+    ),
+  );
+}
+
+function takeToken(event) {
+  event.preventDefault();
+  const given = new FormData(event.target).get("token").trim();
+  token.set(given.replace(/^bearer\s+/i, ""));
+  dispatchEvent(new Event("token-given"));
+}

@@ -1,0 +1,112 @@
+// What apps, workflows and chats have in common: statuses, usage, percentiles.
+
+import { h } from "../dom.js";
+import { ago, count, duration, moment, money, share } from "../format.js";
+import { table } from "./table.js";
+
+export const STATUSES = ["running", "paused", "completed", "failed"];
+
+export function status(of) {
+  return h("span", { class: `status ${STATUSES.includes(of) ? of : ""}` }, of);
+}
+
+export function time(at) {
+  return at ? h("time", { datetime: at, title: moment(at) }, ago(at)) : "–";
+}
+
+/** Numbers side by side: pairs of a label and a text, and perhaps a note. */
+export function figures(...items) {
+  return h(
+    "dl",
+    { class: "figures" },
+    items.map(([label, text, note]) =>
+      h("div", {}, h("dt", {}, label), h("dd", {}, text, note && h("small", {}, note))),
+    ),
+  );
+}
+
+export function summaryFigures(of) {
+  return figures(
+    ["Chats", count(of.chats), `${count(of.events.starts)} starts`],
+    ["Running", count(of.statuses.running), `${count(of.statuses.paused)} paused`],
+    ["Error rate", share(of.error_rate), `${count(of.statuses.failed)} failed`],
+    ["Calls", count(of.usage.calls), `${duration(of.usage.duration_ms)} in all`],
+    [
+      "Tokens",
+      count(of.usage.total_tokens),
+      `${count(of.usage.prompt_tokens)} in, ${count(of.usage.completion_tokens)} out`,
+    ],
+    ["Cost", money(of.usage.cost_micros_usd), `${perCall(of.usage)} a call`],
+  );
+}
+
+function perCall({ calls, cost_micros_usd: cost }) {
+  return calls === 0 ? "–" : money(Math.round(cost / calls));
+}
+
+/** How the chats stand, as one bar and in words. */
+export function statusBar({ statuses, chats }) {
+  const parts = STATUSES.map((name) => {
+    const bar = h("span", { class: `part ${name}` });
+    bar.style.flexGrow = statuses[name];
+    return statuses[name] > 0 && bar;
+  });
+  const legend = STATUSES.map((name) =>
+    h(
+      "li",
+      {},
+      status(name),
+      " ",
+      h("b", {}, count(statuses[name])),
+      chats > 0 && h("small", {}, ` ${share(statuses[name] / chats)}`),
+    ),
+  );
+  return h(
+    "div",
+    { class: "statuses" },
+    h("div", { class: "bar", "aria-hidden": "true" }, parts),
+    h("ul", {}, legend),
+  );
+}
+
+/** The columns that every list of summaries has. */
+export const summaryColumns = [
+  { title: "Chats", kind: "number", cell: (row) => count(row.chats) },
+  { title: "Running", kind: "number", cell: (row) => count(row.statuses.running) },
+  { title: "Paused", kind: "rest", cell: (row) => count(row.statuses.paused) },
+  { title: "Completed", kind: "rest", cell: (row) => count(row.statuses.completed) },
+  { title: "Failed", kind: "rest", cell: (row) => count(row.statuses.failed) },
+  { title: "Error rate", kind: "rest", cell: (row) => share(row.error_rate) },
+  { title: "Calls", kind: "rest", cell: (row) => count(row.usage.calls) },
+  { title: "Tokens", kind: "rest", cell: (row) => count(row.usage.total_tokens) },
+  { title: "Cost", kind: "number", cell: (row) => money(row.usage.cost_micros_usd) },
+];
+
+const MEASURES = [
+  ["chat_duration_ms", "Chat, duration", duration],
+  ["chat_tokens", "Chat, tokens", count],
+  ["chat_cost_micros_usd", "Chat, cost", money],
+  ["call_duration_ms", "Call, duration", duration],
+  ["call_tokens", "Call, tokens", count],
+  ["call_cost_micros_usd", "Call, cost", money],
+];
+
+export function percentiles(of) {
+  const column = (at) => ({
+    title: at,
+    kind: "number",
+    cell: ([measure, , format]) => format(of[measure]?.[at]),
+  });
+  return table({
+    caption: "Percentiles",
+    key: ([measure]) => measure,
+    rows: MEASURES,
+    columns: [
+      { title: "Of each", kind: "text", cell: ([, label]) => label },
+      { title: "Counted", kind: "rest", cell: ([measure]) => count(of[measure]?.count) },
+      column("p50"),
+      column("p95"),
+      column("p99"),
+    ],
+  });
+}

@@ -1,0 +1,117 @@
+import { get, pages, path } from "../api.js";
+import { h } from "../dom.js";
+import { count } from "../format.js";
+import { poll } from "../poll.js";
+import { lastDay } from "../parts/activity.js";
+import { sparkline } from "../parts/chart.js";
+import { firstChat } from "../parts/command.js";
+import { status, summaryColumns, summaryFigures, time } from "../parts/summary.js";
+import { more, name, nameLink, section, table } from "../parts/table.js";
+import { toApps, toChat, toWorkflow } from "../routes.js";
+import { announce } from "../screen.js";
+
+/** The workflows of an app; for who may not read what they do, the chats they may see. */
+export const app = {
+  frame: ({ appId }) => ({ title: appId, crumbs: [["Apps", toApps()]] }),
+
+  open(screen, { appId }, signal) {
+    let wanted = 1;
+    let load = loadStats;
+    const failed = (problem) => screen.fail(problem);
+    const refresh = poll(() => load(), { every: 5_000, signal, failed });
+    screen.onRetry(refresh);
+
+    async function loadStats() {
+      try {
+        const stats = await get(path`api/stats/${appId}`, signal);
+        screen.show(() => render(stats));
+        announce(`${count(stats.chats)} chats, ${count(stats.statuses.running)} running`);
+      } catch (problem) {
+        if (problem.type !== "forbidden-role") throw problem;
+        load = loadChats;
+        await loadChats();
+      }
+    }
+
+    async function loadChats() {
+      const chats = await pages(path`api/chats/${appId}`, "chats", wanted, signal);
+      const further =
+        chats.hasMore &&
+        more("chats", () => {
+          wanted += 1;
+          refresh();
+        });
+      screen.show(() => renderChats(appId, chats.items, further));
+    }
+  },
+};
+
+function render(stats) {
+  if (stats.workflows.length === 0) return [empty(stats.app_id)];
+  const columns = [
+    {
+      title: "Workflow",
+      kind: "text",
+      cell: (row) => nameLink(row.workflow_name, toWorkflow(stats.app_id, row.workflow_name)),
+    },
+    { title: "Last 24 h", kind: "spark", cell: ({ hourly }) => hours(hourly) },
+    { title: "Updated", kind: "rest", cell: (row) => time(row.last_updated_at) },
+    ...summaryColumns,
+  ];
+  return [
+    summaryFigures(stats),
+    section(
+      "Workflows",
+      table({
+        caption: "Workflows",
+        columns,
+        rows: stats.workflows,
+        key: (row) => row.workflow_name,
+      }),
+    ),
+    lastDay(stats),
+  ];
+}
+
+/** Calls by the hour; of a workflow that reports none, starts. */
+function hours({ calls, starts }) {
+  const [what, values] = calls.some(Boolean) ? ["calls", calls] : ["starts", starts];
+  const all = values.reduce((sum, value) => sum + value, 0);
+  const most = Math.max(...values);
+  return sparkline(values, `${count(all)} ${what} in 24 hours, at most ${count(most)} an hour`);
+}
+
+function renderChats(appId, chats, further) {
+  const columns = [
+    {
+      title: "Chat",
+      kind: "text",
+      cell: (row) => [
+        nameLink(row.chat_id, toChat(appId, row.chat_id)),
+        name(row.workflow_name, "name under"),
+      ],
+    },
+    { title: "Status", kind: "label", cell: (row) => status(row.status) },
+    { title: "Messages", kind: "rest", cell: (row) => count(row.last_sequence) },
+    { title: "Updated", kind: "number", cell: (row) => time(row.last_updated_at) },
+  ];
+  const list = chats.length
+    ? table({ caption: "Chats", columns, rows: chats, key: (row) => row.chat_id })
+    : h("p", { class: "dim" }, "There are none.");
+  return [
+    h(
+      "p",
+      { class: "dim", "data-key": "restricted" },
+      "This token may not read what workflows do. These are the chats it may see.",
+    ),
+    section("Chats", list, further),
+  ];
+}
+
+function empty(appId) {
+  return section(
+    "No workflow has run in this app",
+    h("p", {}, "Start a chat and append a message; its workflow appears here."),
+    firstChat(appId),
+  );
+}

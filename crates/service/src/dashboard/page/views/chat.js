@@ -1,0 +1,186 @@
+import { get, getExact, pages, path } from "../api.js";
+import { h } from "../dom.js";
+import { count, duration, money, seconds } from "../format.js";
+import { poll } from "../poll.js";
+import { block, written } from "../parts/json.js";
+import { figures, status, time } from "../parts/summary.js";
+import { more, name, section, table } from "../parts/table.js";
+import { transcript } from "../parts/transcript.js";
+import { toApp, toApps, toWorkflow } from "../routes.js";
+
+/** Longer JSON than this is cut: a snapshot may have 8 MiB, and nobody reads that here. */
+const MOST_SHOWN = 50_000;
+
+/** One chat: what is said as it is said, and what stands beside it. */
+export const chat = {
+  frame: ({ appId, chatId }) => ({
+    title: chatId,
+    crumbs: [
+      ["Apps", toApps()],
+      [appId, toApp(appId)],
+    ],
+  }),
+
+  open(screen, { appId, chatId }, signal) {
+    const base = path`api/chats/${appId}/${chatId}`;
+    const messages = transcript({ appId, chatId }, screen, signal);
+    let wanted = 1;
+    let beside = { at: null };
+    let workflow = null;
+    const refresh = poll(load, { every: 3_000, signal, failed: (problem) => screen.fail(problem) });
+    screen.onRetry(refresh);
+
+    async function load() {
+      const session = await get(base, signal);
+      const calls = await pages(`${base}/calls`, "calls", wanted, signal);
+      // Both may be large; they are asked for again only when the chat has changed.
+      if (beside.at !== session.last_updated_at) beside = await readBeside(session.last_updated_at);
+      // Once, as it never changes: new links would take the focus from the old ones.
+      if (workflow === null) {
+        workflow = session.workflow_name;
+        screen.crumbs([
+          ["Apps", toApps()],
+          [appId, toApp(appId)],
+          [workflow, toWorkflow(appId, workflow)],
+        ]);
+      }
+      const further =
+        calls.hasMore &&
+        more("calls", () => {
+          wanted += 1;
+          refresh();
+        });
+      screen.show(() => render(session, calls, beside, further, messages));
+      messages.start();
+    }
+
+    async function readBeside(at) {
+      const [context, artifact] = await Promise.all([
+        getExact(`${base}/context`, signal),
+        getExact(`${base}/artifact`, signal),
+      ]);
+      return { at, context: context.context_snapshot, artifact: artifact.last_artifact };
+    }
+  },
+};
+
+function render(session, { items, first }, { context, artifact }, further, messages) {
+  const { usage } = first;
+  return [
+    facts(session),
+    figures(
+      ["Messages", count(session.last_sequence)],
+      [
+        "Duration",
+        session.duration_sec ? seconds(session.duration_sec) : "–",
+        hasEnded(session) ? null : "not ended",
+      ],
+      ["Calls", count(usage.calls), `${duration(usage.duration_ms)} in all`],
+      [
+        "Tokens",
+        count(usage.total_tokens),
+        `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out`,
+      ],
+      ["Cost", money(usage.cost_micros_usd)],
+    ),
+    jumps(),
+    h(
+      "div",
+      { class: "chat", "data-key": "chat" },
+      messages.element(),
+      h(
+        "div",
+        { class: "beside", "data-key": "beside" },
+        section("Context", json(context, "Context", "No snapshot is kept.")),
+        section(
+          "Artifact",
+          artifactFacts(artifact),
+          json(artifact?.payload, "Artifact", "There is none."),
+        ),
+        section("Calls", callTable(items), further),
+      ),
+    ),
+  ];
+}
+
+function hasEnded({ status: stands }) {
+  return stands === "completed" || stands === "failed";
+}
+
+function facts(session) {
+  const fact = (label, ...value) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
+  return h(
+    "dl",
+    { class: "facts", "data-key": "facts" },
+    session.title && fact("Title", name(session.title)),
+    fact(
+      "Status",
+      status(session.status),
+      session.status_reason && [" ", name(session.status_reason, "reason")],
+    ),
+    session.user_id && fact("User", name(session.user_id)),
+    session.team_id && fact("Team", name(session.team_id)),
+    fact("Visible to", session.visibility),
+    fact("Started", time(session.created_at)),
+    fact("Updated", time(session.last_updated_at)),
+  );
+}
+
+/** On a narrow screen what stands beside the messages stands far below them. */
+function jumps() {
+  const jump = (title) =>
+    h(
+      "button",
+      {
+        type: "button",
+        onclick: () => {
+          const heading = [...document.querySelectorAll(".beside h2")].find(
+            (it) => it.textContent === title,
+          );
+          heading.tabIndex = -1;
+          heading.focus();
+          heading.scrollIntoView();
+        },
+      },
+      title,
+    );
+  return h(
+    "div",
+    { class: "jumps", role: "group", "aria-label": "Jump to" },
+    ["Context", "Artifact", "Calls"].map(jump),
+  );
+}
+
+function artifactFacts(artifact) {
+  if (!artifact) return null;
+  return h("p", { class: "dim" }, name(`${artifact.ui_tool_id} · ${artifact.display}`));
+}
+
+function json(value, label, otherwise) {
+  const text = written(value ?? {});
+  if (text === "{}") return h("p", { class: "dim" }, otherwise);
+  const rest = text.length - MOST_SHOWN;
+  return [
+    block(text.slice(0, MOST_SHOWN), { tabindex: "0", role: "region", "aria-label": label }),
+    rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
+  ];
+}
+
+function callTable(calls) {
+  if (calls.length === 0) return h("p", { class: "dim" }, "No calls are recorded.");
+  const who = (row) => [
+    name(row.model ?? "model not named"),
+    name(row.agent ?? "agent not named", "name under"),
+  ];
+  return table({
+    caption: "Calls",
+    rows: calls,
+    key: (row) => row.call_id,
+    columns: [
+      { title: "Model", kind: "text", cell: who },
+      { title: "Tokens", kind: "number", cell: (row) => count(row.total_tokens) },
+      { title: "Time", kind: "number", cell: (row) => duration(row.duration_ms) },
+      { title: "Cost", kind: "number", cell: (row) => money(row.cost_micros_usd) },
+    ],
+  });
+}
