@@ -1,0 +1,72 @@
+// Somebody looks before anything is there: the page says what to do, and what it says works.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { startService } from "./service.js";
+
+let browser;
+let service;
+
+before(async () => {
+  service = await startService();
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+test("a workflow and an app of which nothing is kept say so", async () => {
+  await watched(browser, service, async (page, place) => {
+    for (const [hash, title] of [
+      ["#/apps/acme_corp/workflows/Picnic", "Picnic"],
+      ["#/apps/acme_corp", "acme_corp"],
+    ]) {
+      await place.open(hash);
+      await place.shows(title);
+      assert.match(
+        await page.getByRole("region", { name: "Command" }).textContent(),
+        /chats\/acme_corp /,
+      );
+      await place.fits();
+      await place.isAccessible();
+    }
+  });
+});
+
+test("a command holds nothing that a shell would understand", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open(`#/apps/acme_corp/workflows/${encodeURIComponent("'; reboot '")}`);
+    await place.shows("'; reboot '");
+    const command = await page.getByRole("region", { name: "Command" }).textContent();
+    assert.doesNotMatch(command, /reboot/);
+  });
+});
+
+test("the command for an empty database starts a chat, which then appears", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open();
+    await place.shows("Apps");
+    await page.getByRole("heading", { name: "Nothing is kept yet" }).waitFor();
+    await place.fits();
+    await place.isAccessible();
+    await place.screenshot("empty-light");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await place.screenshot("empty-dark");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await place.fits();
+    await place.screenshot("empty-narrow");
+
+    const command = await page.getByRole("region", { name: "Command" }).textContent();
+    execFileSync("bash", ["-euc", command]);
+    await page.getByRole("link", { name: "acme_corp" }).click();
+    await place.shows("acme_corp");
+    await page.getByRole("link", { name: "Picnic" }).click();
+    await place.shows("Picnic");
+    await page.getByRole("link", { name: "picnic-1" }).click();
+    await place.text("Plan a picnic").waitFor();
+  });
+});

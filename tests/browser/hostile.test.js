@@ -1,0 +1,140 @@
+// Whatever callers write is text.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { startService } from "./service.js";
+
+const TEXTS = [
+  "<img src=x onerror=alert(1)>",
+  "</script><script>alert(1)</script>",
+  '"><svg onload=alert(1)>',
+  "javascript:alert(1)",
+  "שלום עולם, مرحبا بالعالم",
+  "\u202Eltr gnorw eht",
+  "👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301",
+  "{{constructor.constructor('alert(1)')()}}",
+];
+const LONG = "W".repeat(128);
+const WORKFLOWS = [TEXTS[0], TEXTS[4], TEXTS[6], LONG, "a/b?c#d&e=f%2F", "99 %"];
+
+let browser;
+let service;
+
+before(async () => {
+  service = await startService();
+  const call = service.client();
+  for (const [index, workflow] of WORKFLOWS.entries()) {
+    await call("POST", "/api/chats/hostile", { chat_id: `h-${index}`, workflow_name: workflow });
+  }
+  await call("POST", "/api/chats/hostile", {
+    chat_id: "c".repeat(128),
+    workflow_name: LONG,
+    user_id: LONG,
+    title: `${TEXTS[0]} ${LONG}`,
+  });
+  const base = `/api/chats/hostile/${"c".repeat(128)}`;
+  const messages = TEXTS.flatMap((text) => [
+    { role: "user", name: text, content: text },
+    { role: text, content: { [text]: text }, metadata: { [text]: text } },
+  ]);
+  messages.push({ role: "user", name: LONG, content: "x".repeat(3_000) });
+  messages.push({
+    role: "assistant",
+    tool_calls: [{ function: { name: TEXTS[1], arguments: TEXTS[0] } }],
+  });
+  messages.push({
+    role: "assistant",
+    content: "",
+    tool_calls: [null, 1, "x", { function: { name: {}, arguments: [] } }],
+  });
+  await call("POST", `${base}/messages`, { messages });
+  await call(
+    "PUT",
+    `${base}/context`,
+    Object.fromEntries([...TEXTS, LONG].map((text) => [text, text])),
+  );
+  await call("PUT", `${base}/artifact`, {
+    ui_tool_id: TEXTS[0],
+    display: TEXTS[1],
+    payload: { html: TEXTS[1] },
+  });
+  await call("POST", `${base}/calls`, {
+    calls: [...TEXTS.filter((it) => it.length <= 128), LONG].map((text) => ({
+      agent: text,
+      requested_provider: text,
+      requested_model: text,
+      prompt_tokens: 999_999_999,
+      cost_micros_usd: 987_654_321,
+      duration_ms: 99_999_999,
+    })),
+  });
+  await call("POST", `${base}/fail`, { reason: TEXTS[1] });
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+for (const width of [1280, 360]) {
+  test(`hostile and long text is shown as it is, ${width} wide`, async () => {
+    await watched(
+      browser,
+      service,
+      async (page, place) => {
+        await place.open("#/apps/hostile");
+        await place.shows("hostile");
+        for (const workflow of WORKFLOWS) await place.text(workflow).waitFor();
+        await place.fits();
+        await place.screenshot(`hostile-app-${width}`);
+
+        await place.text(LONG).click();
+        await place.shows(LONG);
+        for (const text of TEXTS) await place.text(text).waitFor();
+        await place.fits();
+        await place.screenshot(`hostile-workflow-${width}`, { fullPage: true });
+
+        await place.text("c".repeat(128)).click();
+        await place.shows("c".repeat(128));
+        for (const text of TEXTS) {
+          await page.locator(".words").filter({ hasText: text }).first().waitFor();
+          assert.ok((await page.locator(".who", { hasText: text }).count()) > 0);
+        }
+        await place.fits();
+        await place.isAccessible();
+        await place.screenshot(`hostile-chat-${width}`, { fullPage: true });
+        assert.equal(await page.locator("main img, main script, main svg [onload]").count(), 0);
+      },
+      { viewport: { width, height: 740 } },
+    );
+  });
+}
+
+test("every workflow can be opened, whatever its name", async () => {
+  await watched(browser, service, async (page, place) => {
+    for (const workflow of WORKFLOWS) {
+      await place.open(`#/apps/hostile/workflows/${encodeURIComponent(workflow)}`);
+      await place.shows(workflow);
+      await page.getByRole("table", { name: "Newest chats" }).waitFor();
+    }
+  });
+});
+
+test("an address that means nothing does no harm", async () => {
+  await watched(browser, service, async (page, place) => {
+    for (const hash of [
+      "#/apps/%",
+      "#/x/y",
+      "#/apps/a/b/c/d",
+      "#<img src=x onerror=alert(1)>",
+      "#//////x",
+    ]) {
+      await place.open(hash);
+      await page.getByText("This address names no view.").waitFor();
+    }
+    await place.open("#/apps/hostile/workflows/..");
+    await page.getByText("This name cannot be part of an address.").waitFor();
+  });
+});

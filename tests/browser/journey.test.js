@@ -1,0 +1,214 @@
+// Somebody looks for a chat, and at it, while it goes on.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { seedApp, seedTranscript } from "./seed.js";
+import { startService } from "./service.js";
+
+let browser;
+let service;
+let call;
+
+before(async () => {
+  service = await startService();
+  call = service.client();
+  await seedApp(call, "acme_corp");
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+test("a click leads from the apps to a workflow and to a chat, and Back leads back", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open();
+    await place.shows("Apps");
+    await page.getByRole("link", { name: "acme_corp" }).click();
+    await place.shows("acme_corp");
+    await page.getByRole("rowheader", { name: "Generator" }).getByRole("link").click();
+    await place.shows("Generator");
+    await page.getByRole("link", { name: "acme_corp-gen-25" }).click();
+    await place.shows("acme_corp-gen-25");
+
+    await page.goBack();
+    await place.shows("Generator");
+    await page.getByRole("link", { name: "30 days" }).click();
+    await page.getByRole("link", { name: "30 days" }).and(page.locator("[aria-current]")).waitFor();
+    assert.match(page.url(), /step=day$/);
+    await page.goBack();
+    await page
+      .getByRole("link", { name: "24 hours" })
+      .and(page.locator("[aria-current]"))
+      .waitFor();
+    await page.goBack();
+    await place.shows("acme_corp");
+  });
+});
+
+test("the keyboard alone leads there as well, and the focus goes along", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open();
+    await place.shows("Apps");
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(page), "Skip to the content");
+    await page.keyboard.press("Enter");
+    assert.equal(await focused(page), "Apps");
+    await tabTo(page, "acme_corp");
+    await page.keyboard.press("Enter");
+    await place.shows("acme_corp");
+    assert.equal(await focused(page), "acme_corp");
+    await tabTo(page, "Picnic");
+    await page.keyboard.press("Enter");
+    await place.shows("Picnic");
+    await tabTo(page, "picnic-1");
+    // The focus outlives the renewal of what is shown.
+    await page.waitForResponse((response) => response.url().includes("/series"));
+    await page.waitForTimeout(200);
+    assert.equal(await focused(page), "picnic-1");
+    await page.keyboard.press("Enter");
+    await place.shows("picnic-1");
+    assert.equal(await focused(page), "picnic-1");
+    await page.goBack();
+    await place.shows("Picnic");
+    assert.equal(await focused(page), "Picnic");
+  });
+});
+
+test("a workflow shows its totals, and more chats on request", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/workflows/Generator");
+    await place.shows("Generator");
+    const figures = await page.locator(".figures").textContent();
+    assert.match(figures, /Chats26.*Error rate22\.2 %4 failed/);
+    const chats = page.getByRole("table", { name: "Newest chats" }).getByRole("rowheader");
+    assert.equal(await chats.count(), 20);
+    await page.getByRole("button", { name: "More chats" }).click();
+    await page.getByRole("link", { name: "acme_corp-gen-00" }).waitFor();
+    assert.equal(await chats.count(), 26);
+    await page.getByRole("figure").filter({ hasText: "Calls" }).locator(".plot").hover();
+    await page.locator(".legend .when").waitFor();
+    await page.getByText("The same as a table").click();
+    assert.equal(
+      await page.getByRole("table", { name: "Activity" }).getByRole("rowheader").count(),
+      24,
+    );
+  });
+});
+
+test("a chat shows what was said, its snapshot, its artifact and its calls", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/picnic-1");
+    await place.shows("picnic-1");
+    await place.text("Plan a picnic for five on Sunday.").waitFor();
+    await place.text("forecast").waitFor();
+    await place.text("Deleted.").waitFor();
+    assert.equal(await page.locator(".message").count(), 7);
+    assert.match(
+      await page.getByRole("region", { name: "Context" }).textContent(),
+      /"place": "lake"/,
+    );
+    assert.match(await page.getByRole("region", { name: "Artifact" }).textContent(), /"lat": 52.5/);
+    assert.equal(
+      await page.getByRole("table", { name: "Calls" }).getByRole("rowheader").count(),
+      5,
+    );
+  });
+});
+
+test("what is said and done while somebody looks appears", async () => {
+  const base = "/api/chats/acme_corp/live-1";
+  await call("POST", "/api/chats/acme_corp", { chat_id: "live-1", workflow_name: "Picnic" });
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/live-1");
+    await place.shows("live-1");
+    await place.text("Nothing has been said yet.").waitFor();
+    await call("POST", `${base}/messages`, {
+      role: "user",
+      name: "alice",
+      content: "Is anybody there?",
+    });
+    await place.text("Is anybody there?").waitFor();
+    await page.getByRole("status").filter({ hasText: "1 new message" }).waitFor();
+    await call("PATCH", `${base}/context`, { guests: 7 });
+    await page.getByText('"guests": 7').waitFor();
+    await call("POST", `${base}/complete`);
+    await page.locator(".status.completed").waitFor();
+  });
+});
+
+test("a new chat appears among those of its workflow", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/workflows/Picnic");
+    await place.shows("Picnic");
+    await call("POST", "/api/chats/acme_corp", { chat_id: "late-1", workflow_name: "Picnic" });
+    await page.getByRole("link", { name: "late-1" }).waitFor();
+  });
+});
+
+test("a tab that nobody looks at asks nothing", async () => {
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp");
+    await place.shows("acme_corp");
+    await see(page, "hidden");
+    let asked = 0;
+    page.on("request", () => (asked += 1));
+    await page.waitForTimeout(6_000);
+    assert.equal(asked, 0);
+    await see(page, "visible");
+    await page.waitForResponse((response) => response.url().includes("/api/stats/"));
+  });
+});
+
+test("a long conversation is shown from its end, and the rest on request", async () => {
+  const messages = await seedTranscript(call, "acme_corp", "captain-1");
+  const more = Array.from({ length: 130 }, (_, index) => ({
+    role: "user",
+    name: "user",
+    content: `line ${index}`,
+  }));
+  await call("POST", "/api/chats/acme_corp/captain-1/messages", { messages: more });
+  await watched(browser, service, async (page, place) => {
+    await place.open("#/apps/acme_corp/chats/captain-1");
+    await place.shows("captain-1");
+    await place.text("line 129").waitFor();
+    assert.equal(await page.locator(".message").count(), 100);
+    await page.getByRole("button", { name: "Earlier messages" }).click();
+    await page.locator('[data-sequence="0"]').waitFor();
+    const shown = await page
+      .locator(".message")
+      .evaluateAll((all) => all.map((it) => Number(it.dataset.sequence)));
+    assert.deepEqual(
+      shown,
+      Array.from({ length: messages.length + 130 }, (_, index) => index),
+    );
+    assert.equal(await page.getByRole("button", { name: "Earlier messages" }).isVisible(), false);
+    const first = page.locator('[data-sequence="0"] .words');
+    assert.equal(await first.textContent(), messages[0].content);
+  });
+});
+
+async function see(page, state) {
+  await page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, state === "hidden");
+}
+
+const focused = (page) => page.evaluate(() => document.activeElement.textContent);
+
+/** Presses Tab until that link has the focus. */
+async function tabTo(page, text) {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    if (
+      (await focused(page)) === text &&
+      (await page.evaluate(() => document.activeElement.closest("main") !== null))
+    ) {
+      return;
+    }
+  }
+  assert.fail(`Tab does not lead to ${text}`);
+}

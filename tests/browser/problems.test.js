@@ -1,0 +1,156 @@
+// The service refuses, or is away: the page says so, and goes on once it can.
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, test } from "node:test";
+import { launch, watched } from "./browser.js";
+import { seedApp } from "./seed.js";
+import { startService } from "./service.js";
+
+const SECRET = "a-secret-of-the-tests-of-32-bytes-or-more";
+const OPERATOR = bearer({ sub: "olga", apps: ["*"], role: "operator" });
+const USER = bearer({ sub: "alice", apps: ["acme_corp"] });
+
+let browser;
+let service;
+
+before(async () => {
+  service = await startService({
+    REPRISE__AUTH__MODE: "jwt",
+    REPRISE__AUTH__ALGORITHM: "HS256",
+    REPRISE__AUTH__SECRET: SECRET,
+  });
+  await seedApp(service.client(bearer({ sub: "bot", apps: ["*"], role: "service" })), "acme_corp");
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+test("without a token one is asked for, kept in the tab alone, and forgotten on request", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open();
+      await page.getByRole("alert").waitFor();
+      await place.isAccessible();
+      await place.screenshot("token");
+      await giveToken(page, OPERATOR);
+      await page.getByRole("link", { name: "acme_corp" }).waitFor();
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), "Apps");
+      const kept = await page.evaluate(() => ({
+        session: sessionStorage.length,
+        local: localStorage.length,
+        cookies: document.cookie,
+        address: location.href,
+      }));
+      assert.deepEqual(kept, {
+        session: 1,
+        local: 0,
+        cookies: "",
+        address: `${service.url}/dashboard#/`,
+      });
+      await page.reload();
+      await page.getByRole("link", { name: "acme_corp" }).waitFor();
+      await page.getByRole("button", { name: "Forget token" }).click();
+      await page.getByRole("alert").waitFor();
+      assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    },
+    { answers: [401] },
+  );
+});
+
+test("a user, who may not read what workflows do, finds the chats they may see", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open();
+      await giveToken(page, USER);
+      await page.getByText("This token may not list the apps.").waitFor();
+      await page.getByLabel("App id").fill("acme_corp");
+      await page.keyboard.press("Enter");
+      await place.shows("acme_corp");
+      await page.getByRole("link", { name: "acme_corp-gen-25" }).click();
+      await place.shows("acme_corp-gen-25");
+      await page.goBack();
+      await place.isAccessible();
+      await place.screenshot("user");
+    },
+    { answers: [401, 403] },
+  );
+});
+
+test("a token for another app is refused in words, and another may be given", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/other_app");
+      await giveToken(page, USER);
+      await page.getByRole("alert").getByText("app", { exact: false }).first().waitFor();
+      await page.getByLabel("Bearer token").waitFor();
+    },
+    { answers: [401, 403] },
+  );
+});
+
+test("a chat that is not there is called so", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp/chats/nobody");
+      await giveToken(page, USER);
+      await page.getByRole("alert").getByRole("heading").filter({ hasText: /chat/i }).waitFor();
+      await place.screenshot("problem");
+    },
+    { answers: [401, 404] },
+  );
+});
+
+test("what is shown stays while the service is away, and is renewed when it is back", async () => {
+  await watched(
+    browser,
+    service,
+    async (page, place) => {
+      await place.open("#/apps/acme_corp");
+      await giveToken(page, OPERATOR);
+      await place.shows("acme_corp");
+      const problem = {
+        type: "store-unavailable",
+        title: "The store is away",
+        status: 503,
+        detail: "try again later",
+      };
+      const isStats = /\/api\/stats\//;
+      await page.route(isStats, (route) =>
+        route.fulfill({ status: 503, json: problem, contentType: "application/problem+json" }),
+      );
+      await page.getByRole("heading", { name: "The store is away" }).waitFor();
+      await page.getByRole("link", { name: "Generator" }).waitFor();
+      await page.getByText("Not updated").waitFor();
+      await place.screenshot("away");
+      await page.unroute(isStats);
+      await page.getByRole("button", { name: "Try again" }).click();
+      await place.shows("acme_corp");
+      assert.equal(await page.getByRole("alert").count(), 0);
+    },
+    { answers: [401, 503] },
+  );
+});
+
+async function giveToken(page, token) {
+  await page.getByLabel("Bearer token").fill(token);
+  await page.getByRole("button", { name: "Use token" }).click();
+}
+
+function bearer(claims) {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const exp = Math.floor(Date.now() / 1000) + 3_600;
+  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part({ exp, ...claims })}`;
+  return `${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}`;
+}
