@@ -81,17 +81,17 @@ pub(in super::super) fn rollup_update(
 
 /// A rollup as it is stored, perhaps one of several that are to be added up.
 #[derive(Debug)]
-pub(in super::super) struct StoredRollup {
+pub(in super::super) struct StoredRollup<'a> {
     pub(in super::super) workflow_name: WorkflowName,
     pub(in super::super) key: RollupKey,
-    pub(in super::super) rollup: Rollup,
     pub(in super::super) last_updated_at: Option<Time<Utc>>,
     /// When the chat was created, for that of a chat.
     pub(in super::super) started_at: Option<Time<Utc>>,
+    fields: Fields<'a>,
 }
 
-impl StoredRollup {
-    pub(in super::super) fn read(raw: &RawDocumentBuf) -> Result<Self, StoreError> {
+impl<'a> StoredRollup<'a> {
+    pub(in super::super) fn read(raw: &'a RawDocumentBuf) -> Result<Self, StoreError> {
         let fields = open(raw)?;
         let id = fields.inside(fields.document("_id")?);
         let name = id.field("name")?;
@@ -111,10 +111,15 @@ impl StoredRollup {
         Ok(Self {
             workflow_name: id.parsed("workflow_name")?,
             key: RollupKey { subject, hour: id.field("hour")?.optional_time()? },
-            rollup: sums(&fields)?,
             last_updated_at: fields.field("last_updated_at")?.optional_time()?,
             started_at: fields.field("started_at")?.optional_time()?,
+            fields,
         })
+    }
+
+    /// Adds its sums to a rollup.
+    pub(in super::super) fn add_to(&self, rollup: &mut Rollup) -> Result<(), StoreError> {
+        add_sums(&self.fields, rollup)
     }
 }
 
@@ -122,7 +127,8 @@ impl StoredRollup {
 pub(in super::super) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> {
     let fields = open(raw)?;
     let id = fields.inside(fields.document("_id")?);
-    let rollup = sums(&fields)?;
+    let mut rollup = Rollup::default();
+    add_sums(&fields, &mut rollup)?;
     let status = ChatStatus::ALL.into_iter().find(|status| rollup.get(Counter::of(*status)) > 0);
     let status = fields.required("running", status)?;
     let duration_ms = rollup.count(Counter::ChatDurationMs);
@@ -137,35 +143,37 @@ pub(in super::super) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, St
 
 /// Reads the sums of a rollup.
 pub(in super::super) fn rollup_sums(raw: &RawDocumentBuf) -> Result<Rollup, StoreError> {
-    sums(&open(raw)?)
+    let mut rollup = Rollup::default();
+    add_sums(&open(raw)?, &mut rollup)?;
+    Ok(rollup)
 }
 
 fn open(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
     Fields::open(WORKFLOW_STATS, "(a rollup)", raw, SCHEMA_VERSION)
 }
 
-/// Reads what is there of the sums: one that was never added to is not.
-fn sums(fields: &Fields<'_>) -> Result<Rollup, StoreError> {
-    let mut rollup = Rollup::default();
+/// Adds what is there of the sums: one that was never added to is not.
+fn add_sums(fields: &Fields<'_>, rollup: &mut Rollup) -> Result<(), StoreError> {
     let found = fields.collect()?;
     for counter in Counter::ALL {
         let number: Option<i64> = found.field(counter.name()).optional_number()?;
         rollup.add(counter, number.unwrap_or(0));
     }
     let Some(histograms) = found.field(HISTOGRAMS).optional_document()? else {
-        return Ok(rollup);
+        return Ok(());
     };
     let histograms = fields.inside(histograms);
     for measure in Measure::ALL {
         let Some(buckets) = histograms.optional_document(measure.name())? else { continue };
+        let histogram = rollup.histogram_mut(measure);
         for count in fields.inside(buckets).each() {
             let count = count?;
-            let bucket =
-                count.name().parse().map_err(|e| fields.corrupt(HISTOGRAMS, Some(Box::new(e))))?;
-            rollup.histogram_mut(measure).add_to_bucket(bucket, count.integer()?);
+            let bucket = count.name().parse();
+            let bucket = bucket.map_err(|e| fields.corrupt(HISTOGRAMS, Some(Box::new(e))))?;
+            histogram.add_to_bucket(bucket, count.integer()?);
         }
     }
-    Ok(rollup)
+    Ok(())
 }
 
 /// Encodes the statement that adds to a rollup.

@@ -41,15 +41,16 @@ impl Stats for MongoStore {
         };
         let mut stats = WorkflowStats::default();
         let (mut agents, mut models) = (BTreeMap::new(), BTreeMap::new());
-        for stored in self.rollups(query).await? {
+        for raw in &self.rollups(query).await? {
+            let stored = StoredRollup::read(raw)?;
             stats.last_updated_at = stats.last_updated_at.max(stored.last_updated_at);
-            let rollup = match stored.key.subject {
+            let rollup = match &stored.key.subject {
                 Subject::Workflow => &mut stats.total,
-                Subject::Agent(agent) => agents.entry(agent).or_default(),
-                Subject::Model(model) => models.entry(model).or_default(),
+                Subject::Agent(agent) => agents.entry(agent.clone()).or_default(),
+                Subject::Model(model) => models.entry(model.clone()).or_default(),
                 Subject::Chat(_) => continue,
             };
-            rollup.merge(&stored.rollup, 1);
+            stored.add_to(rollup)?;
         }
         stats.agents = agents.into_iter().collect();
         stats.models = models.into_iter().collect();
@@ -94,9 +95,11 @@ impl Stats for MongoStore {
         };
         let mut workflows: BTreeMap<WorkflowName, (Rollup, Option<DateTime<Utc>>)> =
             BTreeMap::new();
-        for stored in self.rollups(query).await? {
-            let (total, last_updated_at) = workflows.entry(stored.workflow_name).or_default();
-            total.merge(&stored.rollup, 1);
+        for raw in &self.rollups(query).await? {
+            let stored = StoredRollup::read(raw)?;
+            let workflow = workflows.entry(stored.workflow_name.clone());
+            let (total, last_updated_at) = workflow.or_default();
+            stored.add_to(total)?;
             *last_updated_at = stored.last_updated_at.max(*last_updated_at);
         }
         let summary = |(workflow_name, (total, last_updated_at))| WorkflowSummary {
@@ -123,10 +126,11 @@ impl Stats for MongoStore {
             query.insert("_id.workflow_name", workflow_name.as_str());
         }
         let mut hours: BTreeMap<(WorkflowName, DateTime<Utc>), Rollup> = BTreeMap::new();
-        for stored in self.rollups(query).await? {
+        for raw in &self.rollups(query).await? {
+            let stored = StoredRollup::read(raw)?;
             if let Some(hour) = stored.key.hour {
-                let rollup = hours.entry((stored.workflow_name, hour)).or_default();
-                rollup.merge(&stored.rollup, 1);
+                let rollup = hours.entry((stored.workflow_name.clone(), hour)).or_default();
+                stored.add_to(rollup)?;
             }
         }
         let hourly = |((workflow_name, hour), rollup)| HourlyStats { workflow_name, hour, rollup };
@@ -155,12 +159,11 @@ impl Stats for MongoStore {
 }
 
 impl MongoStore {
-    async fn rollups(&self, query: Document) -> Result<Vec<StoredRollup>, StoreError> {
+    async fn rollups(&self, query: Document) -> Result<Vec<RawDocumentBuf>, StoreError> {
         let read = || async {
             let find = self.inner.workflow_stats.find(query.clone());
-            let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-            Ok::<_, Failure>(found)
+            Ok::<_, Failure>(find.await?.try_collect().await?)
         };
-        self.read(read).await?.iter().map(StoredRollup::read).collect()
+        self.read(read).await
     }
 }

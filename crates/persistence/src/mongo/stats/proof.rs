@@ -170,9 +170,10 @@ impl MongoStore {
         let find = self.inner.workflow_stats.find(query).read_concern(ReadConcern::snapshot());
         let mut found = find.session(&mut *session).await?;
         while let Some(raw) = found.next(session).await {
-            let stored = StoredRollup::read(&raw?)?;
-            let (rollup, started_at) = kept.entry(stored.key).or_default();
-            rollup.merge(&stored.rollup, 1);
+            let raw = raw?;
+            let stored = StoredRollup::read(&raw)?;
+            let (rollup, started_at) = kept.entry(stored.key.clone()).or_default();
+            stored.add_to(rollup)?;
             *started_at = started_at.or(stored.started_at);
         }
         Ok(kept)
