@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{CallId, ChatId, Ids, Invalid, Limits, NewProviderCall, ProviderCall};
 
@@ -21,11 +22,24 @@ pub(crate) struct DigestedCall {
     pub(crate) digest: Digest,
 }
 
+impl DigestedCall {
+    /// Checks a call, and completes it as it is kept at the moment `now`.
+    pub(crate) fn check(
+        call: NewProviderCall,
+        now: DateTime<Utc>,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
+        call.check()?;
+        let digest = call.digest();
+        Ok(Self { call: call.kept_at(now, ids), digest })
+    }
+}
+
 impl CallBatch {
     /// Checks calls against the limits, and completes them as they are kept at the moment `now`.
     pub(crate) fn check(
         calls: Vec<NewProviderCall>,
-        now: chrono::DateTime<chrono::Utc>,
+        now: DateTime<Utc>,
         ids: &dyn Ids,
     ) -> Result<Self, Invalid> {
         if calls.is_empty() {
@@ -38,9 +52,9 @@ impl CallBatch {
         let mut digests: HashMap<CallId, (usize, Digest)> = HashMap::new();
         let mut checked = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
-            call.check().map_err(|e| e.below(&format!("/calls/{index}")))?;
-            let digest = call.digest();
-            let call = call.kept_at(now, ids);
+            let kept = DigestedCall::check(call, now, ids);
+            let DigestedCall { call, digest } =
+                kept.map_err(|e| e.below(&format!("/calls/{index}")))?;
             let (first, known) = *digests.entry(call.call_id.clone()).or_insert((index, digest));
             if known != digest {
                 let pointer = format!("/calls/{index}/call_id");
@@ -50,6 +64,11 @@ impl CallBatch {
             checked.push(DigestedCall { call, digest });
         }
         Ok(Self { calls: checked })
+    }
+
+    /// A batch of one.
+    pub(crate) fn of(call: DigestedCall) -> Self {
+        Self { calls: vec![call] }
     }
 
     /// Returns the ids of the calls.

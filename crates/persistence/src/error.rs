@@ -53,6 +53,15 @@ pub enum StoreError {
         index: usize,
     },
 
+    /// There is no such call.
+    #[error("chat {chat_id} has no call {call_id}")]
+    CallNotFound {
+        /// The chat.
+        chat_id: ChatId,
+        /// The call.
+        call_id: CallId,
+    },
+
     /// The chat has ended and takes no more messages.
     #[error("chat {chat_id} is {status}")]
     ChatEnded {

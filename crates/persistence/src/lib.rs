@@ -3,9 +3,9 @@
 pub mod store;
 pub use store::{
     AppPage, Append, Appended, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, ChatStats, ChatStatsPage, Contexts, Cursor, EntryPage, HourlyStats, MessageRange,
-    Messages, Outcome, Page, RecordedCall, Stats, Store, Transcript, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    ChatSessions, ChatStats, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges,
+    HourlyStats, MessageRange, Messages, Outcome, Page, RecordedCall, Stats, Store, Transcript,
+    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;
@@ -15,6 +15,7 @@ pub mod metrics;
 
 mod batch;
 mod call_batch;
+mod exchange_batch;
 mod ledger;
 mod new_chat;
 

@@ -41,10 +41,11 @@ pub struct MessageBody {
 
 impl MessageBody {
     /// The names that [`MessageBody::extra`] may hold.
-    pub const EXTRA: [&'static str; 10] = [
+    pub const EXTRA: [&'static str; 11] = [
         "event_type",
         "function_call",
         "is_user_proxy",
+        Self::PRODUCED_BY,
         "reasoning_content",
         "refusal",
         "structured_output",
@@ -53,6 +54,14 @@ impl MessageBody {
         "tool_calls",
         "tool_responses",
     ];
+
+    /// The field that names the call of a model that produced the message: a call id, or null.
+    pub const PRODUCED_BY: &'static str = "produced_by_call_id";
+
+    /// Returns the names of [`MessageBody::extra`] that may hold any JSON.
+    pub fn free_extra() -> impl Iterator<Item = &'static str> {
+        Self::EXTRA.into_iter().filter(|name| *name != Self::PRODUCED_BY)
+    }
 
     /// A body with a role, a speaker and a content.
     pub fn new(role: &str, name: Option<&str>, content: impl Into<Value>) -> Self {
@@ -97,6 +106,9 @@ impl MessageBody {
             if !Self::EXTRA.contains(&name.as_str()) {
                 return Err(Invalid::value(format!("/{name}"), "is not a field of a message"));
             }
+            if name == Self::PRODUCED_BY && !is_link(value) {
+                return Err(Invalid::value(format!("/{name}"), "must be a call id or null"));
+            }
             bytes += json::measure(value).map_err(|e| e.below(&format!("/{name}")))?;
         }
         Ok(bytes + self.role.len() + self.name.as_deref().map_or(0, str::len))
@@ -121,6 +133,10 @@ impl MessageBody {
     pub fn tombstone(&self) -> Self {
         Self { role: self.role.clone(), name: self.name.clone(), ..Self::default() }
     }
+}
+
+fn is_link(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(is_name)
 }
 
 /// A message to append.

@@ -187,15 +187,25 @@ impl Usage {
     /// Returns both together.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one + other)
+    }
+
+    /// Returns what is left without a part of it.
+    #[must_use]
+    pub fn minus(&self, part: &Self) -> Self {
+        self.with(part, u64::saturating_sub)
+    }
+
+    fn with(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            calls: self.calls + other.calls,
+            calls: join(self.calls, other.calls),
             tokens: Tokens {
-                prompt: self.tokens.prompt + other.tokens.prompt,
-                completion: self.tokens.completion + other.tokens.completion,
-                total: self.tokens.total + other.tokens.total,
+                prompt: join(self.tokens.prompt, other.tokens.prompt),
+                completion: join(self.tokens.completion, other.tokens.completion),
+                total: join(self.tokens.total, other.tokens.total),
             },
-            cost_micros: self.cost_micros + other.cost_micros,
-            duration_ms: self.duration_ms + other.duration_ms,
+            cost_micros: join(self.cost_micros, other.cost_micros),
+            duration_ms: join(self.duration_ms, other.duration_ms),
         }
     }
 }

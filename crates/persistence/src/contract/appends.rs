@@ -40,7 +40,7 @@ pub async fn a_batch_is_stored_in_its_order(store: Arc<dyn Store>) {
 
 pub async fn every_field_of_a_message_comes_back(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let extra = MessageBody::EXTRA.map(|name| (name.to_owned(), json!([{"of": name}])));
+    let extra = MessageBody::free_extra().map(|name| (name.to_owned(), json!([{"of": name}])));
     let full = MessageBody {
         role: "Größe $".to_owned(),
         name: Some("a.b$c".to_owned()),

@@ -133,7 +133,7 @@ async fn through_metadata(chat: &TestChat, value: &Value) {
 
 /// A body that holds the value wherever a body holds JSON.
 fn body_of(value: &Value) -> MessageBody {
-    let extra = MessageBody::EXTRA.map(|name| (name.to_owned(), value.clone()));
+    let extra = MessageBody::free_extra().map(|name| (name.to_owned(), value.clone()));
     MessageBody {
         metadata: Some(as_object(value)),
         extra: extra.into_iter().collect(),

@@ -17,6 +17,7 @@ pub mod statuses;
 
 pub mod appends;
 pub mod edits;
+pub mod exchanges;
 pub mod initial_messages;
 pub mod limits;
 pub mod messages;

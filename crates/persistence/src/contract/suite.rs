@@ -213,6 +213,14 @@ macro_rules! contract_tests {
             ping {
                 a_store_that_can_be_used_answers,
             }
+            exchanges {
+                an_exchange_stores_messages_and_their_call,
+                a_repeated_exchange_is_answered_as_the_first_time,
+                an_exchange_is_refused_as_a_whole,
+                an_exchange_with_an_unknown_chat_changes_nothing,
+                a_deleted_call_counts_no_longer_and_leaves_its_messages,
+                racing_exchanges_and_appends_share_one_order,
+            }
             stats {
                 a_workflow_that_nobody_has_used_counts_nothing,
                 every_start_and_every_move_is_counted,
@@ -261,6 +269,7 @@ mod tests {
             include_str!("artifacts.rs"),
             include_str!("calls.rs"),
             include_str!("stats.rs"),
+            include_str!("exchanges.rs"),
             include_str!("apps.rs"),
             include_str!("wallets.rs"),
             include_str!("scopes.rs"),

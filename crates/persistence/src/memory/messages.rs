@@ -150,7 +150,7 @@ fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
 }
 
 impl MemoryStore {
-    fn store(&self, chat: &mut Chat, plan: &Plan<'_>) -> Result<Append, StoreError> {
+    pub(super) fn store(&self, chat: &mut Chat, plan: &Plan<'_>) -> Result<Append, StoreError> {
         let first_sequence = chat.session.last_sequence;
         let now = self.clock.now();
         let fresh: Vec<Kept> = (first_sequence..)
@@ -181,7 +181,7 @@ impl MemoryStore {
 }
 
 impl Chat {
-    fn known(&self) -> Vec<Known> {
+    pub(super) fn known(&self) -> Vec<Known> {
         let known = |kept: &Kept| Known {
             event_id: kept.message.event_id.clone(),
             sequence: kept.message.sequence,

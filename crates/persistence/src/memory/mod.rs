@@ -8,6 +8,7 @@ mod artifacts;
 mod calls;
 mod chat_sessions;
 mod contexts;
+mod exchanges;
 mod messages;
 mod stats;
 mod wallets;

@@ -126,7 +126,7 @@ impl MemoryStore {
             let tally = tallies.entry(chat.session.workflow_name.clone()).or_default();
             tally.chat(&chat.session, 1);
             chat.status_changes.iter().for_each(|change| tally.status_change(change));
-            chat.calls.iter().for_each(|kept| tally.call(&kept.call));
+            chat.calls.iter().for_each(|kept| tally.call(&kept.call, 1));
             tally.usage(&Usage::default(), &chat.usage());
         }
         tallies.into_iter().map(|(name, tally)| (name, tally.finish())).collect()

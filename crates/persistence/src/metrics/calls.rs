@@ -29,6 +29,8 @@ label! {
         RecordCalls = "record_calls",
         ListCalls = "list_calls",
         ChatUsage = "chat_usage",
+        AppendExchange = "append_exchange",
+        DeletionOfCalls = "delete_call",
         WorkflowStats = "workflow_stats",
         ListChatStats = "list_chat_stats",
         AppStats = "app_stats",
@@ -156,6 +158,7 @@ impl CallOutcome {
         match error {
             StoreError::ChatNotFound(_)
             | StoreError::MessageNotFound { .. }
+            | StoreError::CallNotFound { .. }
             | StoreError::AppNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::ChatExists(_)

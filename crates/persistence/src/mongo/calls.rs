@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use mongodb::ClientSession;
 use records::{
-    ChatId, NewProviderCall, Rollup, RollupKey, Scope, Subject, Tally, Usage, WorkflowName,
+    ChatId, NewProviderCall, ProviderCall, Rollup, RollupKey, Scope, Subject, Tally, Usage,
+    WorkflowName,
 };
 
 use super::MongoStore;
@@ -99,7 +100,7 @@ impl MongoStore {
     }
 
     /// Inserts calls, and adds them to all rollups they count for.
-    async fn insert_calls(
+    pub(super) async fn insert_calls(
         &self,
         chat: &Counted<'_>,
         calls: &[&DigestedCall],
@@ -114,7 +115,7 @@ impl MongoStore {
         self.inner.provider_calls.insert_many(documents).session(&mut *session).await?;
         let (mut tally, mut usage) = (Tally::default(), Usage::default());
         for DigestedCall { call, .. } in calls {
-            tally.call(call);
+            tally.call(call, 1);
             usage.add(call);
         }
         let before = self.count_usage(chat, &Rollup::of_usage(&usage), session).await?;
@@ -122,8 +123,27 @@ impl MongoStore {
         self.count(chat, tally, stripe, session).await
     }
 
+    /// Takes a call out of all rollups that it counted for.
+    pub(super) async fn discount_call(
+        &self,
+        chat: &Counted<'_>,
+        call: &ProviderCall,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<(), Failure> {
+        let mut usage = Usage::default();
+        usage.add(call);
+        let mut change = Rollup::default();
+        change.merge(&Rollup::of_usage(&usage), -1);
+        let before = self.count_usage(chat, &change, session).await?;
+        let mut tally = Tally::default();
+        tally.call(call, -1);
+        tally.usage(&before, &before.minus(&usage));
+        self.count(chat, tally, stripe, session).await
+    }
+
     /// Reads what has to be known of a chat to count something of it.
-    async fn counted_chat(
+    pub(super) async fn counted_chat(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -136,7 +156,7 @@ impl MongoStore {
 
     /// Finds those of a batch that others have recorded, and tells whether an earlier attempt of
     /// this recording has recorded the rest.
-    async fn known_calls(
+    pub(super) async fn known_calls(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

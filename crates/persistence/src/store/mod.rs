@@ -16,6 +16,7 @@ mod artifacts;
 mod calls;
 mod chat_sessions;
 mod contexts;
+mod exchanges;
 mod messages;
 mod stats;
 mod wallets;
@@ -25,6 +26,7 @@ pub use artifacts::Artifacts;
 pub use calls::{CallCursor, CallPage, Calls, RecordedCall};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
+pub use exchanges::{Exchange, Exchanges};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub(crate) use stats::dearest_first;
 pub use stats::{ChatStats, ChatStatsPage, HourlyStats, Stats, WorkflowStats, WorkflowSummary};
@@ -33,7 +35,16 @@ pub use wallets::{EntryPage, WalletPage, Wallets};
 /// A whole store.
 #[async_trait::async_trait]
 pub trait Store:
-    ChatSessions + Messages + Contexts + Artifacts + Calls + Stats + Apps + Wallets + std::fmt::Debug
+    ChatSessions
+    + Messages
+    + Contexts
+    + Artifacts
+    + Calls
+    + Exchanges
+    + Stats
+    + Apps
+    + Wallets
+    + std::fmt::Debug
 {
     /// Answers once the store can be read and written, or says why it cannot.
     async fn ping(&self) -> Result<(), crate::StoreError>;

@@ -5,17 +5,18 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
-    App, AppId, AppStatus, Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject,
-    Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry,
-    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
+    JsonObject, Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall,
+    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AppPage, Append, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions,
-    ChatStatsPage, Contexts, Cursor, EntryPage, HourlyStats, MessageRange, Messages, Page,
-    RecordedCall, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, MessageRange,
+    Messages, Page, RecordedCall, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
+    WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -266,6 +267,31 @@ impl<S: Store> Calls for Traced<S> {
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         let work = self.store.chat_usage(scope, chat_id);
         self.trace(Call::ChatUsage, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Exchanges for Traced<S> {
+    async fn append_exchange(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+        call: NewProviderCall,
+    ) -> Result<Exchange, StoreError> {
+        let work = self.store.append_exchange(scope, chat_id, messages, call);
+        let exchange = self.trace(Call::AppendExchange, Some(chat_id), work).await;
+        exchange.inspect(|exchange| self.store.metrics().calls.appended(&exchange.append))
+    }
+
+    async fn delete_call(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        call_id: &CallId,
+    ) -> Result<(), StoreError> {
+        let work = self.store.delete_call(scope, chat_id, call_id);
+        self.trace(Call::DeletionOfCalls, Some(chat_id), work).await
     }
 }
 

@@ -173,11 +173,11 @@ impl Rollup {
         rollup
     }
 
-    /// Adds how much a call took to what is measured of each.
-    pub(super) fn measure_call(&mut self, call: &ProviderCall) {
-        self.histogram_mut(Measure::CallTokens).add(call.tokens.total, 1);
-        self.histogram_mut(Measure::CallCost).add(call.cost.micros(), 1);
-        self.histogram_mut(Measure::CallDuration).add(call.duration_ms, 1);
+    /// Adds so many times how much a call took to what is measured of each.
+    pub(super) fn measure_call(&mut self, call: &ProviderCall, times: i64) {
+        self.histogram_mut(Measure::CallTokens).add(call.tokens.total, times);
+        self.histogram_mut(Measure::CallCost).add(call.cost.micros(), times);
+        self.histogram_mut(Measure::CallDuration).add(call.duration_ms, times);
     }
 
     /// Adds so many times what all calls of a chat took to what is measured of each chat.

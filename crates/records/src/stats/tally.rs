@@ -74,16 +74,16 @@ impl Tally {
         self.each([None, hour(change.changed_at)], |rollup| rollup.add(counter, 1));
     }
 
-    /// Counts a call.
-    pub fn call(&mut self, call: &ProviderCall) {
+    /// Counts a call so many times; less than none takes it back.
+    pub fn call(&mut self, call: &ProviderCall, times: i64) {
         let mut usage = Usage::default();
         usage.add(call);
         let agent = Subject::Agent(call.agent.clone());
         for subject in [Subject::Workflow, agent, Subject::Model(call.used.clone())] {
             for hour in [None, hour(call.called_at)] {
                 let rollup = self.of(subject.clone(), hour);
-                rollup.merge(&Rollup::of_usage(&usage), 1);
-                rollup.measure_call(call);
+                rollup.merge(&Rollup::of_usage(&usage), times);
+                rollup.measure_call(call, times);
             }
         }
     }
@@ -189,7 +189,7 @@ mod tests {
         let new = NewProviderCall { agent: Some("planner".into()), ..NewProviderCall::default() };
         let call = new.kept_at(DateTime::from_timestamp(3_599, 0).unwrap(), &Uuid7Ids);
         let mut tally = Tally::default();
-        tally.call(&call);
+        tally.call(&call, 1);
         let rollups = tally.finish();
         assert_eq!(rollups.len(), 6, "{rollups:?}");
         assert!(rollups.values().all(|rollup| rollup.usage().calls == 1));

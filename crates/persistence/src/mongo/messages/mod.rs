@@ -1,5 +1,6 @@
 mod append;
 mod edit;
+mod exchange;
 mod initial;
 mod read;
 

@@ -52,8 +52,9 @@ impl Stats for MongoStore {
             };
             stored.add_to(rollup)?;
         }
-        stats.agents = agents.into_iter().collect();
-        stats.models = models.into_iter().collect();
+        // All calls of some may have been deleted.
+        stats.agents = agents.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
+        stats.models = models.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
         dearest_first(&mut stats.agents);
         dearest_first(&mut stats.models);
         Ok(stats)

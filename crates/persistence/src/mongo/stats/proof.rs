@@ -214,7 +214,7 @@ impl MongoStore {
         while let Some(raw) = calls.next(session).await {
             let raw = raw?;
             let (fields, call) = (open_call(&raw)?, call_record(&open_call(&raw)?)?.call);
-            tally.call(&call);
+            tally.call(&call, 1);
             let chat_id = fields.inside(fields.document("_id")?).parsed("chat_id")?;
             usages.entry(chat_id).or_default().add(&call);
             read();

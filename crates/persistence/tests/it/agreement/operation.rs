@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{ChatFilter, MessageRange, Page, Store, StoreError};
 use records::{
-    AppId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
+    AppId, CallId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
     NewChatSession, NewMessage, NewProviderCall, Scope, Uuid7Ids, WorkflowName,
 };
 
@@ -44,6 +44,8 @@ pub(crate) enum Call {
     GetArtifact,
     ClearArtifact,
     RecordCalls(Vec<NewProviderCall>),
+    Exchange(Vec<NewMessage>, NewProviderCall),
+    Uncall(CallId),
     ListCalls,
     ChatUsage,
     Stats(WorkflowName),
@@ -133,6 +135,10 @@ impl Operation {
             Call::GetArtifact => print(store.get_last_artifact(scope, chat).await),
             Call::ClearArtifact => print(store.clear_last_artifact(scope, chat).await),
             Call::RecordCalls(calls) => print(store.record_calls(scope, chat, calls).await),
+            Call::Exchange(messages, call) => {
+                print(store.append_exchange(scope, chat, messages, call).await)
+            }
+            Call::Uncall(call_id) => print(store.delete_call(scope, chat, &call_id).await),
             Call::ListCalls => print(store.list_calls(scope, chat, 100, None).await),
             Call::ChatUsage => print(store.chat_usage(scope, chat).await),
             Call::Stats(workflow_name) => {

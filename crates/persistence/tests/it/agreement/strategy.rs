@@ -58,6 +58,9 @@ fn call() -> impl Strategy<Value = Call> {
         2 => artifact().prop_map(Call::UpdateArtifact),
         1 => Just(Call::ClearArtifact),
         5 => prop::collection::vec(provider_call(), 1..4).prop_map(Call::RecordCalls),
+        3 => (messages(), provider_call())
+            .prop_map(|(messages, call)| Call::Exchange(messages, call)),
+        1 => call_id().prop_map(Call::Uncall),
         1 => workflow().prop_map(Call::Stats),
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),
@@ -211,7 +214,7 @@ fn sequence() -> impl Strategy<Value = u64> {
 
 /// A call that may have been recorded before, under the same id as another one at times.
 fn provider_call() -> impl Strategy<Value = NewProviderCall> {
-    let id = option::of((0..5_u32).prop_map(|n| CallId::parse(format!("call_{n}")).unwrap()));
+    let id = option::of(call_id());
     let agent = option::of(select(vec!["planner".to_owned(), "a.$b".to_owned()]));
     let moment = option::of((0..4_u64).prop_map(|hour| moment(hour * 3 * 3_000)));
     (id, agent, moment, select(vec![0, 1, 40, 1_000_000])).prop_map(
@@ -225,6 +228,10 @@ fn provider_call() -> impl Strategy<Value = NewProviderCall> {
             ..NewProviderCall::default()
         },
     )
+}
+
+fn call_id() -> impl Strategy<Value = CallId> {
+    (0..5_u32).prop_map(|n| CallId::parse(format!("call_{n}")).unwrap())
 }
 
 fn workflow() -> impl Strategy<Value = WorkflowName> {

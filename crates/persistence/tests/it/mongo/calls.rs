@@ -1,8 +1,8 @@
 //! Calls and their rollups stay together, whatever becomes of the transaction.
 
 use bson::{RawDocumentBuf, doc};
-use persistence::{Calls, Outcome};
-use records::{CallId, ChatId, NewProviderCall, Usage};
+use persistence::{Calls, ChatSessions, Exchanges, Outcome};
+use records::{CallId, ChatId, EventId, MessageBody, NewMessage, NewProviderCall, Usage};
 
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, database_behind_proxy, scope};
@@ -77,4 +77,51 @@ async fn a_transaction_that_fails_leaves_nothing() {
     let recorded = database.record_calls(&scope(), &chat_id, vec![call("call_1")]).await.unwrap();
     assert_eq!(recorded[0].outcome, Outcome::Stored);
     assert_eq!(sum(&database, "agent", true, "calls").await, 1);
+}
+
+fn said(id: &str) -> NewMessage {
+    let body = MessageBody::new("assistant", Some("planner"), id);
+    NewMessage { event_id: Some(EventId::parse(id).unwrap()), body }
+}
+
+#[tokio::test]
+async fn an_exchange_whose_acknowledgement_is_lost_is_stored_once() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    for times in [1, 2] {
+        proxy.lose_replies("commitTransaction", times);
+        let messages =
+            vec![said(&format!("evt_{times}")), NewMessage { event_id: None, ..said("x") }];
+        let call = call(&format!("call_{times}"));
+        let exchange = database.append_exchange(&scope(), &chat_id, messages, call).await.unwrap();
+        assert_eq!(proxy.lost(), times);
+        let outcomes: Vec<_> = exchange.append.messages.iter().map(|m| m.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Stored; 2]);
+        assert_eq!(exchange.call.outcome, Outcome::Stored);
+        assert_eq!(exchange.append.last_sequence, 2 * times as u64);
+        assert_eq!(usage(&database, &chat_id).await.calls, times as u64);
+    }
+    proxy.lose_replies("commitTransaction", 2);
+    database.delete_call(&scope(), &chat_id, &CallId::parse("call_1").unwrap()).await.unwrap();
+    assert_eq!((proxy.lost(), usage(&database, &chat_id).await.calls), (2, 1));
+}
+
+#[tokio::test]
+async fn an_exchange_that_fails_half_way_leaves_nothing() {
+    let (server, database) = database().await;
+    let (scope, chat_id) = (scope(), chat(&database).await);
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    for (failures, command) in [(1, "insert"), (2, "update")] {
+        let refuse = doc! { "failCommands": [command], "appName": "under-test", "errorCode": 13 };
+        let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
+        let messages = vec![said("evt")];
+        let exchange = database.append_exchange(&scope, &chat_id, messages, call("call_1"));
+        exchange.await.unwrap_err();
+        assert_eq!(point.off().await, failures);
+        let session = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
+        assert_eq!(
+            (session.last_sequence, usage(&database, &chat_id).await),
+            (0, Usage::default())
+        );
+    }
 }

@@ -5,13 +5,13 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
-    Apps, Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, MessageRange, Messages,
-    Stats, Wallets,
+    Apps, Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, Exchanges, MessageRange,
+    Messages, Stats, Wallets,
 };
 use records::{
-    AppId, AppStatus, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject, MessageBody,
-    MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry, Scope,
-    TeamId, UserId, WorkflowName,
+    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject,
+    MessageBody, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall,
+    NewWalletEntry, Scope, TeamId, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -83,6 +83,11 @@ async fn use_calls(database: &Database, scope: &Scope, chat_id: &ChatId) {
         let calls = vec![NewProviderCall::default(); 3];
         database.record_calls(scope, chat_id, calls).await.unwrap();
     }
+    let call_id = CallId::parse("call_of_an_exchange").unwrap();
+    let call = NewProviderCall { call_id: Some(call_id.clone()), ..NewProviderCall::default() };
+    let messages = vec![MessageBody::new("assistant", None, "linked").into()];
+    database.append_exchange(scope, chat_id, messages, call).await.unwrap();
+    database.delete_call(scope, chat_id, &call_id).await.unwrap();
     let first = database.list_calls(scope, chat_id, 2, None).await.unwrap();
     database.list_calls(scope, chat_id, 2, first.next.as_ref()).await.unwrap();
     assert_eq!(database.chat_usage(scope, chat_id).await.unwrap().calls, 6);

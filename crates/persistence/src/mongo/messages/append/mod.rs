@@ -23,7 +23,7 @@ use crate::store::Append;
 
 pub(in crate::mongo) use known_chats::KnownChats;
 pub(super) use look::verdict;
-pub(super) use push::{Condition, Pushed};
+pub(super) use push::{Condition, Push, Pushed};
 pub use queue::QueueBounds;
 pub(in crate::mongo) use queue::Queues;
 pub(in crate::mongo) use shared::Lanes;

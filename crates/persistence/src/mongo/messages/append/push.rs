@@ -1,8 +1,9 @@
 //! The update that stores messages.
 
-use bson::raw::RawArrayBuf;
+use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
+use mongodb::ClientSession;
 use records::{ChatId, ChatStatus, Scope};
 
 use super::shared::Outcome;
@@ -37,7 +38,7 @@ pub(in crate::mongo::messages) enum Pushed {
 }
 
 /// Messages on their way into a chat.
-pub(super) struct Push<'a> {
+pub(in crate::mongo::messages) struct Push<'a> {
     pub(super) scope: &'a Scope,
     pub(super) chat_id: &'a ChatId,
     pub(super) condition: Condition,
@@ -59,25 +60,33 @@ impl MongoStore {
         if fresh.is_empty() {
             return Ok(Pushed::Unfit);
         }
-        let now = self.inner.clock.now();
-        let push = Push {
-            scope,
-            chat_id,
-            condition,
-            event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
-            documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
-            bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
-            now,
-        };
+        let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now());
         let pushed = self.send(&push).await?;
         if let Pushed::Stored(tail) = &pushed {
-            let first_sequence = tail.last_sequence - fresh.len() as u64;
-            let known = &self.inner.known_chats;
-            known.learn(chat_id, first_sequence, push.event_ids.iter().copied());
-            known.appended(scope, chat_id, first_sequence, tail);
-            self.seal_soon(&scope.app_id, chat_id, tail);
+            self.is_pushed(&push, tail);
         }
         Ok(pushed)
+    }
+
+    /// Notes that messages were stored: they are the last ones of this tail.
+    pub(in crate::mongo::messages) fn is_pushed(&self, push: &Push<'_>, tail: &Tail) {
+        let Push { scope, chat_id, event_ids, .. } = push;
+        let first_sequence = tail.last_sequence - event_ids.len() as u64;
+        let known = &self.inner.known_chats;
+        known.learn(chat_id, first_sequence, event_ids.iter().copied());
+        known.appended(scope, chat_id, first_sequence, tail);
+        self.seal_soon(&scope.app_id, chat_id, tail);
+    }
+
+    /// Pushes within a transaction, if the condition holds.
+    pub(in crate::mongo::messages) async fn push_within(
+        &self,
+        push: &Push<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<Tail>, Failure> {
+        let command = self.push_command(push)?;
+        let reply = self.inner.database.run_raw_command(command).session(session).await?;
+        pushed_tail(reply)
     }
 
     /// Sends many messages straight into a segment; few by themselves while not many commands are
@@ -150,6 +159,17 @@ impl MongoStore {
     /// for that the server keeps a copy of the whole session document with each. It is ours that
     /// are tried again, and these look for what an earlier one may have stored.
     async fn push_alone(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
+        let mut command = self.push_command(push)?;
+        command.append(cstr!("writeConcern"), rawdoc! { "w": "majority", "j": true });
+        self.inner.metrics.appends.sent(1);
+        let reply = self.inner.database.run_raw_command(command).await?;
+        if let Some(error) = reply.get("writeConcernError") {
+            return Err(Failure::Unsafe(error.to_string().into()));
+        }
+        Ok(pushed_tail(reply)?.map_or(Pushed::Unfit, Pushed::Stored))
+    }
+
+    fn push_command(&self, push: &Push<'_>) -> Result<RawDocumentBuf, Failure> {
         let mut filter = self.appendable(push);
         match push.condition {
             Condition::None => {}
@@ -161,24 +181,14 @@ impl MongoStore {
                 filter.insert("last_sequence", counter(last_sequence));
             }
         }
-        let command = rawdoc! {
+        Ok(rawdoc! {
             "findAndModify": CHAT_SESSIONS,
             "query": encode(&filter)?,
             "update": push.update(),
             "fields": encode(&Tail::projection())?,
             "new": true,
             "hint": "_id_",
-            "writeConcern": { "w": "majority", "j": true },
-        };
-        self.inner.metrics.appends.sent(1);
-        let mut reply = self.inner.database.run_raw_command(command).await?;
-        if let Some(error) = reply.remove("writeConcernError") {
-            return Err(Failure::Unsafe(error.to_string().into()));
-        }
-        let Some(Bson::Document(updated)) = reply.remove("value") else {
-            return Ok(Pushed::Unfit);
-        };
-        Ok(Pushed::Stored(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
+        })
     }
 
     /// Returns the filter for a chat that takes messages, if its tail has room for more.
@@ -192,7 +202,31 @@ impl MongoStore {
     }
 }
 
-impl Push<'_> {
+/// Reads the tail that a push has left; `None`: no session fitted.
+fn pushed_tail(mut reply: Document) -> Result<Option<Tail>, Failure> {
+    let Some(Bson::Document(updated)) = reply.remove("value") else { return Ok(None) };
+    Ok(Some(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
+}
+
+impl<'a> Push<'a> {
+    pub(in crate::mongo::messages) fn of(
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+        fresh: &[&'a Entry],
+        condition: Condition,
+        now: chrono::DateTime<Utc>,
+    ) -> Self {
+        Self {
+            scope,
+            chat_id,
+            condition,
+            event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
+            documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
+            bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
+            now,
+        }
+    }
+
     fn update(&self) -> RawDocumentBuf {
         let mut messages = RawArrayBuf::new();
         for document in &self.documents {

@@ -1,0 +1,60 @@
+use async_trait::async_trait;
+use records::{CallId, ChatId, MessageBody, NewMessage, NewProviderCall, Scope};
+use serde_json::Value;
+
+use super::MemoryStore;
+use crate::StoreError;
+use crate::call_batch::DigestedCall;
+use crate::exchange_batch::ExchangeBatch;
+use crate::store::{Exchange, Exchanges};
+
+#[async_trait]
+impl Exchanges for MemoryStore {
+    async fn append_exchange(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+        call: NewProviderCall,
+    ) -> Result<Exchange, StoreError> {
+        let now = self.clock.now();
+        let exchange = ExchangeBatch::check(messages, call, now, &*self.ids)?;
+        self.metrics.appends.given(&exchange.messages);
+        self.with_chat(scope, chat_id, |chat| {
+            let (fresh, mut recorded) = exchange.calls.plan(chat_id, &chat.calls)?;
+            let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
+            let append = self.store(chat, &exchange.messages.plan(chat_id, &chat.known())?)?;
+            if !fresh.is_empty() {
+                self.count(&chat.session, now);
+            }
+            chat.calls.extend(fresh);
+            Ok(Exchange { append, call: recorded.remove(0) })
+        })
+    }
+
+    async fn delete_call(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        call_id: &CallId,
+    ) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            let Some(index) = chat.calls.iter().position(|kept| kept.call.call_id == *call_id)
+            else {
+                let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
+                return Err(StoreError::CallNotFound { chat_id, call_id });
+            };
+            chat.calls.remove(index);
+            for kept in &mut chat.messages {
+                if let Some(link) = kept.message.body.extra.get_mut(MessageBody::PRODUCED_BY)
+                    && link == call_id.as_str()
+                {
+                    *link = Value::Null;
+                }
+            }
+            self.count(&chat.session, now);
+            Ok(())
+        })
+    }
+}
