@@ -125,6 +125,22 @@ pub(crate) struct MessagePath {
     sequence: u64,
 }
 
+/// The path of a call.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+pub(crate) struct CallPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The call: 1 to 128 characters without control characters.
+    #[param(example = "call_0198d4b2")]
+    call_id: String,
+}
+
 /// Serves the document, written once.
 pub(crate) fn served<S>(document: &Document) -> MethodRouter<S>
 where

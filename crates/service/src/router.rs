@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    apps, artifacts, calls, chat_sessions as chats, contexts, health, messages, metrics, stats,
-    tokens, wallets,
+    apps, artifacts, calls, chat_sessions as chats, contexts, exchanges, health, messages, metrics,
+    stats, tokens, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -67,8 +67,10 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
 
-        // … calls
+        // … calls, calls/{call_id}, exchanges
         .routes(routes!(calls::list::list_calls, calls::record::record_calls))
+        .routes(routes!(calls::delete::delete_call))
+        .routes(routes!(exchanges::append::append_exchange))
 
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))

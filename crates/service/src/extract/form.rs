@@ -27,6 +27,6 @@ impl Form {
     /// Turns an error of the store, which always counts records, into one about this body.
     pub(crate) fn problem(self, error: StoreError) -> Problem {
         let problem = Problem::from(error);
-        if self.is_one { problem.without_prefix(&format!("/{}/0", self.field)) } else { problem }
+        if self.is_one { problem.moved(&format!("/{}/0", self.field), "") } else { problem }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use json::{Json, MergePatch, OptionalJson, read_json, typed};
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OfApp, Operator};
 pub(crate) use params::Params;
-pub(crate) use path::Sequence;
+pub(crate) use path::{CallName, Sequence};
 pub(crate) use query::{FromParams, Query};
 pub(crate) use scope::{InApp, InChat};
 pub(crate) use stats::{OfApps, OfWorkflow, StatsReader};

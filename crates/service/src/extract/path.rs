@@ -3,6 +3,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use records::CallId;
 
 use crate::problem::Problem;
 
@@ -22,6 +23,18 @@ where
 {
     let text = path_param(parts, name).await?;
     text.parse().map_err(|error: T::Err| Problem::invalid_parameter(name, error.to_string()))
+}
+
+/// A call, from the path.
+#[derive(Debug)]
+pub(crate) struct CallName(pub(crate) CallId);
+
+impl<S: Sync> FromRequestParts<S> for CallName {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        parse_path_param(parts, "call_id").await.map(Self)
+    }
 }
 
 /// The position of a message, from the path.

@@ -15,10 +15,10 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 39] = [
+    pub(crate) const ALL: [Self; 40] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
-        Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT,
+        Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
         Self::INSUFFICIENT_TOKENS, Self::APP_DISABLED, Self::FORBIDDEN_ROLE, Self::APP_NOT_FOUND, Self::WALLET_NOT_FOUND,
         Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE,
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
@@ -39,6 +39,7 @@ impl ProblemKind {
     pub(crate) const NO_SUCH_ROUTE: Self = kind(StatusCode::NOT_FOUND, "no-such-route", "No such route");
     pub(crate) const APP_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "app-not-found", "No such app");
     pub(crate) const CHAT_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "chat-not-found", "No such chat");
+    pub(crate) const CALL_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "call-not-found", "No such call");
     pub(crate) const MESSAGE_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "message-not-found", "No such message");
     pub(crate) const WALLET_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "wallet-not-found", "No such wallet");
     pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");

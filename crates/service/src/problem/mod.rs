@@ -12,10 +12,10 @@ pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AllStatsProblems, AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems,
     ChatProblems, ContextProblems, CreateProblems, CreditProblems, DebitProblems,
-    DeleteArtifactProblems, DeleteMessageProblems, EnsureWalletProblems, HistoryProblems,
-    MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems,
-    RecordCallsProblems, RegisterAppProblems, StatsProblems, StatusProblems, TokenBalanceProblems,
-    UpdateMessageProblems, WalletProblems,
+    DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, EnsureWalletProblems,
+    ExchangeProblems, HistoryProblems, MessageProblems, MetricsProblems, OperatorProblems,
+    ProblemExamples, PutArtifactProblems, RecordCallsProblems, RegisterAppProblems, StatsProblems,
+    StatusProblems, TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
@@ -124,11 +124,11 @@ impl Problem {
         self
     }
 
-    /// Turns pointers to `prefix/…` into pointers to `/…`, for a body that lacks that level.
-    pub(crate) fn without_prefix(mut self, prefix: &str) -> Self {
+    /// Turns pointers below `from` into pointers below `to`, for a body that is built otherwise.
+    pub(crate) fn moved(mut self, from: &str, to: &str) -> Self {
         for error in &mut self.0.errors {
-            if let Some(rest) = error.pointer.as_deref().and_then(|p| p.strip_prefix(prefix)) {
-                error.pointer = Some(rest.to_owned());
+            if let Some(rest) = error.pointer.as_deref().and_then(|p| p.strip_prefix(from)) {
+                error.pointer = Some(format!("{to}{rest}"));
             }
         }
         self

@@ -145,6 +145,35 @@ impl IntoResponses for RecordCallsProblems {
     }
 }
 
+/// An exchange.
+pub(crate) struct ExchangeProblems;
+
+impl IntoResponses for ExchangeProblems {
+    fn responses() -> Responses {
+        describe(&[
+            &WRITE,
+            &BODY,
+            &[
+                P::CHAT_NOT_FOUND,
+                P::CHAT_ENDED,
+                P::EVENT_CONFLICT,
+                P::CALL_CONFLICT,
+                P::MESSAGE_TOO_LARGE,
+                P::BATCH_TOO_LARGE,
+            ],
+        ])
+    }
+}
+
+/// The deletion of a call.
+pub(crate) struct DeleteCallProblems;
+
+impl IntoResponses for DeleteCallProblems {
+    fn responses() -> Responses {
+        describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::CALL_NOT_FOUND]])
+    }
+}
+
 /// A write of a context snapshot.
 pub(crate) struct ContextProblems;
 

@@ -32,6 +32,7 @@ impl From<StoreError> for Problem {
                 let other = "is that of a call recorded with another body";
                 Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
             }
+            StoreError::CallNotFound { .. } => Self::new(ProblemKind::CALL_NOT_FOUND, detail),
             StoreError::AppNotFound(_) => Self::new(ProblemKind::APP_NOT_FOUND, detail),
             StoreError::WalletNotFound(_) => Self::new(ProblemKind::WALLET_NOT_FOUND, detail),
             StoreError::InsufficientTokens { balance, amount, .. } => {

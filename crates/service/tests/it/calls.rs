@@ -94,3 +94,66 @@ async fn calls_of_an_unknown_chat_are_not_found() {
         assert_eq!(client.get(path).await.problem(), (404, "chat-not-found".to_owned()));
     }
 }
+
+fn exchange() -> Value {
+    json!({
+        "messages": [
+            {"event_id": "evt_1", "role": "user", "content": "What is it?"},
+            {"event_id": "evt_2", "role": "assistant", "name": "interviewer", "content": "A todo app."},
+        ],
+        "call": call("call_1"),
+    })
+}
+
+#[tokio::test]
+async fn an_exchange_links_its_messages_to_its_call() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let path = format!("{chat}/exchanges");
+    assert_json_snapshot!("exchange", client.post(&path, exchange()).await.snapshot());
+    let again = client.post(&path, exchange()).await;
+    assert_eq!(again.status, 200);
+    let body = again.body();
+    let duplicates = [&body["messages"][0], &body["messages"][1], &body["call"]];
+    assert!(duplicates.iter().all(|part| part["duplicate"] == true), "{body}");
+    let messages = client.get(&format!("{chat}/messages")).await.body()["messages"].clone();
+    assert_eq!(messages[1]["produced_by_call_id"], "call_1");
+    assert!(messages[0].get("produced_by_call_id").is_none());
+
+    let gone = client.delete(&format!("{chat}/calls/call_1")).await;
+    assert_eq!((gone.status, gone.text.as_str()), (204, ""));
+    let messages = client.get(&format!("{chat}/messages")).await.body()["messages"].clone();
+    assert_eq!(messages[1]["produced_by_call_id"], Value::Null);
+    assert_eq!(client.get(&format!("{chat}/calls")).await.body()["usage"]["calls"], 0);
+    let again = client.delete(&format!("{chat}/calls/call_1")).await;
+    assert_eq!(again.problem(), (404, "call-not-found".to_owned()));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_exchange_is_named() {
+    let client = Client::open();
+    let path = format!("{}/exchanges", client.create_chat("c1").await);
+    client.post(&path, exchange()).await;
+    let changed = |pointer: &str, value: Value| {
+        let mut exchange = exchange();
+        *exchange.pointer_mut(pointer).unwrap() = value;
+        exchange
+    };
+    let cases = [
+        (changed("/call/call_id", Value::Null), 422, "/call/call_id"),
+        (changed("/call/cost_usd", json!("much")), 422, "/call/cost_usd"),
+        (changed("/call/duration_ms", json!(2_000_000_000)), 422, "/call/duration_ms"),
+        (changed("/call/prompt_tokens", json!(13)), 409, "/call/call_id"),
+        (changed("/messages/1/content", json!("Another.")), 409, "/messages/1/event_id"),
+        (changed("/messages/1/role", Value::Null), 422, "/messages/1/role"),
+        (changed("/messages", json!([])), 422, "/messages"),
+    ];
+    for (exchange, status, pointer) in cases {
+        let answer = client.post(&path, exchange).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+        assert_eq!(answer.body()["errors"][0]["pointer"], pointer, "{}", answer.text);
+    }
+    let odd = json!({"role": "user", "content": "x", "produced_by_call_id": 7});
+    let answer = client.post("/api/chats/acme_corp/c1/messages", odd).await;
+    assert_eq!(answer.body()["errors"][0]["pointer"], "/produced_by_call_id");
+}

@@ -39,6 +39,9 @@ async fn every_route_says_that_the_store_is_away() {
     answers.push(client.get("/api/chats/acme_corp").await);
     let chat = json!({"workflow_name": "w"});
     answers.push(client.post("/api/chats/acme_corp", chat).await);
+    let exchange = json!({"messages": [message], "call": {"call_id": "call_1"}});
+    answers.push(client.post(&format!("{CHAT}/exchanges"), exchange).await);
+    answers.push(client.delete(&format!("{CHAT}/calls/call_1")).await);
     answers.push(client.post(&format!("{CHAT}/messages"), message.clone()).await);
     answers.push(client.post(&format!("{CHAT}/initial-messages"), message).await);
     answers.push(client.patch(&format!("{CHAT}/messages/0"), json!({"content": 1})).await);

@@ -11,14 +11,14 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
     AppPage, Append, Apps, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, HourlyStats, MessageRange, Messages,
-    Page, RecordedCall, Stats, Store, StoreError, Transcript, WalletPage, Wallets, WorkflowStats,
-    WorkflowSummary,
+    ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
+    MessageRange, Messages, Page, RecordedCall, Stats, Store, StoreError, Transcript, WalletPage,
+    Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
-    App, AppId, AppStatus, Artifact, ChatId, ChatSession, ChatStatus, ContextSnapshot, JsonObject,
-    Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall, NewWalletEntry,
-    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
+    JsonObject, Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall,
+    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -267,6 +267,23 @@ impl Calls for Faulty {
     }
 
     async fn chat_usage(&self, _: &Scope, _: &ChatId) -> Result<Usage, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Exchanges for Faulty {
+    async fn append_exchange(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: Vec<NewMessage>,
+        _: NewProviderCall,
+    ) -> Result<Exchange, StoreError> {
+        self.fail().await
+    }
+
+    async fn delete_call(&self, _: &Scope, _: &ChatId, _: &CallId) -> Result<(), StoreError> {
         self.fail().await
     }
 }

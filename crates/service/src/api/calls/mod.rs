@@ -2,6 +2,7 @@
 
 mod fields;
 
+pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod record;
 

@@ -105,7 +105,7 @@ impl FromRequest<AppState> for CallsBody {
 }
 
 impl CallRequest {
-    fn into_call(self, pointer: &str) -> Result<NewProviderCall, Problem> {
+    pub(crate) fn into_call(self, pointer: &str) -> Result<NewProviderCall, Problem> {
         let cost = self.cost(pointer)?;
         Ok(NewProviderCall {
             call_id: self.call_id,

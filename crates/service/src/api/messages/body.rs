@@ -1,4 +1,4 @@
-use records::{EventId, JsonObject, MessageBody, NewMessage};
+use records::{CallId, EventId, JsonObject, MessageBody, NewMessage};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -39,6 +39,9 @@ pub(crate) struct MessageRequest {
     event_type: Option<Value>,
     function_call: Option<Value>,
     is_user_proxy: Option<Value>,
+    /// The call of a model that produced the message.
+    #[schema(value_type = Option<String>)]
+    produced_by_call_id: Option<CallId>,
     reasoning_content: Option<Value>,
     refusal: Option<Value>,
     structured_output: Option<Value>,
@@ -53,7 +56,7 @@ const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls",
 
 impl MessageRequest {
     /// Gives the message its final form; `pointer` is where it stands in the body.
-    pub(super) fn into_message(
+    pub(crate) fn into_message(
         mut self,
         default_role: Option<&str>,
         pointer: &str,
@@ -87,10 +90,12 @@ impl MessageRequest {
 
     /// Takes the fields of [`MessageBody::EXTRA`] that were given.
     fn take_extra(&mut self) -> JsonObject {
+        let produced_by = self.produced_by_call_id.take();
         let fields = [
             ("event_type", self.event_type.take()),
             ("function_call", self.function_call.take()),
             ("is_user_proxy", self.is_user_proxy.take()),
+            (MessageBody::PRODUCED_BY, produced_by.map(|call_id| Value::from(call_id.as_str()))),
             ("reasoning_content", self.reasoning_content.take()),
             ("refusal", self.refusal.take()),
             ("structured_output", self.structured_output.take()),

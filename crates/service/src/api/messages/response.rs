@@ -1,6 +1,6 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use persistence::{Append, Outcome};
+use persistence::{Append, Appended, Outcome};
 use records::{ChatId, JsonObject, Message};
 use serde::Serialize;
 use serde_json::Value;
@@ -88,17 +88,22 @@ pub(crate) struct AppendedResponse {
     duplicate: bool,
 }
 
-impl AppendResponse {
-    pub(super) fn of(chat_id: ChatId, append: Append) -> Self {
-        let messages = append.messages.into_iter().map(|message| AppendedResponse {
+impl From<Appended> for AppendedResponse {
+    fn from(message: Appended) -> Self {
+        Self {
             event_id: message.event_id.into(),
             sequence: message.sequence,
             duplicate: message.outcome == Outcome::Duplicate,
-        });
+        }
+    }
+}
+
+impl AppendResponse {
+    pub(super) fn of(chat_id: ChatId, append: Append) -> Self {
         Self {
             chat_id: chat_id.into(),
             last_sequence: append.last_sequence,
-            messages: messages.collect(),
+            messages: append.messages.into_iter().map(Into::into).collect(),
         }
     }
 }

@@ -1,0 +1,81 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::{Exchange, Outcome, Store};
+use records::ChatId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::api::calls::record::{CallRequest, RecordedCallFields};
+use crate::api::messages::{AppendedResponse, MessageRequest};
+use crate::extract::{InChat, Json};
+use crate::openapi::ChatPath;
+use crate::problem::{ExchangeProblems, Problem};
+
+/// Messages to append, and the call that produced those of the assistant.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewExchange)]
+pub(crate) struct ExchangeRequest {
+    /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
+    messages: Vec<MessageRequest>,
+    /// With a `call_id`, which makes the exchange safe to send again.
+    call: CallRequest,
+}
+
+/// What came of an exchange.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ExchangeResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The chat's counter after it: the sequence the next message gets.
+    #[schema(example = 2)]
+    last_sequence: u64,
+    /// One for each message sent, in their order.
+    messages: Vec<AppendedResponse>,
+    call: RecordedCallFields,
+}
+
+impl ExchangeResponse {
+    fn of(chat_id: ChatId, exchange: Exchange) -> Self {
+        Self {
+            chat_id: chat_id.into(),
+            last_sequence: exchange.append.last_sequence,
+            messages: exchange.append.messages.into_iter().map(Into::into).collect(),
+            call: exchange.call.into(),
+        }
+    }
+}
+
+/// Appends messages and records the call that produced them, all of it or nothing.
+///
+/// Messages of the role `assistant` that do not say what produced them get the call's id as
+/// `produced_by_call_id`. Sent again, an exchange is answered as the first time, with
+/// `"duplicate": true` on what was there.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/exchanges", tag = "calls",
+    operation_id = "append_exchange", params(ChatPath), request_body = ExchangeRequest,
+    responses(
+        (status = 201, description = "Something was stored", body = ExchangeResponse),
+        (status = 200, description = "All of it was there already", body = ExchangeResponse),
+        ExchangeProblems,
+    ),
+)]
+pub(crate) async fn append_exchange(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Json(ExchangeRequest { messages, call }): Json<ExchangeRequest>,
+) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
+    let numbered = messages.into_iter().enumerate();
+    let messages = numbered
+        .map(|(index, message)| message.into_message(None, &format!("/messages/{index}")))
+        .collect::<Result<_, _>>()?;
+    let call = call.into_call("/call")?;
+    let exchange = store.append_exchange(&scope, &chat_id, messages, call).await;
+    let exchange = exchange.map_err(|error| Problem::from(error).moved("/calls/0", "/call"))?;
+    let is_stored = exchange.append.messages.iter().any(|m| m.outcome == Outcome::Stored)
+        || exchange.call.outcome == Outcome::Stored;
+    let status = if is_stored { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(ExchangeResponse::of(chat_id, exchange))))
+}

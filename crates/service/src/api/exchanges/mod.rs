@@ -1,0 +1,3 @@
+//! Messages and the call of a model that produced them.
+
+pub(crate) mod append;
