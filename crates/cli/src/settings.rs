@@ -16,6 +16,7 @@ pub(crate) struct Settings {
     pub(crate) mongod: Mongod,
     pub(crate) auth: service::AuthConfig,
     pub(crate) apps: service::AppsConfig,
+    pub(crate) wallets: service::WalletsConfig,
     pub(crate) limits: service::Limits,
     pub(crate) metrics: service::MetricsConfig,
     pub(crate) log: Log,
@@ -91,6 +92,7 @@ impl Settings {
         service::Config {
             auth: self.auth.clone(),
             apps: self.apps.clone(),
+            wallets: self.wallets.clone(),
             limits: self.limits.clone(),
             metrics: self.metrics.clone(),
         }
@@ -117,6 +119,7 @@ mod tests {
         let defaults = service::Config::default();
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", defaults.limits));
         assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
+        assert_eq!(format!("{:?}", settings.wallets), format!("{:?}", defaults.wallets));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));
         assert_eq!(format!("{:?}", settings.metrics), format!("{:?}", defaults.metrics));
     }

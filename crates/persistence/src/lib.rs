@@ -2,10 +2,10 @@
 
 pub mod store;
 pub use store::{
-    AppPage, Append, Appended, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter,
+    AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, ChatFilter,
     ChatSessions, ChatStats, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges,
-    HourlyStats, MessageRange, Messages, Outcome, Page, RecordedCall, Stats, Store, Transcript,
-    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    HourlyStats, MessageRange, Messages, Outcome, Page, Payment, RecordedCall, Recording, Stats,
+    Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;
@@ -14,6 +14,7 @@ pub use error::{BoxError, StoreError};
 pub mod metrics;
 
 mod batch;
+mod billing;
 mod call_batch;
 mod exchange_batch;
 mod ledger;

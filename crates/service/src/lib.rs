@@ -3,6 +3,7 @@
 mod config;
 pub use config::{
     Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, Limits, MetricsConfig,
+    WalletsConfig,
 };
 
 mod router;

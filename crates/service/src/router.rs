@@ -34,6 +34,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let state = AppState {
         registry: Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps)),
         metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
+        billing: config.wallets.billing(),
         store,
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
         limits: Arc::new(config.limits),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use persistence::Store;
+use persistence::{Billing, Store};
 
 use crate::auth::Authenticator;
 use crate::config::Limits;
@@ -15,6 +15,8 @@ pub(crate) struct AppState {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) registry: Arc<AppRegistry>,
     pub(crate) limits: Arc<Limits>,
+    /// Whether the calls that are recorded are paid for.
+    pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -33,5 +35,11 @@ impl FromRef<AppState> for Arc<Metrics> {
 impl FromRef<AppState> for Arc<dyn Store> {
     fn from_ref(state: &AppState) -> Self {
         Self::clone(&state.store)
+    }
+}
+
+impl FromRef<AppState> for Billing {
+    fn from_ref(state: &AppState) -> Self {
+        state.billing
     }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::ProgressBar;
 use persistence::mongo::MongoStore;
-use persistence::{Calls as _, ChatSessions as _, Outcome, Stats as _};
+use persistence::{Billing, Calls as _, ChatSessions as _, Outcome, Stats as _};
 use records::{
     AppId, Limits, MicroDollars, Model, NewChatSession, NewProviderCall, Scope, WorkflowName,
 };
@@ -64,8 +64,9 @@ impl Write for RecordCall {
     }
 
     async fn write(&self, (chat, call): Self::Input) -> Result<()> {
-        let recorded = chat.store.record_calls(&chat.scope, &chat.id, vec![call]).await?;
-        let is_new = recorded.iter().all(|recorded| recorded.outcome == Outcome::Stored);
+        let recorded =
+            chat.store.record_calls(&chat.scope, &chat.id, vec![call], Billing::Free).await?;
+        let is_new = recorded.calls.iter().all(|recorded| recorded.outcome == Outcome::Stored);
         ensure!(is_new, "a call was there already");
         Ok(())
     }
@@ -89,7 +90,7 @@ impl ReadStats {
             let (chat, end) = (&chats[batch % CHATS], calls.min(begin + Limits::BATCH_CALLS));
             async move {
                 let calls = (begin..end).map(call).collect::<Result<_>>()?;
-                chat.store.record_calls(&chat.scope, &chat.id, calls).await?;
+                chat.store.record_calls(&chat.scope, &chat.id, calls, Billing::Free).await?;
                 progress.inc((end - begin) as u64);
                 anyhow::Ok(())
             }

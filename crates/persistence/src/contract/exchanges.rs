@@ -10,7 +10,7 @@ use super::fixture::{
     TestChat, assert_dense, assert_invalid, assert_refused, event, message, numbered, race,
     sequences,
 };
-use crate::{Exchange, Outcome, Store, StoreError};
+use crate::{Billing, Exchange, Outcome, Store, StoreError};
 
 pub async fn an_exchange_stores_messages_and_their_call(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -142,7 +142,7 @@ async fn exchange(
     messages: Vec<NewMessage>,
     call: NewProviderCall,
 ) -> Result<Exchange, StoreError> {
-    chat.store.append_exchange(&chat.scope, &chat.id, messages, call).await
+    chat.store.append_exchange(&chat.scope, &chat.id, messages, call, Billing::Free).await
 }
 
 async fn delete(chat: &TestChat, id: &str) -> Result<(), StoreError> {

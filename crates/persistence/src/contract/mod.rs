@@ -25,6 +25,7 @@ pub mod races;
 pub mod repeats;
 
 pub mod artifacts;
+pub mod billing;
 pub mod calls;
 pub mod contexts;
 

@@ -221,6 +221,13 @@ macro_rules! contract_tests {
                 a_deleted_call_counts_no_longer_and_leaves_its_messages,
                 racing_exchanges_and_appends_share_one_order,
             }
+            billing {
+                billed_calls_take_their_tokens_from_the_wallet,
+                an_empty_wallet_pauses_the_chat_and_keeps_the_calls,
+                without_a_wallet_there_is_nothing_to_pay_with,
+                an_exchange_is_paid_for_with_its_call,
+                racing_calls_never_overdraw_a_wallet,
+            }
             stats {
                 a_workflow_that_nobody_has_used_counts_nothing,
                 every_start_and_every_move_is_counted,
@@ -269,6 +276,7 @@ mod tests {
             include_str!("artifacts.rs"),
             include_str!("calls.rs"),
             include_str!("stats.rs"),
+            include_str!("billing.rs"),
             include_str!("exchanges.rs"),
             include_str!("apps.rs"),
             include_str!("wallets.rs"),

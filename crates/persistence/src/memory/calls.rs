@@ -1,10 +1,12 @@
 use async_trait::async_trait;
-use records::{ChatId, NewProviderCall, ProviderCall, Scope, Usage};
+use chrono::{DateTime, Utc};
+use records::{ChatId, ChatStatus, NewProviderCall, ProviderCall, Scope, Usage};
 
-use super::MemoryStore;
+use super::{Chat, MemoryStore};
 use crate::StoreError;
+use crate::billing::Bill;
 use crate::call_batch::{CallBatch, DigestedCall};
-use crate::store::{CallCursor, CallPage, Calls, RecordedCall};
+use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
 
 #[async_trait]
 impl Calls for MemoryStore {
@@ -13,17 +15,15 @@ impl Calls for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
         calls: Vec<NewProviderCall>,
-    ) -> Result<Vec<RecordedCall>, StoreError> {
+        billing: Billing,
+    ) -> Result<Recording, StoreError> {
         let now = self.clock.now();
         let batch = CallBatch::check(calls, now, &*self.ids)?;
         self.with_chat(scope, chat_id, |chat| {
-            let (fresh, answer) = batch.plan(chat_id, &chat.calls)?;
+            let (fresh, calls) = batch.plan(chat_id, &chat.calls)?;
             let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
-            if !fresh.is_empty() {
-                self.count(&chat.session, now);
-            }
-            chat.calls.extend(fresh);
-            Ok(answer)
+            let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
+            Ok(Recording { calls, payment })
         })
     }
 
@@ -49,5 +49,36 @@ impl Calls for MemoryStore {
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         self.with_chat(scope, chat_id, |chat| Ok(chat.usage()))
+    }
+}
+
+impl MemoryStore {
+    /// Keeps calls that are new, and has them paid for.
+    pub(super) fn keep_calls(
+        &self,
+        scope: &Scope,
+        chat: &mut Chat,
+        calls: Vec<DigestedCall>,
+        billing: Billing,
+        now: DateTime<Utc>,
+    ) -> Result<Payment, StoreError> {
+        if calls.is_empty() {
+            return Ok(Payment::None);
+        }
+        let recording_id = self.ids.mint("recording_");
+        let fresh: Vec<&DigestedCall> = calls.iter().collect();
+        let payment = match Bill::of(&chat.session, &fresh, billing, &recording_id) {
+            Some(bill) => self.pay(scope, &bill)?,
+            None => Payment::None,
+        };
+        if let Payment::Unpaid { balance, amount } = payment
+            && chat.session.status == ChatStatus::Running
+        {
+            let reason = Bill::pause_reason(balance, amount);
+            chat.move_to(ChatStatus::Paused, Some(&reason), now);
+        }
+        self.count(&chat.session, now);
+        chat.calls.extend(calls);
+        Ok(payment)
     }
 }

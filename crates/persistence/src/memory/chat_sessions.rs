@@ -1,6 +1,7 @@
 use std::collections::hash_map::Entry;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use records::{
     ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, Scope, StatusChange,
 };
@@ -76,7 +77,7 @@ impl ChatSessions for MemoryStore {
     ) -> Result<ChatSession, StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            let session = &mut chat.session;
+            let session = &chat.session;
             if session.status == next {
                 return Ok(session.clone());
             }
@@ -84,16 +85,24 @@ impl ChatSessions for MemoryStore {
                 let (from, to) = (session.status, next);
                 return Err(StoreError::IllegalTransition { chat_id: chat_id.clone(), from, to });
             }
-            let change = StatusChange {
-                chat_id: chat_id.clone(),
-                from: session.status,
-                to: next,
-                changed_at: now,
-            };
-            chat.status_changes.push(change);
-            *session = moved(session, next, reason, now);
+            chat.move_to(next, reason, now);
+            let session = &chat.session;
             self.count(session, now);
             Ok(session.clone())
         })
+    }
+}
+
+impl Chat {
+    /// Moves it to another status.
+    pub(super) fn move_to(&mut self, next: ChatStatus, reason: Option<&str>, now: DateTime<Utc>) {
+        let session = &mut self.session;
+        self.status_changes.push(StatusChange {
+            chat_id: session.chat_id.clone(),
+            from: session.status,
+            to: next,
+            changed_at: now,
+        });
+        *session = moved(session, next, reason, now);
     }
 }

@@ -6,7 +6,7 @@ use super::MemoryStore;
 use crate::StoreError;
 use crate::call_batch::DigestedCall;
 use crate::exchange_batch::ExchangeBatch;
-use crate::store::{Exchange, Exchanges};
+use crate::store::{Billing, Exchange, Exchanges};
 
 #[async_trait]
 impl Exchanges for MemoryStore {
@@ -16,6 +16,7 @@ impl Exchanges for MemoryStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
         call: NewProviderCall,
+        billing: Billing,
     ) -> Result<Exchange, StoreError> {
         let now = self.clock.now();
         let exchange = ExchangeBatch::check(messages, call, now, &*self.ids)?;
@@ -24,11 +25,8 @@ impl Exchanges for MemoryStore {
             let (fresh, mut recorded) = exchange.calls.plan(chat_id, &chat.calls)?;
             let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
             let append = self.store(chat, &exchange.messages.plan(chat_id, &chat.known())?)?;
-            if !fresh.is_empty() {
-                self.count(&chat.session, now);
-            }
-            chat.calls.extend(fresh);
-            Ok(Exchange { append, call: recorded.remove(0) })
+            let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
+            Ok(Exchange { append, call: recorded.remove(0), payment })
         })
     }
 

@@ -3,8 +3,9 @@ use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, 
 
 use super::{MemoryStore, held};
 use crate::StoreError;
+use crate::billing::{Bill, refused};
 use crate::ledger::{Change, check_open, initial_entry, new_wallet};
-use crate::store::{EntryPage, WalletPage, Wallets};
+use crate::store::{EntryPage, Payment, WalletPage, Wallets};
 
 /// A wallet and its entries, oldest first.
 #[derive(Debug)]
@@ -105,6 +106,15 @@ impl Wallets for MemoryStore {
 }
 
 impl MemoryStore {
+    /// Has a bill paid, by whoever's wallet it is for.
+    pub(super) fn pay(&self, scope: &Scope, bill: &Bill) -> Result<Payment, StoreError> {
+        let scope = Scope::service(scope.app_id.clone());
+        match self.change(&scope, &bill.user_id, &bill.entry, EntryKind::Debit) {
+            Ok(entry) => Ok(Payment::Paid(entry)),
+            Err(refusal) => refused(bill, refusal),
+        }
+    }
+
     fn change(
         &self,
         scope: &Scope,

@@ -2,24 +2,36 @@
 
 use async_trait::async_trait;
 use bson::doc;
-use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use mongodb::ClientSession;
 use records::{
-    ChatId, NewProviderCall, ProviderCall, Rollup, RollupKey, Scope, Subject, Tally, Usage,
-    WorkflowName,
+    ChatId, ChatSession, NewProviderCall, ProviderCall, Rollup, RollupKey, Scope, Subject, Tally,
+    Usage,
 };
 
 use super::MongoStore;
-use super::documents::{
-    call_document, call_key, call_record, open_call, open_chat_session, rollup_id, rollup_sums,
-};
+use super::documents::{call_document, call_key, call_record, open_call, rollup_id, rollup_sums};
 use super::failure::Failure;
 use super::paging::{limit_and_one, older_than};
 use super::stats::{Counted, Stripe};
 use crate::StoreError;
+use crate::billing::Bill;
 use crate::call_batch::{CallBatch, DigestedCall};
-use crate::store::{CallCursor, CallPage, Calls, RecordedCall};
+use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
+
+/// A store call that records calls, by the mark it leaves on them.
+#[derive(Debug)]
+pub(super) struct Marked {
+    pub(super) id: String,
+    pub(super) billing: Billing,
+}
+
+/// What earlier attempts of a store call have recorded: all of it or nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Earlier {
+    Nothing,
+    Done,
+}
 
 #[async_trait]
 impl Calls for MongoStore {
@@ -28,10 +40,11 @@ impl Calls for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         calls: Vec<NewProviderCall>,
-    ) -> Result<Vec<RecordedCall>, StoreError> {
+        billing: Billing,
+    ) -> Result<Recording, StoreError> {
         let batch = CallBatch::check(calls, self.inner.clock.now(), &*self.inner.ids)?;
-        let recording_id = self.inner.ids.mint("recording_");
-        self.write(|_| self.record_calls_once(scope, chat_id, &batch, &recording_id)).await
+        let recording = &Marked { id: self.inner.ids.mint("recording_"), billing };
+        self.write(|_| self.record_calls_once(scope, chat_id, &batch, recording)).await
     }
 
     async fn list_calls(
@@ -60,7 +73,7 @@ impl Calls for MongoStore {
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         let read = || async {
-            let workflow_name = self.counted_chat(scope, chat_id).await?.0;
+            let workflow_name = self.known_chat(scope, chat_id).await?.workflow_name;
             let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
             let id = rollup_id(&scope.app_id, &workflow_name, &key, 0);
             let found = self.inner.workflow_stats.find_one(doc! { "_id": id }).await?;
@@ -76,40 +89,54 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         batch: &CallBatch,
-        recording_id: &str,
-    ) -> Result<Vec<RecordedCall>, Failure> {
-        let (workflow_name, created_at) = self.counted_chat(scope, chat_id).await?;
-        let app_id = &scope.app_id;
-        let chat = Counted { app_id, workflow_name: &workflow_name, chat_id, created_at };
+        recording: &Marked,
+    ) -> Result<Recording, Failure> {
         let mut from = 0;
         loop {
-            let (known, is_done) = self.known_calls(scope, chat_id, batch, recording_id).await?;
-            let (fresh, answer) = batch.plan(chat_id, &known)?;
-            if is_done || fresh.is_empty() {
-                return Ok(answer);
+            let chat = self.known_chat(scope, chat_id).await?;
+            let (known, earlier) = self.known_calls(scope, chat_id, batch, recording).await?;
+            let (fresh, calls) = batch.plan(chat_id, &known)?;
+            if let Some(payment) = self.settled(&chat, &fresh, earlier, recording).await? {
+                return Ok(Recording { calls, payment });
             }
-            let stripe = self.stripe(app_id, &workflow_name, from).await;
+            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
             let mut session = self.begin().await?;
-            let recorded =
-                self.insert_calls(&chat, &fresh, recording_id, &stripe, &mut session).await;
-            if self.conclude(session, recorded).await?.is_some() {
-                return Ok(answer);
+            let recorded = self.insert_calls(&chat, &fresh, recording, &stripe, &mut session).await;
+            if let Some(payment) = self.conclude(session, recorded).await? {
+                return Ok(Recording { calls, payment });
             }
             from = stripe.number() + 1;
         }
     }
 
-    /// Inserts calls, and adds them to all rollups they count for.
+    /// Tells what was paid where there is nothing to record: all of it was, by an earlier attempt or
+    /// before.
+    pub(super) async fn settled(
+        &self,
+        chat: &ChatSession,
+        fresh: &[&DigestedCall],
+        earlier: Earlier,
+        recording: &Marked,
+    ) -> Result<Option<Payment>, Failure> {
+        match earlier {
+            Earlier::Done => Ok(Some(self.paid(chat, fresh, recording).await?)),
+            Earlier::Nothing => Ok(fresh.is_empty().then_some(Payment::None)),
+        }
+    }
+
+    /// Inserts calls, adds them to all rollups they count for, and has them paid for; `None`: something
+    /// is not as it was seen.
     pub(super) async fn insert_calls(
         &self,
-        chat: &Counted<'_>,
+        chat: &ChatSession,
         calls: &[&DigestedCall],
-        recording_id: &str,
+        recording: &Marked,
         stripe: &Stripe<'_>,
         session: &mut ClientSession,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Payment>, Failure> {
+        let counted = Counted::of(chat);
         let documents = calls.iter().map(|kept| {
-            call_document(chat.app_id, chat.workflow_name, chat.chat_id, kept, recording_id)
+            call_document(&chat.app_id, &chat.workflow_name, &chat.chat_id, kept, &recording.id)
         });
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         self.inner.provider_calls.insert_many(documents).session(&mut *session).await?;
@@ -118,9 +145,14 @@ impl MongoStore {
             tally.call(call, 1);
             usage.add(call);
         }
-        let before = self.count_usage(chat, &Rollup::of_usage(&usage), session).await?;
+        let before = self.count_usage(&counted, &Rollup::of_usage(&usage), session).await?;
         tally.usage(&before, &before.plus(&usage));
-        self.count(chat, tally, stripe, session).await
+        self.count(&counted, tally, stripe, session).await?;
+        match Bill::of(chat, calls, recording.billing, &recording.id) {
+            // Last, so that nobody waits for a wallet longer than must be.
+            Some(bill) => self.pay(chat, &bill, stripe, session).await,
+            None => Ok(Some(Payment::None)),
+        }
     }
 
     /// Takes a call out of all rollups that it counted for.
@@ -142,16 +174,14 @@ impl MongoStore {
         self.count(chat, tally, stripe, session).await
     }
 
-    /// Reads what has to be known of a chat to count something of it.
-    pub(super) async fn counted_chat(
+    /// Reads a chat that has to be there.
+    pub(super) async fn known_chat(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-    ) -> Result<(WorkflowName, DateTime<Utc>), Failure> {
-        let fields = doc! { "workflow_name": 1, "created_at": 1, "schema_version": 1 };
-        let raw = self.session_within(scope, chat_id, fields).await?;
-        let fields = open_chat_session(&raw)?;
-        Ok((fields.parsed("workflow_name")?, fields.time("created_at")?))
+    ) -> Result<ChatSession, Failure> {
+        let chat = self.get_chat_within(scope, chat_id).await?;
+        Ok(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
     }
 
     /// Finds those of a batch that others have recorded, and tells whether an earlier attempt of
@@ -161,21 +191,21 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         batch: &CallBatch,
-        recording_id: &str,
-    ) -> Result<(Vec<DigestedCall>, bool), Failure> {
+        recording: &Marked,
+    ) -> Result<(Vec<DigestedCall>, Earlier), Failure> {
         let ids: Vec<_> = batch.call_ids().map(|call_id| call_key(chat_id, call_id)).collect();
         let query = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
         let found: Vec<_> = self.inner.provider_calls.find(query).await?.try_collect().await?;
-        let mut is_done = false;
+        let mut earlier = Earlier::Nothing;
         let mut known = Vec::with_capacity(found.len());
         for raw in &found {
             let fields = open_call(raw)?;
-            if fields.field("recording_id")?.text()? == recording_id {
-                is_done = true;
+            if fields.field("recording_id")?.text()? == recording.id {
+                earlier = Earlier::Done;
             } else {
                 known.push(call_record(&fields)?);
             }
         }
-        Ok((known, is_done))
+        Ok((known, earlier))
     }
 }

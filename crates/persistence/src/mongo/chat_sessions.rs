@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
+use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, StatusChange, Tally};
 
@@ -12,7 +13,7 @@ use super::documents::{
 use super::failure::Failure;
 use super::paging::{limit_and_one, older_than};
 use super::scope::{visible_chat, visible_chats, writable_chat};
-use super::stats::Counted;
+use super::stats::{Counted, Stripe};
 use crate::StoreError;
 use crate::new_chat::{moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
@@ -97,7 +98,7 @@ impl ChatSessions for MongoStore {
 }
 
 impl MongoStore {
-    async fn get_chat_within(
+    pub(super) async fn get_chat_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -123,7 +124,7 @@ impl MongoStore {
                 tally.chat(chat, 1);
                 self.count(&Counted::of(chat), tally, &stripe, &mut session).await
             };
-            let inserted = inserted.await;
+            let inserted = inserted.await.map(Some);
             if self.conclude(session, inserted).await?.is_some() {
                 return Ok(());
             }
@@ -162,6 +163,24 @@ impl MongoStore {
         change_id: &str,
         from: &mut u32,
     ) -> Result<Option<ChatSession>, Failure> {
+        let stripe = self.stripe(&chat.app_id, &chat.workflow_name, *from).await;
+        let mut session = self.begin().await?;
+        let work = self.move_within(scope, chat, moved, change_id, &stripe, &mut session);
+        let worked = work.await;
+        *from = stripe.number() + 1;
+        self.conclude(session, worked).await
+    }
+
+    /// Does so within a transaction.
+    pub(super) async fn move_within(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        moved: &ChatSession,
+        change_id: &str,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
         filter.insert("duration_sec", chat.duration_sec);
@@ -172,6 +191,10 @@ impl MongoStore {
             "duration_sec": moved.duration_sec,
             "last_updated_at": DateTime::from_chrono(moved.last_updated_at),
         } };
+        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
+        let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+        let Some(raw) = update.session(&mut *session).await? else { return Ok(None) };
         let change = StatusChange {
             chat_id: chat.chat_id.clone(),
             from: chat.status,
@@ -180,25 +203,13 @@ impl MongoStore {
         };
         let (app_id, workflow_name) = (&chat.app_id, &chat.workflow_name);
         let document = status_change_document(app_id, workflow_name, &change, change_id)?;
-        let stripe = self.stripe(app_id, workflow_name, *from).await;
-        let mut session = self.begin().await?;
-        let work = async {
-            // First, so that appends which come meanwhile wait for this, and not the reverse.
-            let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-            let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
-            let Some(raw) = update.session(&mut session).await? else { return Ok(None) };
-            self.inner.status_changes.insert_one(document).session(&mut session).await?;
-            let mut tally = Tally::default();
-            tally.chat(chat, -1);
-            tally.chat(moved, 1);
-            tally.status_change(&change);
-            self.count(&Counted::of(chat), tally, &stripe, &mut session).await?;
-            Ok(Some(chat_session_record(&raw)?))
-        };
-        let worked = work.await;
-        let concluded = self.conclude(session, worked).await?;
-        *from = stripe.number() + 1;
-        Ok(concluded.flatten())
+        self.inner.status_changes.insert_one(document).session(&mut *session).await?;
+        let mut tally = Tally::default();
+        tally.chat(chat, -1);
+        tally.chat(moved, 1);
+        tally.status_change(&change);
+        self.count(&Counted::of(chat), tally, stripe, session).await?;
+        Ok(Some(chat_session_record(&raw)?))
     }
 
     /// Says why a write found no session to change: it is not there, or not ours to change.

@@ -20,29 +20,29 @@ impl MongoStore {
         Ok(session)
     }
 
-    /// Commits a transaction in which all went well, and aborts any other; `None`: somebody else was
-    /// in the way, so look again.
+    /// Commits a transaction in which all went well, and aborts any other; `None`: something was not as
+    /// it was seen, or somebody else was in the way, so look again.
     pub(super) async fn conclude<T>(
         &self,
         mut session: ClientSession,
-        worked: Result<T, Failure>,
+        worked: Result<Option<T>, Failure>,
     ) -> Result<Option<T>, Failure> {
         let failure = match worked {
-            Ok(answer) => match session.commit_transaction().await {
+            Ok(Some(answer)) => match session.commit_transaction().await {
                 Ok(()) => return Ok(Some(answer)),
-                Err(error) => error.into(),
+                Err(error) => Some(error.into()),
             },
-            Err(failure) => failure,
+            Ok(None) => None,
+            Err(failure) => Some(failure),
         };
         // What cannot be aborted now the server aborts by itself, later.
         drop(session.abort_transaction().await);
         match failure {
-            Failure::Driver(error) if is_in_the_way(&error) => {
-                sleep(PAUSE).await;
-                Ok(None)
-            }
-            failure => Err(failure),
+            Some(Failure::Driver(error)) if is_in_the_way(&error) => sleep(PAUSE).await,
+            Some(failure) => return Err(failure),
+            None => {}
         }
+        Ok(None)
     }
 }
 

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use records::{CallId, ChatId, NewMessage, NewProviderCall, Scope};
 
-use super::{Append, RecordedCall};
+use super::{Append, Billing, Payment, RecordedCall};
 use crate::StoreError;
 
 /// Keeps messages together with the call of a model that produced them.
@@ -19,6 +19,7 @@ pub trait Exchanges: Send + Sync {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
         call: NewProviderCall,
+        billing: Billing,
     ) -> Result<Exchange, StoreError>;
 
     /// Deletes a call: it counts no longer, and the messages that name it name none.
@@ -39,4 +40,6 @@ pub struct Exchange {
     pub append: Append,
     /// The call.
     pub call: RecordedCall,
+    /// Whether it was paid for.
+    pub payment: Payment,
 }

@@ -23,7 +23,7 @@ mod wallets;
 
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
-pub use calls::{CallCursor, CallPage, Calls, RecordedCall};
+pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};

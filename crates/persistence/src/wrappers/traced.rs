@@ -13,10 +13,10 @@ use records::{
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
-    AppPage, Append, Apps, Artifacts, CallCursor, CallPage, Calls, ChatFilter, ChatSessions,
-    ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, MessageRange,
-    Messages, Page, RecordedCall, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
-    WorkflowSummary,
+    AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, ChatFilter,
+    ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
+    MessageRange, Messages, Page, Recording, Stats, Store, Transcript, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -248,8 +248,9 @@ impl<S: Store> Calls for Traced<S> {
         scope: &Scope,
         chat_id: &ChatId,
         calls: Vec<NewProviderCall>,
-    ) -> Result<Vec<RecordedCall>, StoreError> {
-        let work = self.store.record_calls(scope, chat_id, calls);
+        billing: Billing,
+    ) -> Result<Recording, StoreError> {
+        let work = self.store.record_calls(scope, chat_id, calls, billing);
         self.trace(Call::RecordCalls, Some(chat_id), work).await
     }
 
@@ -278,8 +279,9 @@ impl<S: Store> Exchanges for Traced<S> {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
         call: NewProviderCall,
+        billing: Billing,
     ) -> Result<Exchange, StoreError> {
-        let work = self.store.append_exchange(scope, chat_id, messages, call);
+        let work = self.store.append_exchange(scope, chat_id, messages, call, billing);
         let exchange = self.trace(Call::AppendExchange, Some(chat_id), work).await;
         exchange.inspect(|exchange| self.store.metrics().calls.appended(&exchange.append))
     }

@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use persistence::Billing;
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
@@ -19,6 +20,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// Which apps may be called.
     pub apps: AppsConfig,
+    /// What wallets pay for.
+    pub wallets: WalletsConfig,
     /// How much a call may ask for.
     pub limits: Limits,
     /// Who may read the metrics, and which apps they name.
@@ -122,6 +125,21 @@ impl AppsConfig {
             return Err(ConfigError::Cache { cache_ms: self.cache_ms });
         }
         Ok(())
+    }
+}
+
+/// What wallets pay for.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WalletsConfig {
+    /// Whether the tokens of calls are taken from the wallet of the chat's user; an empty wallet
+    /// pauses the chat.
+    pub debit_usage: bool,
+}
+
+impl WalletsConfig {
+    pub(crate) fn billing(&self) -> Billing {
+        if self.debit_usage { Billing::Wallet } else { Billing::Free }
     }
 }
 

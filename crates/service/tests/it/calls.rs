@@ -1,7 +1,9 @@
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 
-use crate::harness::Client;
+use service::{Config, WalletsConfig};
+
+use crate::harness::{Client, memory};
 
 fn call(id: &str) -> Value {
     json!({
@@ -156,4 +158,27 @@ async fn what_is_wrong_with_an_exchange_is_named() {
     let odd = json!({"role": "user", "content": "x", "produced_by_call_id": 7});
     let answer = client.post("/api/chats/acme_corp/c1/messages", odd).await;
     assert_eq!(answer.body()["errors"][0]["pointer"], "/produced_by_call_id");
+}
+
+#[tokio::test]
+async fn calls_are_paid_for_until_the_wallet_is_empty() {
+    let wallets = WalletsConfig { debit_usage: true };
+    let client = Client::over(memory(), Config { wallets, ..Config::default() });
+    let ensure = json!({"initial_balance": 20});
+    client.post("/api/wallets/acme_corp/alice/ensure", ensure).await;
+    let new = json!({"chat_id": "c1", "workflow_name": "Generator", "user_id": "alice"});
+    client.post("/api/chats/acme_corp", new).await;
+    let path = "/api/chats/acme_corp/c1/calls";
+    let paid = client.post(path, call("call_1")).await;
+    let payment = paid.body()["payment"].clone();
+    assert_eq!((&payment["is_paid"], &payment["balance"]), (&json!(true), &json!(4)));
+    assert!(payment["entry_id"].is_string());
+    assert_eq!(client.post(path, call("call_1")).await.body()["payment"], Value::Null);
+    let unpaid = client.post(path, call("call_2")).await;
+    assert_eq!(unpaid.status, 201);
+    let expected = json!({"is_paid": false, "amount": 16, "balance": 4, "entry_id": null});
+    assert_eq!(unpaid.body()["payment"], expected);
+    let chat = client.get("/api/chats/acme_corp/c1").await.body();
+    assert_eq!(chat["status"], "paused");
+    assert!(chat["status_reason"].as_str().unwrap().starts_with("insufficient tokens"));
 }

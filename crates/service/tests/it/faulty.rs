@@ -10,9 +10,9 @@ use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
-    AppPage, Append, Apps, Artifacts, BoxError, CallCursor, CallPage, Calls, ChatFilter,
+    AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage, Calls, ChatFilter,
     ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
-    MessageRange, Messages, Page, RecordedCall, Stats, Store, StoreError, Transcript, WalletPage,
+    MessageRange, Messages, Page, Recording, Stats, Store, StoreError, Transcript, WalletPage,
     Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
@@ -252,7 +252,8 @@ impl Calls for Faulty {
         _: &Scope,
         _: &ChatId,
         _: Vec<NewProviderCall>,
-    ) -> Result<Vec<RecordedCall>, StoreError> {
+        _: Billing,
+    ) -> Result<Recording, StoreError> {
         self.fail().await
     }
 
@@ -279,6 +280,7 @@ impl Exchanges for Faulty {
         _: &ChatId,
         _: Vec<NewMessage>,
         _: NewProviderCall,
+        _: Billing,
     ) -> Result<Exchange, StoreError> {
         self.fail().await
     }

@@ -8,11 +8,12 @@ use super::append::{Condition, Push, verdict};
 use crate::StoreError;
 use crate::exchange_batch::ExchangeBatch;
 use crate::mongo::MongoStore;
+use crate::mongo::calls::{Earlier, Marked};
 use crate::mongo::documents::{call_key, call_record, open_call};
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
 use crate::mongo::stats::Counted;
-use crate::store::{Exchange, Exchanges};
+use crate::store::{Billing, Exchange, Exchanges};
 
 #[async_trait]
 impl Exchanges for MongoStore {
@@ -22,12 +23,13 @@ impl Exchanges for MongoStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
         call: NewProviderCall,
+        billing: Billing,
     ) -> Result<Exchange, StoreError> {
         let (clock, ids) = (&self.inner.clock, &self.inner.ids);
         let exchange = ExchangeBatch::check(messages, call, clock.now(), &**ids)?;
         self.inner.metrics.appends.given(&exchange.messages);
-        let recording_id = ids.mint("recording_");
-        self.write(|_| self.append_exchange_once(scope, chat_id, &exchange, &recording_id)).await
+        let recording = &Marked { id: ids.mint("recording_"), billing };
+        self.write(|_| self.append_exchange_once(scope, chat_id, &exchange, recording)).await
     }
 
     async fn delete_call(
@@ -55,16 +57,14 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         exchange: &ExchangeBatch,
-        recording_id: &str,
+        recording: &Marked,
     ) -> Result<Exchange, Failure> {
         let ExchangeBatch { messages, calls } = exchange;
-        let (workflow_name, created_at) = self.counted_chat(scope, chat_id).await?;
-        let app_id = &scope.app_id;
-        let chat = Counted { app_id, workflow_name: &workflow_name, chat_id, created_at };
         let mut from = 0;
         loop {
-            let (known, is_done) = self.known_calls(scope, chat_id, calls, recording_id).await?;
-            let (mut fresh_calls, recorded) = calls.plan(chat_id, &known)?;
+            let chat = self.known_chat(scope, chat_id).await?;
+            let (known, earlier) = self.known_calls(scope, chat_id, calls, recording).await?;
+            let (fresh_calls, recorded) = calls.plan(chat_id, &known)?;
             let call = recorded
                 .into_iter()
                 .next()
@@ -73,25 +73,25 @@ impl MongoStore {
             let ids = messages.event_ids().map(EventId::as_str).collect();
             let mut known = self.look_below(scope, chat_id, ids, &look).await?;
             known.extend(look.in_tail);
-            if is_done {
-                fresh_calls.clear();
+            let settled = self.settled(&chat, &fresh_calls, earlier, recording).await?;
+            if earlier == Earlier::Done {
                 for known in &mut known {
                     known.is_ours = true;
                 }
             }
             let plan = messages.plan(chat_id, &known)?;
             let fresh: Vec<_> = plan.fresh().collect();
-            if let Some(settled) = verdict(chat_id, &plan, &look.tail) {
-                let append = settled?;
-                if fresh_calls.is_empty() {
-                    return Ok(Exchange { append, call });
+            if let Some(verdict) = verdict(chat_id, &plan, &look.tail) {
+                let append = verdict?;
+                if let Some(payment) = settled {
+                    return Ok(Exchange { append, call, payment });
                 }
             }
             self.make_room(scope, chat_id, &look.tail).await?;
 
             let condition = Condition::NoneOfTheIds { sealed_below: look.tail.first_sequence };
             let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-            let stripe = self.stripe(app_id, &workflow_name, from).await;
+            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
             let mut session = self.begin().await?;
             let work = async {
                 // First, so that appends which come meanwhile wait for this, and not the reverse.
@@ -102,23 +102,22 @@ impl MongoStore {
                     };
                     tail = pushed;
                 }
-                if !fresh_calls.is_empty() {
-                    self.insert_calls(&chat, &fresh_calls, recording_id, &stripe, &mut session)
-                        .await?;
+                if let Some(payment) = settled {
+                    return Ok(Some((tail, payment)));
                 }
-                Ok(Some(tail))
+                let session = &mut session;
+                let work = self.insert_calls(&chat, &fresh_calls, recording, &stripe, session);
+                Ok(work.await?.map(|payment| (tail, payment)))
             };
             let worked = work.await;
-            if let Some(tail) = self.conclude(session, worked).await?.flatten() {
+            if let Some((tail, payment)) = self.conclude(session, worked).await? {
                 if !fresh.is_empty() {
                     self.inner.metrics.appends.stored(1, fresh.len());
                     self.is_pushed(&push, &tail);
                 }
                 let first_sequence = tail.last_sequence - fresh.len() as u64;
-                return Ok(Exchange {
-                    append: plan.answer(first_sequence, tail.last_sequence),
-                    call,
-                });
+                let append = plan.answer(first_sequence, tail.last_sequence);
+                return Ok(Exchange { append, call, payment });
             }
             from = stripe.number() + 1;
         }
@@ -130,16 +129,15 @@ impl MongoStore {
         chat_id: &ChatId,
         call_id: &CallId,
     ) -> Result<(), Failure> {
-        let (workflow_name, created_at) = self.counted_chat(scope, chat_id).await?;
+        let chat = self.known_chat(scope, chat_id).await?;
         let app_id = &scope.app_id;
-        let chat = Counted { app_id, workflow_name: &workflow_name, chat_id, created_at };
         let one = doc! { "_id": call_key(chat_id, call_id), "app_id": app_id.as_str() };
         let link = "messages.produced_by_call_id";
         let nothing = doc! { "messages.$[produced].produced_by_call_id": null };
         let of_call = || doc! { "produced.produced_by_call_id": call_id.as_str() };
         let mut from = 0;
         loop {
-            let stripe = self.stripe(app_id, &workflow_name, from).await;
+            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
             let mut session = self.begin().await?;
             let work = async {
                 // First, so that appends which come meanwhile wait for this, and not the reverse.
@@ -165,9 +163,9 @@ impl MongoStore {
                     return Err(StoreError::CallNotFound { chat_id, call_id }.into());
                 };
                 let call = call_record(&open_call(&raw)?)?.call;
-                self.discount_call(&chat, &call, &stripe, &mut session).await
+                self.discount_call(&Counted::of(&chat), &call, &stripe, &mut session).await
             };
-            let worked = work.await;
+            let worked = work.await.map(Some);
             if self.conclude(session, worked).await?.is_some() {
                 return Ok(());
             }

@@ -58,7 +58,7 @@ impl MongoStore {
     }
 
     /// Looks for an entry in the tail that was read, and below it.
-    async fn known_entry(
+    pub(super) async fn known_entry(
         &self,
         scope: &Scope,
         stored: &StoredWallet,
@@ -81,7 +81,7 @@ impl MongoStore {
 ///
 /// Nothing was cut from the tail since the lines below it were searched, and the id is not in it: so
 /// the id is new. An attempt that the server carries out late finds one of the two changed.
-fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
+pub(super) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
     let mut filter = one_wallet(scope, change.user_id);
     let balance = if change.kind == EntryKind::Debit {
         doc! { "$gte": change.new.amount }
@@ -98,7 +98,7 @@ fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Documen
     filter
 }
 
-fn update(change: &Change<'_>) -> Document {
+pub(super) fn update(change: &Change<'_>) -> Document {
     let entry = WalletEntry {
         entry_id: change.new.entry_id.clone(),
         kind: change.kind,
@@ -117,7 +117,10 @@ fn update(change: &Change<'_>) -> Document {
 }
 
 /// Returns the entry that an update has just made.
-fn newest_entry(stored: StoredWallet, change: &Change<'_>) -> Result<WalletEntry, Failure> {
+pub(super) fn newest_entry(
+    stored: StoredWallet,
+    change: &Change<'_>,
+) -> Result<WalletEntry, Failure> {
     let user_id = || change.user_id.clone();
     stored.tail.into_iter().next_back().ok_or_else(|| StoreError::WalletNotFound(user_id()).into())
 }

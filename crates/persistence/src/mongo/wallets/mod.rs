@@ -5,6 +5,7 @@
 //! answer rests on. Lines are written behind it, and only then cut from the tail, so that an entry is
 //! always in one of the two, and nothing is ever locked beyond a single update (decision 0013).
 
+mod bill;
 mod change;
 mod list;
 mod settle;

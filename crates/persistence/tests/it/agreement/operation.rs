@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
-use persistence::{ChatFilter, MessageRange, Page, Store, StoreError};
+use persistence::{Billing, ChatFilter, MessageRange, Page, Store, StoreError};
 use records::{
     AppId, CallId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
     NewChatSession, NewMessage, NewProviderCall, Scope, Uuid7Ids, WorkflowName,
@@ -92,6 +92,11 @@ impl Playground {
 }
 
 impl Operation {
+    /// Calls of one of the chats are paid for.
+    fn billing(&self) -> Billing {
+        if self.chat == 0 { Billing::Wallet } else { Billing::Free }
+    }
+
     /// Makes the call, and returns the answer as it prints.
     pub(crate) async fn carry_out(&self, playground: &Playground, store: &dyn Store) -> String {
         let scope =
@@ -134,9 +139,11 @@ impl Operation {
             }
             Call::GetArtifact => print(store.get_last_artifact(scope, chat).await),
             Call::ClearArtifact => print(store.clear_last_artifact(scope, chat).await),
-            Call::RecordCalls(calls) => print(store.record_calls(scope, chat, calls).await),
+            Call::RecordCalls(calls) => {
+                print(store.record_calls(scope, chat, calls, self.billing()).await)
+            }
             Call::Exchange(messages, call) => {
-                print(store.append_exchange(scope, chat, messages, call).await)
+                print(store.append_exchange(scope, chat, messages, call, self.billing()).await)
             }
             Call::Uncall(call_id) => print(store.delete_call(scope, chat, &call_id).await),
             Call::ListCalls => print(store.list_calls(scope, chat, 100, None).await),

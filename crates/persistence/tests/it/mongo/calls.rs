@@ -1,7 +1,7 @@
 //! Calls and their rollups stay together, whatever becomes of the transaction.
 
 use bson::{RawDocumentBuf, doc};
-use persistence::{Calls, ChatSessions, Exchanges, Outcome};
+use persistence::{Billing, Calls, ChatSessions, Exchanges, Outcome};
 use records::{CallId, ChatId, EventId, MessageBody, NewMessage, NewProviderCall, Usage};
 
 use super::database::Database;
@@ -37,7 +37,7 @@ async fn every_call_counts_for_its_chat_workflow_agent_and_model() {
     let chats = [chat(&database).await, chat(&database).await];
     for index in 0..10 {
         let calls = vec![call(&format!("call_{index}_a")), call(&format!("call_{index}_b"))];
-        database.record_calls(&scope(), &chats[index % 2], calls).await.unwrap();
+        database.record_calls(&scope(), &chats[index % 2], calls, Billing::Free).await.unwrap();
     }
     for kind in ["workflow", "agent", "model"] {
         for by_hour in [false, true] {
@@ -55,7 +55,8 @@ async fn a_commit_whose_acknowledgement_is_lost_counts_once() {
     for times in [1, 2] {
         proxy.lose_replies("commitTransaction", times);
         let calls = vec![call(&format!("call_{times}"))];
-        let recorded = database.record_calls(&scope(), &chat_id, calls).await.unwrap();
+        let recorded =
+            database.record_calls(&scope(), &chat_id, calls, Billing::Free).await.unwrap().calls;
         assert_eq!(proxy.lost(), times);
         assert_eq!(recorded[0].outcome, Outcome::Stored);
         let sum = sum(&database, "workflow", false, "calls").await;
@@ -71,10 +72,17 @@ async fn a_transaction_that_fails_leaves_nothing() {
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let refuse = doc! { "failCommands": ["update"], "appName": "under-test", "errorCode": 13 };
     let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
-    database.record_calls(&scope(), &chat_id, vec![call("call_1")]).await.unwrap_err();
+    database
+        .record_calls(&scope(), &chat_id, vec![call("call_1")], Billing::Free)
+        .await
+        .unwrap_err();
     assert_eq!(point.off().await, 1);
     assert_eq!(usage(&database, &chat_id).await, Usage::default());
-    let recorded = database.record_calls(&scope(), &chat_id, vec![call("call_1")]).await.unwrap();
+    let recorded = database
+        .record_calls(&scope(), &chat_id, vec![call("call_1")], Billing::Free)
+        .await
+        .unwrap()
+        .calls;
     assert_eq!(recorded[0].outcome, Outcome::Stored);
     assert_eq!(sum(&database, "agent", true, "calls").await, 1);
 }
@@ -93,7 +101,10 @@ async fn an_exchange_whose_acknowledgement_is_lost_is_stored_once() {
         let messages =
             vec![said(&format!("evt_{times}")), NewMessage { event_id: None, ..said("x") }];
         let call = call(&format!("call_{times}"));
-        let exchange = database.append_exchange(&scope(), &chat_id, messages, call).await.unwrap();
+        let exchange = database
+            .append_exchange(&scope(), &chat_id, messages, call, Billing::Free)
+            .await
+            .unwrap();
         assert_eq!(proxy.lost(), times);
         let outcomes: Vec<_> = exchange.append.messages.iter().map(|m| m.outcome).collect();
         assert_eq!(outcomes, [Outcome::Stored; 2]);
@@ -115,7 +126,8 @@ async fn an_exchange_that_fails_half_way_leaves_nothing() {
         let refuse = doc! { "failCommands": [command], "appName": "under-test", "errorCode": 13 };
         let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
         let messages = vec![said("evt")];
-        let exchange = database.append_exchange(&scope, &chat_id, messages, call("call_1"));
+        let exchange =
+            database.append_exchange(&scope, &chat_id, messages, call("call_1"), Billing::Free);
         exchange.await.unwrap_err();
         assert_eq!(point.off().await, failures);
         let session = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
-    Apps, Artifacts, Calls, ChatFilter, ChatSessions, Contexts, Cursor, Exchanges, MessageRange,
-    Messages, Stats, Wallets,
+    Apps, Artifacts, Billing, Calls, ChatFilter, ChatSessions, Contexts, Cursor, Exchanges,
+    MessageRange, Messages, Stats, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject,
@@ -81,12 +81,12 @@ fn scope() -> Scope {
 async fn use_calls(database: &Database, scope: &Scope, chat_id: &ChatId) {
     for _ in 0..2 {
         let calls = vec![NewProviderCall::default(); 3];
-        database.record_calls(scope, chat_id, calls).await.unwrap();
+        database.record_calls(scope, chat_id, calls, Billing::Free).await.unwrap();
     }
     let call_id = CallId::parse("call_of_an_exchange").unwrap();
     let call = NewProviderCall { call_id: Some(call_id.clone()), ..NewProviderCall::default() };
     let messages = vec![MessageBody::new("assistant", None, "linked").into()];
-    database.append_exchange(scope, chat_id, messages, call).await.unwrap();
+    database.append_exchange(scope, chat_id, messages, call, Billing::Free).await.unwrap();
     database.delete_call(scope, chat_id, &call_id).await.unwrap();
     let first = database.list_calls(scope, chat_id, 2, None).await.unwrap();
     database.list_calls(scope, chat_id, 2, first.next.as_ref()).await.unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::Workflow;
-use persistence::{Calls, ChatSessions, Stats};
+use persistence::{Billing, Calls, ChatSessions, Stats};
 use records::{ChatId, ChatStatus, Counter, MicroDollars, NewProviderCall, Rollup};
 
 use super::database::Database;
@@ -52,7 +52,10 @@ async fn used() -> (Database, Vec<ChatId>) {
     let mut chats = Vec::new();
     for status in ChatStatus::ALL {
         let chat_id = chat(&database).await;
-        database.record_calls(&scope(), &chat_id, vec![call(), call()]).await.unwrap();
+        database
+            .record_calls(&scope(), &chat_id, vec![call(), call()], Billing::Free)
+            .await
+            .unwrap();
         database.set_status(&scope(), &chat_id, status, None).await.unwrap();
         chats.push(chat_id);
     }
@@ -160,7 +163,10 @@ async fn rollups_are_mended_while_writers_go_on() {
             tokio::spawn(async move {
                 let mut calls = 0_u64;
                 while !is_over.load(Ordering::Relaxed) {
-                    database.record_calls(&scope(), &chat_id, vec![call()]).await.unwrap();
+                    database
+                        .record_calls(&scope(), &chat_id, vec![call()], Billing::Free)
+                        .await
+                        .unwrap();
                     calls += 1;
                 }
                 calls

@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
-use persistence::{Outcome, RecordedCall, Store};
+use persistence::{Billing, Outcome, RecordedCall, Recording, Store};
 use records::{CallId, MicroDollars, Model, NewProviderCall};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::CallFields;
+use super::{CallFields, PaymentFields};
 use crate::extract::{Form, InChat, Json, read_json, typed};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
@@ -146,6 +146,8 @@ pub(crate) struct RecordCallsResponse {
     chat_id: String,
     /// In the order they were sent.
     calls: Vec<RecordedCallFields>,
+    /// What came of paying for those that are new; null where nothing had to be paid.
+    payment: Option<PaymentFields>,
 }
 
 /// A call, and whether it had been recorded before.
@@ -168,7 +170,8 @@ impl From<RecordedCall> for RecordedCallFields {
 /// Records calls of models, all of them or none.
 ///
 /// A call with a `call_id` is safe to send again: it is answered as the first time, counted once, and
-/// marked `"duplicate": true`. A chat that has ended takes calls as well.
+/// marked `"duplicate": true`. A chat that has ended takes calls as well. With `wallets.debit_usage` the tokens
+/// of new ones are taken from the wallet of the chat's user; one that holds too little pauses the chat.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls",
     operation_id = "record_calls", params(ChatPath), request_body = OneOrSeveralCalls,
@@ -180,13 +183,15 @@ impl From<RecordedCall> for RecordedCallFields {
 )]
 pub(crate) async fn record_calls(
     State(store): State<Arc<dyn Store>>,
+    State(billing): State<Billing>,
     InChat { scope, chat_id }: InChat,
     CallsBody { calls, form }: CallsBody,
 ) -> Result<(StatusCode, Json<RecordCallsResponse>), Problem> {
-    let recorded = store.record_calls(&scope, &chat_id, calls).await;
-    let recorded = recorded.map_err(|error| form.problem(error))?;
-    let is_new = recorded.iter().any(|recorded| recorded.outcome == Outcome::Stored);
+    let recording = store.record_calls(&scope, &chat_id, calls, billing).await;
+    let Recording { calls, payment } = recording.map_err(|error| form.problem(error))?;
+    let is_new = calls.iter().any(|recorded| recorded.outcome == Outcome::Stored);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    let calls = recorded.into_iter().map(Into::into).collect();
-    Ok((status, Json(RecordCallsResponse { chat_id: chat_id.into(), calls })))
+    let calls = calls.into_iter().map(Into::into).collect();
+    let payment = PaymentFields::of(payment);
+    Ok((status, Json(RecordCallsResponse { chat_id: chat_id.into(), calls, payment })))
 }

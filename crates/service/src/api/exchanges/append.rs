@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use persistence::{Exchange, Outcome, Store};
+use persistence::{Billing, Exchange, Outcome, Store};
 use records::ChatId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
 use crate::api::messages::{AppendedResponse, MessageRequest};
 use crate::extract::{InChat, Json};
@@ -35,6 +36,8 @@ pub(crate) struct ExchangeResponse {
     /// One for each message sent, in their order.
     messages: Vec<AppendedResponse>,
     call: RecordedCallFields,
+    /// What came of paying for the call, if it is new; null where nothing had to be paid.
+    payment: Option<PaymentFields>,
 }
 
 impl ExchangeResponse {
@@ -44,6 +47,7 @@ impl ExchangeResponse {
             last_sequence: exchange.append.last_sequence,
             messages: exchange.append.messages.into_iter().map(Into::into).collect(),
             call: exchange.call.into(),
+            payment: PaymentFields::of(exchange.payment),
         }
     }
 }
@@ -64,6 +68,7 @@ impl ExchangeResponse {
 )]
 pub(crate) async fn append_exchange(
     State(store): State<Arc<dyn Store>>,
+    State(billing): State<Billing>,
     InChat { scope, chat_id }: InChat,
     Json(ExchangeRequest { messages, call }): Json<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
@@ -72,7 +77,7 @@ pub(crate) async fn append_exchange(
         .map(|(index, message)| message.into_message(None, &format!("/messages/{index}")))
         .collect::<Result<_, _>>()?;
     let call = call.into_call("/call")?;
-    let exchange = store.append_exchange(&scope, &chat_id, messages, call).await;
+    let exchange = store.append_exchange(&scope, &chat_id, messages, call, billing).await;
     let exchange = exchange.map_err(|error| Problem::from(error).moved("/calls/0", "/call"))?;
     let is_stored = exchange.append.messages.iter().any(|m| m.outcome == Outcome::Stored)
         || exchange.call.outcome == Outcome::Stored;

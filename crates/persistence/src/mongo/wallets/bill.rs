@@ -1,0 +1,84 @@
+//! Calls that are paid for, within the transaction that records them.
+
+use mongodb::ClientSession;
+use mongodb::options::ReturnDocument;
+use records::{ChatSession, ChatStatus, EntryKind, Scope};
+
+use super::super::MongoStore;
+use super::super::calls::Marked;
+use super::super::documents::{one_wallet, stored_wallet};
+use super::super::failure::Failure;
+use super::super::stats::Stripe;
+use super::change::{admitting, newest_entry, update};
+use super::settle::{FULL_TAIL, is_due};
+use crate::billing::Bill;
+use crate::call_batch::DigestedCall;
+use crate::ledger::Change;
+use crate::new_chat::moved;
+use crate::store::Payment;
+
+impl MongoStore {
+    /// Takes what calls cost from a wallet; one that does not hold enough pauses the chat. `None`: the
+    /// wallet or the chat is not as it was seen.
+    pub(in crate::mongo) async fn pay(
+        &self,
+        chat: &ChatSession,
+        bill: &Bill,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<Payment>, Failure> {
+        bill.entry.check()?;
+        let scope = Scope::service(chat.app_id.clone());
+        let now = self.inner.clock.now();
+        let change =
+            Change { user_id: &bill.user_id, new: &bill.entry, kind: EntryKind::Debit, now };
+        let find = self.inner.wallets.find_one(one_wallet(&scope, &bill.user_id));
+        let stored = find.session(&mut *session).await?;
+        let stored = stored.map(|raw| stored_wallet(&raw)).transpose()?;
+        let balance = stored.as_ref().map_or(0, |stored| stored.wallet.balance);
+        if let Some(stored) = stored
+            && change.refusal(balance).is_none()
+        {
+            if stored.tail.len() >= FULL_TAIL {
+                self.settle(&scope, &stored).await?;
+                return Ok(None);
+            }
+            let filter = admitting(&scope, &change, stored.first_sequence);
+            let updating = self.inner.wallets.find_one_and_update(filter, update(&change));
+            let updating = updating.return_document(ReturnDocument::After);
+            let Some(raw) = updating.session(session).await? else { return Ok(None) };
+            let entry = newest_entry(stored_wallet(&raw)?, &change)?;
+            if is_due(&entry) {
+                self.settle_in_background(&scope, &bill.user_id);
+            }
+            return Ok(Some(Payment::Paid(entry)));
+        }
+        let unpaid = bill.unpaid(balance);
+        if chat.status != ChatStatus::Running {
+            return Ok(Some(unpaid));
+        }
+        let reason = Bill::pause_reason(balance, bill.entry.amount);
+        let paused = moved(chat, ChatStatus::Paused, Some(&reason), now);
+        let id = bill.entry.entry_id.as_str();
+        let paused = self.move_within(&scope, chat, &paused, id, stripe, session).await?;
+        Ok(paused.map(|_| unpaid))
+    }
+
+    /// Tells what an earlier attempt of a recording was paid with.
+    pub(in crate::mongo) async fn paid(
+        &self,
+        chat: &ChatSession,
+        calls: &[&DigestedCall],
+        recording: &Marked,
+    ) -> Result<Payment, Failure> {
+        let Some(bill) = Bill::of(chat, calls, recording.billing, &recording.id) else {
+            return Ok(Payment::None);
+        };
+        let scope = Scope::service(chat.app_id.clone());
+        let Some(stored) = self.stored_wallet(&scope, &bill.user_id).await? else {
+            return Ok(bill.unpaid(0));
+        };
+        let entry = self.known_entry(&scope, &stored, &bill.entry.entry_id).await?;
+        Ok(entry.map_or_else(|| bill.unpaid(stored.wallet.balance), Payment::Paid))
+    }
+}
