@@ -3,13 +3,13 @@
 use std::process::Output;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use futures::future::try_join_all;
 use mongodb::bson::{RawDocumentBuf, doc};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tests::binary;
-use tests::client::{Chat, Client};
+use tests::client::Client;
 use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
@@ -23,25 +23,22 @@ const CHATS: usize = 40;
 /// What one writer records: batches of calls, each batch in one request.
 const BATCHES: usize = 79;
 const CALLS: usize = 10;
+/// What each wallet holds at first.
+const TOKENS: usize = 1_000_000;
 
 #[tokio::test]
 async fn calls_are_counted_once_each_while_services_are_killed() -> Result<()> {
     let database = Database::create().await?;
-    let settings = Settings::of(&database);
+    let settings = Settings::of(&database).with("wallets.debit_usage", true);
     let mut service = Service::start(&settings).await?;
     let (at, reached) = watch::channel(service.client()?);
     let client = service.client()?;
-    let wallet = json!({ "initial_balance": 10_000_000 });
-    client.call(Method::POST, "/api/wallets/acme_corp/alice/ensure", Some(&wallet)).await?;
-    let chats =
-        (0..CHATS).map(async |n| client.create_chat(&format!("workflow {}", n % WORKFLOWS)).await);
-    let chats: Vec<Chat> = try_join_all(chats).await?;
+    let chats = try_join_all((0..CHATS).map(|n| chat_with_wallet(&client, n))).await?;
 
     let (progress, mut done) = watch::channel(0);
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
-        let chats: Vec<String> = chats.iter().map(|chat| chat.id().to_owned()).collect();
-        writers.spawn(write(writer, chats, reached.clone(), progress.clone()));
+        writers.spawn(write(writer, chats.clone(), reached.clone(), progress.clone()));
     }
     for kill in 1..=3 {
         done.wait_for(|done| *done >= kill * WRITERS * BATCHES / 4).await?;
@@ -61,13 +58,32 @@ async fn calls_are_counted_once_each_while_services_are_killed() -> Result<()> {
     let verified = run(&["stats", "verify"], &settings).await?;
     assert_eq!(told(&verified)?, "20 workflows verified, 0 differences\n");
     let verified = run(&["wallets", "verify"], &settings).await?;
-    assert_eq!(told(&verified)?, "1 wallets verified, 0 differences\n");
-    let wallet = service.client()?.call(Method::GET, "/api/wallets/acme_corp/alice", None).await?;
-    assert_eq!(wallet["balance"], 10_000_000 - 3 * calls);
+    assert_eq!(told(&verified)?, "40 wallets verified, 0 differences\n");
+    let client = service.client()?;
+    let left = (0..CHATS).map(async |n| {
+        let wallet = client.call(Method::GET, &wallet_of(n), None).await?;
+        anyhow::Ok(wallet["balance"].as_u64().unwrap_or(0))
+    });
+    let left: u64 = try_join_all(left).await?.into_iter().sum();
+    assert_eq!(left, (CHATS * TOKENS - 3 * calls) as u64);
     service.stop().await
 }
 
-/// Records calls and pays for them, each as often as it takes.
+/// Creates a chat, and the wallet of its user.
+async fn chat_with_wallet(client: &Client, n: usize) -> Result<String> {
+    let wallet = json!({ "initial_balance": TOKENS });
+    client.call(Method::POST, &format!("{}/ensure", wallet_of(n)), Some(&wallet)).await?;
+    let workflow_name = format!("workflow {}", n % WORKFLOWS);
+    let new = json!({ "workflow_name": workflow_name, "user_id": format!("user {n}") });
+    let chat = client.call(Method::POST, "/api/chats/acme_corp", Some(&new)).await?;
+    Ok(chat["chat_id"].as_str().context("the chat has no id")?.to_owned())
+}
+
+fn wallet_of(n: usize) -> String {
+    format!("/api/wallets/acme_corp/user%20{n}")
+}
+
+/// Records calls, which are paid for, each as often as it takes.
 async fn write(
     writer: usize,
     chats: Vec<String>,
@@ -85,8 +101,6 @@ async fn write(
         let calls = json!({ "calls": (0..CALLS).map(call).collect::<Vec<_>>() });
         let path = format!("/api/chats/acme_corp/{}/calls", chats[(writer + batch) % CHATS]);
         post(&reached, &path, &calls).await?;
-        let debit = json!({ "entry_id": format!("batch_{writer}_{batch}"), "amount": 3 * CALLS });
-        post(&reached, "/api/wallets/acme_corp/alice/debit", &debit).await?;
         progress.send_modify(|done| *done += 1);
     }
     Ok(())
