@@ -1,5 +1,6 @@
 use records::{AppId, Caller, TeamId, UserId};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::{Apps, Identity};
 
@@ -10,12 +11,29 @@ pub(super) struct Claims {
     sub: UserId,
     /// The team the user acts for.
     team: Option<TeamId>,
-    /// The apps the bearer may touch; `"*"` stands for all.
-    #[serde(default)]
+    /// The apps the bearer may touch; `"*"` stands for all, in the list or instead of it.
+    #[serde(default, deserialize_with = "names")]
     apps: Vec<String>,
     /// `service` for a program that acts for a whole app; `operator` for who watches the service and
     /// keeps the registry of apps: to the chats of an app an operator is a user.
     role: Option<String>,
+}
+
+/// The forms that lists of names come in.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Names {
+    Word(String),
+    List(Vec<String>),
+}
+
+/// Reads the names of apps; a word alone is `"*"`, since one app alone is a list, too.
+fn names<'de, D: Deserializer<'de>>(claim: D) -> Result<Vec<String>, D::Error> {
+    match Names::deserialize(claim)? {
+        Names::List(names) => Ok(names),
+        Names::Word(word) if word == "*" => Ok(vec![word]),
+        Names::Word(_) => Err(D::Error::custom("neither a list nor \"*\"")),
+    }
 }
 
 impl From<Claims> for Identity {

@@ -115,6 +115,7 @@ async fn subjects_and_teams_must_be_names() {
         json!({"sub": {"$ne": null}}),
         json!({"team": ["t"]}),
         json!({"apps": "acme_corp"}),
+        json!({"apps": {"*": null}}),
     ] {
         assert_eq!(status(&client, &token(&changes)).await, 401, "{changes}");
     }

@@ -66,6 +66,7 @@ fn callers() -> Vec<(Value, [bool; 3])> {
         (json!({"sub": "bob", "team": "blue"}), [true, true, false]),
         (json!({"sub": "bob", "team": "red"}), [true, false, false]),
         (json!({"sub": "bob"}), [true, false, false]),
+        (json!({"sub": "alice", "apps": "*"}), [true, true, true]),
         (json!({"sub": "alice", "apps": ["other_app"]}), [false, false, false]),
         (json!({"sub": "alice", "apps": []}), [false, false, false]),
         (json!({"sub": "alice", "apps": null}), [false, false, false]),
@@ -99,7 +100,7 @@ async fn every_endpoint_answers_by_owner_team_visibility_and_app_and_changes_not
             }
         }
     }
-    assert_eq!(cells, 600);
+    assert_eq!(cells, 660);
 }
 
 async fn chat_of_alice(service: &Client, chat_id: &str, visibility: &str) -> String {
