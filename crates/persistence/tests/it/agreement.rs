@@ -3,9 +3,11 @@
 //! Answers are compared as they print, errors with all their fields. Time and ids come from a
 //! [`Lockstep`], so that what a store mints or dates is the same for both.
 
+mod apps;
 mod lockstep;
 mod operation;
 mod strategy;
+mod wallets;
 
 use std::sync::{Arc, LazyLock};
 

@@ -5,8 +5,11 @@ use futures::TryStreamExt as _;
 use persistence::{Billing, ChatFilter, MessageRange, Page, Store, StoreError};
 use records::{
     AppId, CallId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
-    NewChatSession, NewMessage, NewProviderCall, Scope, Uuid7Ids, WorkflowName,
+    NewChatSession, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids, WorkflowName,
 };
+
+use super::apps::AppCall;
+use super::wallets::WalletCall;
 
 /// A call, by whom and on which chat.
 #[derive(Debug, Clone)]
@@ -49,6 +52,8 @@ pub(crate) enum Call {
     ListCalls,
     ChatUsage,
     Stats(WorkflowName),
+    Wallet(UserId, WalletCall),
+    App(AppCall),
 }
 
 /// The apps and chats that the numbers of an [`Operation`] stand for.
@@ -68,7 +73,6 @@ impl Playground {
 
     /// Returns the operations that read all there is.
     pub(crate) fn look_around(&self) -> Vec<Operation> {
-        let everything = Call::List { filter: ChatFilter::default(), limit: 10 };
         let [one, other] = workflows();
         let of_a_chat = [
             Call::Get,
@@ -77,17 +81,31 @@ impl Playground {
             Call::GetArtifact,
             Call::ListCalls,
             Call::ChatUsage,
+        ];
+        let of_an_app = [
+            Call::List { filter: ChatFilter::default(), limit: 10 },
             Call::Stats(one),
             Call::Stats(other),
+            Call::App(AppCall::List { limit: 10 }),
         ];
-        let apps = 0..self.apps.len();
-        let places = apps.flat_map(|app| (0..self.chats.len()).map(move |chat| (app, chat)));
-        places
-            .flat_map(|(app, chat)| {
-                let calls = of_a_chat.iter().chain([&everything]).cloned();
-                calls.map(move |call| Operation { app, caller: Caller::Service, chat, call })
-            })
-            .collect()
+        let of_wallets = users().into_iter().flat_map(|user_id| {
+            WalletCall::look_around().map(|call| Call::Wallet(user_id.clone(), call))
+        });
+        let of_an_app: Vec<Call> = of_an_app.into_iter().chain(of_wallets).collect();
+        let looking = |app, chat, call: &Call| Operation {
+            app,
+            caller: Caller::Service,
+            chat,
+            call: call.clone(),
+        };
+        let mut operations = Vec::new();
+        for app in 0..self.apps.len() {
+            operations.extend(of_an_app.iter().map(|call| looking(app, 0, call)));
+            for chat in 0..self.chats.len() {
+                operations.extend(of_a_chat.iter().map(|call| looking(app, chat, call)));
+            }
+        }
+        operations
     }
 }
 
@@ -158,6 +176,8 @@ impl Operation {
                     store.hourly_stats(app_id, None, ever).await,
                 ))
             }
+            Call::Wallet(user_id, call) => call.carry_out(store, scope, &user_id).await,
+            Call::App(call) => call.carry_out(store, &scope.app_id).await,
         }
     }
 }
@@ -188,6 +208,12 @@ pub(crate) fn workflows() -> [WorkflowName; 2] {
     ["a", "a_b"].map(|name| WorkflowName::parse(name).unwrap())
 }
 
-fn print(answer: impl Debug) -> String {
+/// The users that chats and wallets are of.
+pub(crate) fn users() -> [UserId; 2] {
+    ["ada", "bob"].map(|name| UserId::parse(name).unwrap())
+}
+
+/// Returns an answer as it prints.
+pub(crate) fn print(answer: impl Debug) -> String {
     format!("{answer:?}")
 }

@@ -12,10 +12,12 @@ use records::{
 };
 use serde_json::{Value, json};
 
+use super::apps::app_call;
 use super::lockstep::moment;
-use super::operation::{Call, Operation, workflows};
+use super::operation::{Call, Operation, users, workflows};
+use super::wallets::wallet_call;
 
-/// Up to sixty operations, the first of which creates the chat that most of them are about.
+/// Up to eighty operations, the first of which creates the chat that most of them are about.
 pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let first = new_chat().prop_map(|new| Operation {
         app: 0,
@@ -23,7 +25,7 @@ pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
         chat: 0,
         call: Call::Create(new),
     });
-    (first, prop::collection::vec(operation(), 0..60))
+    (first, prop::collection::vec(operation(), 0..80))
         .prop_map(|(first, rest)| [vec![first], rest].concat())
 }
 
@@ -62,6 +64,8 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(messages, call)| Call::Exchange(messages, call)),
         1 => call_id().prop_map(Call::Uncall),
         1 => workflow().prop_map(Call::Stats),
+        10 => (user(), wallet_call()).prop_map(|(user_id, call)| Call::Wallet(user_id, call)),
+        3 => app_call().prop_map(Call::App),
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),
         1 => sequence().prop_map(Call::GetMessage),
@@ -239,7 +243,7 @@ fn workflow() -> impl Strategy<Value = WorkflowName> {
 }
 
 fn user() -> impl Strategy<Value = UserId> {
-    select(["ada", "bob"].map(|name| UserId::parse(name).unwrap()).to_vec())
+    select(users().to_vec())
 }
 
 fn team() -> impl Strategy<Value = TeamId> {

@@ -1,0 +1,41 @@
+use persistence::Store;
+use proptest::prelude::*;
+use proptest::sample::select;
+use records::{AppId, AppStatus};
+
+use super::operation::print;
+
+/// A call about an app.
+#[derive(Debug, Clone)]
+pub(crate) enum AppCall {
+    Register,
+    Get,
+    /// Lists all apps, and those after this one.
+    List {
+        limit: usize,
+    },
+    SetStatus(AppStatus),
+}
+
+impl AppCall {
+    pub(crate) async fn carry_out(self, store: &dyn Store, app_id: &AppId) -> String {
+        match self {
+            Self::Register => print(store.register_app(app_id).await),
+            Self::Get => print(store.get_app(app_id).await),
+            Self::List { limit } => print((
+                store.list_apps(limit, None).await,
+                store.list_apps(limit, Some(app_id)).await,
+            )),
+            Self::SetStatus(status) => print(store.set_app_status(app_id, status).await),
+        }
+    }
+}
+
+pub(crate) fn app_call() -> impl Strategy<Value = AppCall> {
+    prop_oneof![
+        2 => Just(AppCall::Register),
+        1 => Just(AppCall::Get),
+        1 => select(vec![1, 2, usize::MAX]).prop_map(|limit| AppCall::List { limit }),
+        3 => select(AppStatus::ALL.as_slice()).prop_map(AppCall::SetStatus),
+    ]
+}
