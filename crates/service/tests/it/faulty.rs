@@ -52,6 +52,10 @@ pub(crate) struct Faulty {
 /// What a driver might say: never for the caller's eyes.
 pub(crate) const DRIVER_SAYS: &str = "no server at mongodb://db.internal:27017";
 
+/// The one app whose look-up works: routes look their app up first, and those about this one are
+/// to fail by themselves.
+pub(crate) const APP_TO_LOOK_UP: &str = "acme_corp";
+
 impl Faulty {
     pub(crate) fn new(fault: Fault) -> Self {
         Self { fault, metrics: StoreMetrics::default() }
@@ -338,9 +342,8 @@ impl Apps for Faulty {
         self.fail().await
     }
 
-    /// Works: every route looks an app up first, and is to fail by itself.
-    async fn get_app(&self, _: &AppId) -> Result<Option<App>, StoreError> {
-        Ok(None)
+    async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError> {
+        if app_id.as_str() == APP_TO_LOOK_UP { Ok(None) } else { self.fail().await }
     }
 
     async fn list_apps(&self, _: usize, _: Option<&AppId>) -> Result<AppPage, StoreError> {

@@ -3,19 +3,31 @@ use serde_json::Value;
 
 use crate::harness::Client;
 
-async fn document() -> Value {
+/// Returns the description of the API.
+pub(crate) async fn document() -> Value {
     let answer = Client::open().get("/openapi.json").await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), "application/json");
     answer.body()
 }
 
-fn operations(document: &Value) -> impl Iterator<Item = (&String, &String, &Value)> {
+/// Returns the paths, methods and operations described.
+pub(crate) fn operations(document: &Value) -> impl Iterator<Item = (&String, &String, &Value)> {
     let paths = document["paths"].as_object().unwrap().iter();
     paths.flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().iter();
         methods.map(move |(method, operation)| (path, method, operation))
     })
+}
+
+/// Returns a path that is described with names in it, in an app.
+pub(crate) fn filled(path: &str, app_id: &str) -> String {
+    path.replace("{app_id}", app_id)
+        .replace("{chat_id}", "c1")
+        .replace("{user_id}", "alice")
+        .replace("{workflow_name}", "Generator")
+        .replace("{sequence}", "0")
+        .replace("{call_id}", "call_1")
 }
 
 #[tokio::test]
@@ -54,11 +66,7 @@ async fn every_route_described_is_served() {
     let client = Client::open();
     let document = document().await;
     for (path, method, _) in operations(&document) {
-        let path = path
-            .replace("{app_id}", "acme_corp")
-            .replace("{chat_id}", "c1")
-            .replace("{user_id}", "alice")
-            .replace("{sequence}", "0");
+        let path = filled(path, "acme_corp");
         let answer = client.json(&method.to_uppercase(), &path, "").await;
         assert!(!answer.text.contains("no-such-route"), "{method} {path}");
         assert_ne!(answer.status, 405, "{method} {path}");
