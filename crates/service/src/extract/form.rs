@@ -1,6 +1,10 @@
+use axum::extract::Request;
 use persistence::StoreError;
+use serde::de::DeserializeOwned;
 
+use super::json::{read_json, typed};
 use crate::problem::Problem;
+use crate::state::AppState;
 
 /// The form in which records were sent: the body is one, or it has a list of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,12 +15,20 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    pub(crate) fn one(field: &'static str) -> Self {
-        Self { field, is_one: true }
-    }
-
-    pub(crate) fn several(field: &'static str) -> Self {
-        Self { field, is_one: false }
+    /// Reads a body that is one record, or has a list of them in a field.
+    pub(crate) async fn read<One, Several>(
+        field: &'static str,
+        request: Request,
+        state: &AppState,
+    ) -> Result<(Self, Vec<One>), Problem>
+    where
+        One: DeserializeOwned,
+        Several: DeserializeOwned + Into<Vec<One>>,
+    {
+        let body = read_json(request, state).await?;
+        let is_one = body.get(field).is_none();
+        let records = if is_one { vec![typed(body)?] } else { typed::<Several>(body)?.into() };
+        Ok((Self { field, is_one }, records))
     }
 
     /// Returns where in the body a record stands.

@@ -66,13 +66,13 @@ impl<T: Serialize> IntoResponse for Json<T> {
 }
 
 /// Reads a JSON body of any shape.
-pub(crate) async fn read_json(request: Request, state: &AppState) -> Result<Value, Problem> {
+pub(super) async fn read_json(request: Request, state: &AppState) -> Result<Value, Problem> {
     let text = read_body(request, state, &[JSON]).await?;
     parse(&text.unwrap_or_default())
 }
 
 /// Gives a JSON value its type, or points at what does not fit.
-pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let pointer = pointer(error.path());
         Problem::invalid_body(pointer, error.into_inner().to_string())

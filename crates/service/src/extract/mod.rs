@@ -15,7 +15,7 @@ mod wallet;
 
 pub(crate) use accepted::Accepted;
 pub(crate) use form::Form;
-pub(crate) use json::{Json, MergePatch, OptionalJson, read_json, typed};
+pub(crate) use json::{Json, MergePatch, OptionalJson};
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OfApp, Operator};
 pub(crate) use params::Params;

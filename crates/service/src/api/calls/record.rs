@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CallFields, PaymentFields};
-use crate::extract::{Form, InChat, Json, read_json, typed};
+use crate::extract::{Form, InChat, Json};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
@@ -71,6 +71,12 @@ pub(crate) struct CallsRequest {
     calls: Vec<CallRequest>,
 }
 
+impl From<CallsRequest> for Vec<CallRequest> {
+    fn from(several: CallsRequest) -> Self {
+        several.calls
+    }
+}
+
 /// One call, or several below `calls`.
 #[derive(Debug, ToSchema)]
 #[schema(as = OneOrSeveralNewProviderCalls)]
@@ -92,12 +98,8 @@ impl FromRequest<AppState> for CallsBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let body = read_json(request, state).await?;
-        let (calls, form) = if body.get("calls").is_some() {
-            (typed::<CallsRequest>(body)?.calls, Form::several("calls"))
-        } else {
-            (vec![typed(body)?], Form::one("calls"))
-        };
+        let (form, calls) =
+            Form::read::<CallRequest, CallsRequest>("calls", request, state).await?;
         let calls = calls.into_iter().enumerate();
         let calls = calls.map(|(index, call)| call.into_call(&form.pointer_to(index)));
         Ok(Self { calls: calls.collect::<Result<_, _>>()?, form })

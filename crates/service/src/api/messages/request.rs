@@ -4,7 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::MessageRequest;
-use crate::extract::{Form, read_json, typed};
+use crate::extract::Form;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -15,6 +15,12 @@ use crate::state::AppState;
 pub(crate) struct BatchRequest {
     /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
     messages: Vec<MessageRequest>,
+}
+
+impl From<BatchRequest> for Vec<MessageRequest> {
+    fn from(batch: BatchRequest) -> Self {
+        batch.messages
+    }
 }
 
 /// One message, or several below `messages`.
@@ -38,12 +44,9 @@ impl FromRequest<AppState> for MessagesBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let body = read_json(request, state).await?;
-        if body.get("messages").is_some() {
-            let BatchRequest { messages } = typed(body)?;
-            return Ok(Self { messages, form: Form::several("messages") });
-        }
-        Ok(Self { messages: vec![typed(body)?], form: Form::one("messages") })
+        let (form, messages) =
+            Form::read::<MessageRequest, BatchRequest>("messages", request, state).await?;
+        Ok(Self { messages, form })
     }
 }
 
