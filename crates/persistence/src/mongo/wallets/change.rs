@@ -1,8 +1,10 @@
 use bson::{DateTime, Document, doc};
 use mongodb::options::{ReadConcern, ReturnDocument};
 use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
+use tokio::sync::oneshot;
 
 use super::super::MongoStore;
+use super::super::attempts::RETRY_AFTER;
 use super::super::documents::{
     SCHEMA_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
     tail_document,
@@ -12,27 +14,44 @@ use super::settle::{FULL_TAIL, is_due};
 use crate::StoreError;
 use crate::ledger::{Change, check_open};
 
+type Answer = Result<WalletEntry, StoreError>;
+
 impl MongoStore {
-    /// Credits or debits a wallet.
+    /// Credits or debits a wallet, from a task of its own: broken off by a caller that goes away, a
+    /// command would take its connection with it.
     pub(super) async fn change_wallet(
         &self,
         scope: &Scope,
         user_id: &UserId,
-        new: &NewWalletEntry,
+        new: NewWalletEntry,
         kind: EntryKind,
     ) -> Result<WalletEntry, StoreError> {
         new.check()?;
         check_open(scope, user_id)?;
-        let change = Change { user_id, new, kind, now: self.inner.clock.now() };
-        let entry = self.write(|_| async { self.decide(scope, &change).await }).await?;
-        if is_due(&entry) {
-            self.settle_in_background(scope, user_id);
-        }
-        Ok(entry)
+        let (store, scope, user_id) = (self.clone(), scope.clone(), user_id.clone());
+        let (sender, answer) = oneshot::channel();
+        tokio::spawn(async move {
+            let change =
+                Change { user_id: &user_id, new: &new, kind, now: store.inner.clock.now() };
+            let deciding = store.write(|_| async { store.decide(&scope, &change, &sender).await });
+            let entry = deciding.await;
+            if entry.as_ref().is_ok_and(is_due) {
+                store.settle_in_background(&scope, &user_id);
+            }
+            // A caller who is gone has seen to it that the change is safe to repeat.
+            drop(sender.send(entry));
+        });
+        answer.await.unwrap_or_else(|gone| Err(StoreError::OutcomeUnknown { source: gone.into() }))
     }
 
-    /// Makes the change, finds that it was made before, or refuses it.
-    async fn decide(&self, scope: &Scope, change: &Change<'_>) -> Result<WalletEntry, Failure> {
+    /// Makes the change, finds that it was made before, or refuses it. For a caller who is gone it is
+    /// not made.
+    async fn decide(
+        &self,
+        scope: &Scope,
+        change: &Change<'_>,
+        caller: &oneshot::Sender<Answer>,
+    ) -> Result<WalletEntry, Failure> {
         let mut is_tried = false;
         loop {
             let stored = self.stored_wallet(scope, change.user_id).await?;
@@ -47,6 +66,9 @@ impl MongoStore {
             if stored.tail.len() >= FULL_TAIL {
                 self.settle(scope, &stored).await?;
                 continue;
+            }
+            if caller.is_closed() {
+                return Err(not_begun());
             }
             let filter = admitting(scope, change, stored.first_sequence);
             let updating = self.inner.wallets.find_one_and_update(filter, update(change));
@@ -114,6 +136,12 @@ pub(super) fn update(change: &Change<'_>) -> Document {
         "$push": { "entries": { "$each": [tail_document(&entry)] } },
         "$set": { "last_updated_at": DateTime::from_chrono(change.now) },
     }
+}
+
+/// Ends a change that nobody waits for any more; nobody hears it.
+fn not_begun() -> Failure {
+    let source = "the caller is gone".into();
+    StoreError::Unavailable { retry_after: RETRY_AFTER, source }.into()
 }
 
 /// Returns the entry that an update has just made.

@@ -67,7 +67,7 @@ impl Wallets for MongoStore {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.change_wallet(scope, user_id, &entry, EntryKind::Credit).await
+        self.change_wallet(scope, user_id, entry, EntryKind::Credit).await
     }
 
     async fn debit(
@@ -76,7 +76,7 @@ impl Wallets for MongoStore {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.change_wallet(scope, user_id, &entry, EntryKind::Debit).await
+        self.change_wallet(scope, user_id, entry, EntryKind::Debit).await
     }
 
     async fn list_wallet_entries(

@@ -14,7 +14,7 @@ use super::database::Database;
 use super::faults::{FailPoint, chat, database, database_behind_proxy, message, numbered, scope};
 
 /// Waits until something holds that happens in the background.
-async fn until(holds: impl Fn() -> bool) {
+pub(crate) async fn until(holds: impl Fn() -> bool) {
     let waiting = async {
         while !holds() {
             sleep(Duration::from_millis(5)).await;

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::future::join_all;
+use persistence::contract::metrics::count;
 use persistence::mongo::MongoStore;
 use persistence::{Store, StoreError, Wallets};
 use records::{EntryId, NewWalletEntry, UserId};
 
 use super::database::Database;
-use super::faults::{database_behind_proxy, scope};
+use super::faults::{FailPoint, database, database_behind_proxy, scope};
+use super::metrics::until;
 
 fn alice() -> UserId {
     UserId::parse("alice").unwrap()
@@ -185,7 +187,7 @@ fn line(entry: &records::WalletEntry) -> Document {
 }
 
 /// Callers of one process give up at any moment; none of them leaves anything in the wallet that
-/// another process waits for. What it costs their own process in connections is not in question.
+/// another process waits for.
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_that_give_up_hold_up_no_other_process() {
     let database = Database::create().await;
@@ -208,6 +210,58 @@ async fn callers_that_give_up_hold_up_no_other_process() {
         other.debit(&scope, &alice, debit).await.unwrap();
     }
     assert_holds(&other, 1_000 - 101, 102).await;
+}
+
+/// A command that is under way ends without its caller: broken off, it would take its connection with
+/// it, and the next call would have to open one.
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_that_give_up_break_no_connection() {
+    const POOL: &str = "reprise_mongo_pool_connections";
+    let (server, database) = database().await;
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    wallet_of_alice(&database, 1_000).await;
+    let slow = slow("findAndModify", 1_000);
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 20 }, slow).await;
+    let (scope, alice) = (scope(), alice());
+    let debit = |n: u32| database.debit(&scope, &alice, entry(format!("given up {n}"), 1));
+    let giving_up = (0..20).map(|n| tokio::time::timeout(Duration::from_millis(500), debit(n)));
+    assert!(join_all(giving_up).await.iter().all(Result::is_err), "the updates were not slow");
+    assert!(point.off().await >= 1);
+    database.debit(&scope, &alice, entry("last", 1)).await.unwrap();
+    until(|| count(&database.store, &format!("{POOL}_in_use"), &[]) == 0).await;
+    assert_eq!(count(&database.store, &format!("{POOL}_closed_total"), &[]), 0);
+    for n in 0..20 {
+        debit(n).await.unwrap();
+    }
+    assert_holds(&database, 1_000 - 21, 22).await;
+}
+
+/// The caller gives up while its wallet is being looked at. There is one connection, on which the
+/// update, if it came, would come before that of the next debit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_nobody_waits_for_is_not_begun() {
+    let (server, mut database) = database().await;
+    wallet_of_alice(&database, 10).await;
+    database.options.max_pool_size = 1;
+    let store = MongoStore::connect(&database.options).await.unwrap();
+    store.ping().await.unwrap();
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let slow = slow("find", 600);
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow).await;
+    let (scope, alice) = (scope(), alice());
+    let debit = store.debit(&scope, &alice, entry("given up", 1));
+    let given_up = tokio::time::timeout(Duration::from_millis(300), debit).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    store.debit(&scope, &alice, entry("last", 1)).await.unwrap();
+    assert!(point.off().await >= 1);
+    assert_holds(&store, 9, 2).await;
+}
+
+fn slow(command: &str, milliseconds: i64) -> Document {
+    doc! {
+        "failCommands": [command], "appName": "under-test",
+        "blockConnection": true, "blockTimeMS": milliseconds,
+    }
 }
 
 #[tokio::test]
