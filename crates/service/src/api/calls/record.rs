@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CallFields, PaymentFields};
-use crate::extract::{Form, InChat, Json};
+use crate::extract::{Form, InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
@@ -187,6 +187,7 @@ pub(crate) async fn record_calls(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
     InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
     CallsBody { calls, form }: CallsBody,
 ) -> Result<(StatusCode, Json<RecordCallsResponse>), Problem> {
     let recording = store.record_calls(&scope, &chat_id, calls, billing).await;

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
 use crate::api::messages::{AppendedResponse, MessageRequest};
-use crate::extract::{InChat, Json};
+use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ExchangeProblems, Problem};
 
@@ -70,6 +70,7 @@ pub(crate) async fn append_exchange(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
     InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
     Json(ExchangeRequest { messages, call }): Json<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
     let numbered = messages.into_iter().enumerate();

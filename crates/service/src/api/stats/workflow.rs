@@ -11,7 +11,7 @@ use super::fields::{percentiles, quotient};
 use super::{Percentiles, Summary, percentiles_of_calls};
 use crate::api::calls::UsageFields;
 use crate::api::cursor;
-use crate::extract::{Json, OfWorkflow};
+use crate::extract::{Json, OfWorkflow, Query};
 use crate::openapi::WorkflowPath;
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
@@ -245,6 +245,7 @@ fn dollars(micros: u64) -> f64 {
 pub(crate) async fn get_workflow_stats(
     State(store): State<Arc<dyn Store>>,
     workflow: OfWorkflow,
+    Query(()): Query<()>,
 ) -> Result<Json<WorkflowStatsResponse>, Problem> {
     let OfWorkflow { app_id, workflow_name } = &workflow;
     let (stats, page) = tokio::try_join!(

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::Summary;
 use super::series::{Step, steps};
-use crate::extract::{Json, StatsReader};
+use crate::extract::{Json, Query, StatsReader};
 use crate::openapi::AppPath;
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
@@ -78,6 +78,7 @@ impl WorkflowFields {
 pub(crate) async fn get_app_stats(
     State(store): State<Arc<dyn Store>>,
     StatsReader(app_id): StatsReader,
+    Query(()): Query<()>,
 ) -> Result<Json<AppStatsResponse>, Problem> {
     let last = Step::Hour.begin(SystemClock.now());
     let first = last - TimeDelta::hours(23);
