@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SCENARIOS: [&str; 10] = [
+const SCENARIOS: [&str; 12] = [
     "append",
     "append-growth",
     "append-hot",
@@ -26,6 +26,8 @@ const SCENARIOS: [&str; 10] = [
     "list",
     "http-append",
     "http-resume",
+    "calls-hot",
+    "stats",
 ];
 
 #[test]
