@@ -2,10 +2,11 @@
 
 pub mod store;
 pub use store::{
-    AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, ChatStats, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges,
-    HourlyStats, MessageRange, Messages, Outcome, Page, Payment, RecordedCall, Recording, Stats,
-    Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
+    Changes, ChatChange, ChatFilter, ChatHead, ChatSessions, ChatStats, ChatStatsPage, Contexts,
+    Cursor, EntryPage, Exchange, Exchanges, HourlyStats, MessageRange, Messages, Outcome, Page,
+    Payment, RecordedCall, Recording, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
+    WorkflowSummary,
 };
 
 mod error;

@@ -27,6 +27,7 @@ pub mod repeats;
 pub mod artifacts;
 pub mod billing;
 pub mod calls;
+pub mod changes;
 pub mod contexts;
 
 pub mod apps;

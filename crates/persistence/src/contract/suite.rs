@@ -144,6 +144,15 @@ macro_rules! contract_tests {
                 an_ended_chat_takes_calls,
                 racing_recordings_count_every_call_once,
             }
+            changes {
+                whoever_listens_is_told_of_every_append,
+                whatever_else_changes_is_told_too,
+                changes_of_racing_writers_end_with_the_last,
+                listeners_are_independent_of_each_other,
+                a_head_moves_with_whatever_changes,
+                a_head_names_what_was_edited_last_wherever_it_lies,
+                heads_are_those_of_the_scope,
+            }
             contexts {
                 a_chat_without_a_snapshot_has_an_empty_one,
                 replacing_leaves_nothing_of_the_former,
@@ -275,6 +284,7 @@ mod tests {
             include_str!("contexts.rs"),
             include_str!("artifacts.rs"),
             include_str!("calls.rs"),
+            include_str!("changes.rs"),
             include_str!("stats.rs"),
             include_str!("billing.rs"),
             include_str!("exchanges.rs"),

@@ -19,6 +19,8 @@ impl Artifacts for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             chat.session.last_updated_at = now;
             chat.artifact = Some(artifact.clone());
+            chat.artifact_version += 1;
+            self.tell_change(chat);
             Ok(artifact)
         })
     }
@@ -36,6 +38,8 @@ impl Artifacts for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             if chat.artifact.take().is_some() {
                 chat.session.last_updated_at = now;
+                chat.artifact_version += 1;
+                self.tell_change(chat);
             }
             Ok(())
         })

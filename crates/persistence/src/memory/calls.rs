@@ -76,6 +76,7 @@ impl MemoryStore {
         {
             let reason = Bill::pause_reason(balance, amount);
             chat.move_to(ChatStatus::Paused, Some(&reason), now);
+            self.tell_change(chat);
         }
         self.count(&chat.session, now);
         chat.calls.extend(calls);

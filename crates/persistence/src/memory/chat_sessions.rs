@@ -27,7 +27,11 @@ impl ChatSessions for MemoryStore {
                     session: session.clone(),
                     messages: Vec::new(),
                     context: ContextSnapshot::default(),
+                    context_version: 0,
                     artifact: None,
+                    artifact_version: 0,
+                    revision: 0,
+                    recent_edits: Vec::new(),
                     calls: Vec::new(),
                     status_changes: Vec::new(),
                 });
@@ -86,9 +90,9 @@ impl ChatSessions for MemoryStore {
                 return Err(StoreError::IllegalTransition { chat_id: chat_id.clone(), from, to });
             }
             chat.move_to(next, reason, now);
-            let session = &chat.session;
-            self.count(session, now);
-            Ok(session.clone())
+            self.count(&chat.session, now);
+            self.tell_change(chat);
+            Ok(chat.session.clone())
         })
     }
 }

@@ -45,6 +45,8 @@ impl MemoryStore {
     fn take(&self, chat: &mut Chat, data: JsonObject) -> ContextSnapshot {
         chat.session.last_updated_at = self.clock.now();
         chat.context = ContextSnapshot { sequence: chat.session.last_sequence, data };
+        chat.context_version += 1;
+        self.tell_change(chat);
         chat.context.clone()
     }
 }

@@ -44,13 +44,19 @@ impl Exchanges for MemoryStore {
                 return Err(StoreError::CallNotFound { chat_id, call_id });
             };
             chat.calls.remove(index);
+            let mut unlinked = Vec::new();
             for kept in &mut chat.messages {
                 if let Some(link) = kept.message.body.extra.get_mut(MessageBody::PRODUCED_BY)
                     && link == call_id.as_str()
                 {
                     *link = Value::Null;
+                    unlinked.push(kept.message.sequence);
                 }
             }
+            for sequence in unlinked {
+                chat.note_edit(sequence);
+            }
+            self.tell_change(chat);
             self.count(&chat.session, now);
             Ok(())
         })

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use records::{ChatId, Message, MessageEdit, NewMessage, Scope};
@@ -110,7 +111,7 @@ impl Messages for MemoryStore {
             message.body = body;
             message.edited_at = Some(now);
             let message = message.clone();
-            chat.session.last_updated_at = now;
+            self.note_edit(chat, sequence, now);
             Ok(message)
         })
     }
@@ -130,7 +131,7 @@ impl Messages for MemoryStore {
             message.body = message.body.tombstone();
             message.deleted_at = Some(now);
             let message = message.clone();
-            chat.session.last_updated_at = now;
+            self.note_edit(chat, sequence, now);
             Ok(message)
         })
     }
@@ -150,6 +151,12 @@ fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
 }
 
 impl MemoryStore {
+    fn note_edit(&self, chat: &mut Chat, sequence: u64, now: DateTime<Utc>) {
+        chat.session.last_updated_at = now;
+        chat.note_edit(sequence);
+        self.tell_change(chat);
+    }
+
     pub(super) fn store(&self, chat: &mut Chat, plan: &Plan<'_>) -> Result<Append, StoreError> {
         let first_sequence = chat.session.last_sequence;
         let now = self.clock.now();
@@ -175,6 +182,7 @@ impl MemoryStore {
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.messages.extend(fresh);
+            self.tell_append(chat);
         }
         Ok(plan.answer(first_sequence, chat.session.last_sequence))
     }

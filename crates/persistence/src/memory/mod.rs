@@ -6,6 +6,7 @@
 mod apps;
 mod artifacts;
 mod calls;
+mod changes;
 mod chat_sessions;
 mod contexts;
 mod exchanges;
@@ -23,11 +24,12 @@ use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, Message, Scope,
     StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
 };
+use tokio::sync::broadcast;
 
 use crate::StoreError;
 use crate::call_batch::DigestedCall;
 use crate::metrics::StoreMetrics;
-use crate::store::Store;
+use crate::store::{ChatChange, Store};
 use wallets::Ledger;
 
 /// Keeps everything in memory.
@@ -41,7 +43,11 @@ pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     metrics: StoreMetrics,
+    changes: broadcast::Sender<ChatChange>,
 }
+
+/// How many changes are kept for a listener that is slow to take them.
+const KEPT_CHANGES: usize = 1_024;
 
 /// A chat and all that belongs to it.
 #[derive(Debug)]
@@ -49,7 +55,11 @@ struct Chat {
     session: ChatSession,
     messages: Vec<Kept>,
     context: ContextSnapshot,
+    context_version: u64,
     artifact: Option<Artifact>,
+    artifact_version: u64,
+    revision: u64,
+    recent_edits: Vec<u64>,
     calls: Vec<DigestedCall>,
     status_changes: Vec<StatusChange>,
 }
@@ -71,7 +81,8 @@ impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let (chats, apps, ledgers, counted_at, metrics) = Default::default();
-        Self { chats, apps, ledgers, counted_at, clock, ids, metrics }
+        let (changes, _) = broadcast::channel(KEPT_CHANGES);
+        Self { chats, apps, ledgers, counted_at, clock, ids, metrics, changes }
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {

@@ -26,6 +26,8 @@ label! {
         UpdateLastArtifact = "update_last_artifact",
         GetLastArtifact = "get_last_artifact",
         ClearLastArtifact = "clear_last_artifact",
+        Heads = "heads",
+        ConfirmedHead = "confirmed_head",
         RecordCalls = "record_calls",
         ListCalls = "list_calls",
         ChatUsage = "chat_usage",

@@ -35,7 +35,7 @@ impl Artifacts for MongoStore {
             .write(|_| async {
                 self.write_blob(scope, chat_id, &placed).await?;
                 let filter = writable_chat(scope, chat_id);
-                match self.replace_artifact(filter, change.clone()).await? {
+                match self.replace_artifact(chat_id, filter, change.clone()).await? {
                     Some(replaced) => Ok(replaced),
                     None => Err(self.why_not_writable(scope, chat_id).await?),
                 }
@@ -65,7 +65,8 @@ impl Artifacts for MongoStore {
         };
         let replaced = self
             .write(|_| async {
-                let replaced = self.replace_artifact(filter.clone(), change.clone()).await?;
+                let replaced =
+                    self.replace_artifact(chat_id, filter.clone(), change.clone()).await?;
                 if replaced.is_none() {
                     // Nothing to clear, or no chat to clear it from.
                     let raw = self.session_within(scope, chat_id, doc! { "schema_version": 1 });
@@ -108,12 +109,14 @@ impl MongoStore {
 
     async fn replace_artifact(
         &self,
+        chat_id: &ChatId,
         filter: Document,
         change: Document,
     ) -> Result<Option<RawDocumentBuf>, Failure> {
-        let update = doc! { "$set": change };
+        let update = doc! { "$set": change, "$inc": { "artifact_version": 1_i64 } };
         let updating = self.inner.chat_sessions.find_one_and_update(filter, update);
         let fields = doc! { "artifact_blob": 1, "schema_version": 1 };
-        Ok(updating.projection(fields).return_document(ReturnDocument::Before).await?)
+        let updating = updating.projection(fields).return_document(ReturnDocument::Before);
+        Ok(updating.await?.inspect(|_| self.tell_change(chat_id)))
     }
 }

@@ -103,6 +103,7 @@ impl MongoStore {
             let mut session = self.begin().await?;
             let recorded = self.insert_calls(&chat, &fresh, recording, &stripe, &mut session).await;
             if let Some(payment) = self.conclude(session, recorded).await? {
+                self.tell_payment(chat_id, &payment);
                 return Ok(Recording { calls, payment });
             }
             from = stripe.number() + 1;

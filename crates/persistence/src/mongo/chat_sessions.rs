@@ -168,7 +168,8 @@ impl MongoStore {
         let work = self.move_within(scope, chat, moved, change_id, &stripe, &mut session);
         let worked = work.await;
         *from = stripe.number() + 1;
-        self.conclude(session, worked).await
+        let moved = self.conclude(session, worked).await?;
+        Ok(moved.inspect(|_| self.tell_change(&chat.chat_id)))
     }
 
     /// Does so within a transaction.

@@ -107,6 +107,7 @@ impl MongoStore {
             .projection(doc! { "last_sequence": 1, "context_blob": 1, "schema_version": 1 })
             .return_document(ReturnDocument::Before);
         let Some(before) = updating.await? else { return Ok(None) };
+        self.tell_change(chat_id);
         let fields = open_chat_session(&before)?;
         let replaced = fields.optional_text("context_blob")?.map(str::to_owned);
         Ok(Some(Written { sequence: fields.count("last_sequence")?, replaced }))

@@ -108,6 +108,18 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// Returns the integers of an array; none where it is missing.
+    pub(super) fn optional_numbers(&self) -> Result<Vec<u64>, StoreError> {
+        let Some(array) = self.optional(RawBsonRef::as_array)? else { return Ok(Vec::new()) };
+        let number = |value: RawBsonRef<'_>| match value {
+            RawBsonRef::Int32(number) => number.try_into().ok(),
+            RawBsonRef::Int64(number) => number.try_into().ok(),
+            _ => None,
+        };
+        let numbers = array.into_iter().map(|item| item.ok().and_then(number));
+        self.required(numbers.collect())
+    }
+
     pub(super) fn float(&self) -> Result<f64, StoreError> {
         self.required(self.value.as_f64())
     }

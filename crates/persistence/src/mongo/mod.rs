@@ -20,9 +20,11 @@ mod pool_events;
 mod scope;
 mod sealing;
 mod transaction;
+mod watcher;
 
 mod apps;
 mod artifacts;
+mod changes;
 mod chat_sessions;
 mod contexts;
 mod messages;
@@ -41,12 +43,13 @@ use async_trait::async_trait;
 use bson::{RawDocumentBuf, doc};
 use mongodb::{Client, Collection, Database};
 use records::{Clock, Ids, SystemClock, Uuid7Ids};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, broadcast};
 
 use crate::StoreError;
 use crate::metrics::StoreMetrics;
-use crate::store::Store;
+use crate::store::{ChatChange, Store};
 use sealing::Sealer;
+use watcher::ChangeStreams;
 
 /// Keeps everything in one MongoDB database.
 ///
@@ -75,10 +78,15 @@ struct Inner {
     known_chats: messages::KnownChats,
     stripes: stats::Stripes,
     metrics: Arc<StoreMetrics>,
+    announcements: broadcast::Sender<ChatChange>,
+    change_streams: ChangeStreams,
     indexes: OnceCell<()>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 }
+
+/// How many changes made here are kept for a listener that is slow to take them.
+const KEPT_ANNOUNCEMENTS: usize = 4_096;
 
 impl MongoStore {
     /// Prepares a store; nothing is sent to the server yet.
@@ -94,6 +102,7 @@ impl MongoStore {
     ) -> Result<Self, ConnectError> {
         let metrics = Arc::new(StoreMetrics::default());
         let mut driver = client::options(options).await?;
+        let change_streams = ChangeStreams::new(driver.clone(), &options.database);
         driver.cmap_event_handler = Some(pool_events::handler(&metrics));
         let client = Client::with_options(driver)?;
         let database = client.database(&options.database);
@@ -115,6 +124,8 @@ impl MongoStore {
             known_chats: messages::KnownChats::default(),
             stripes: stats::Stripes::default(),
             metrics,
+            announcements: broadcast::Sender::new(KEPT_ANNOUNCEMENTS),
+            change_streams,
             indexes: OnceCell::new(),
             clock,
             ids,
@@ -149,7 +160,12 @@ impl MongoStore {
 #[async_trait]
 impl Store for MongoStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        let prepare = async || indexes::ensure(self).await.map(|_| ());
+        let prepare = async || {
+            let hello =
+                || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
+            self.inner.change_streams.note_server(&self.read(hello).await?);
+            indexes::ensure(self).await.map(|_| ())
+        };
         self.inner.indexes.get_or_try_init(prepare).await?;
         self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })
             .await?;

@@ -2,7 +2,8 @@
 //!
 //! All of them hold for every backend:
 //!
-//! - Each call takes a [`Scope`](records::Scope), but for those of operators. A chat outside it does
+//! - Each call takes a [`Scope`](records::Scope), but for those of operators and the stream of
+//!   changes, which names chats and shows nothing of them. A chat outside it does
 //!   not exist for the caller: the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for
 //!   an id never used.
 //! - A call that returns `Ok` is durable: it survives the loss of any one database process.
@@ -14,6 +15,7 @@
 mod apps;
 mod artifacts;
 mod calls;
+mod changes;
 mod chat_sessions;
 mod contexts;
 mod exchanges;
@@ -24,6 +26,7 @@ mod wallets;
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
 pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
+pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};
@@ -39,6 +42,7 @@ pub trait Store:
     + Messages
     + Contexts
     + Artifacts
+    + Changes
     + Calls
     + Exchanges
     + Stats

@@ -13,10 +13,10 @@ use records::{
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
-    AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
-    MessageRange, Messages, Page, Recording, Stats, Store, Transcript, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change, Changes,
+    ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange,
+    Exchanges, HourlyStats, MessageRange, Messages, Page, Recording, Stats, Store, Transcript,
+    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -238,6 +238,31 @@ impl<S: Store> Artifacts for Traced<S> {
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
         let work = self.store.clear_last_artifact(scope, chat_id);
         self.trace(Call::ClearLastArtifact, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Changes for Traced<S> {
+    /// A stream waits for something to happen, so it is not timed.
+    fn changes(&self) -> BoxStream<'static, Change> {
+        self.store.changes()
+    }
+
+    fn tells_changes(&self) -> bool {
+        self.store.tells_changes()
+    }
+
+    async fn heads(&self, scope: &Scope, chat_ids: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
+        self.trace(Call::Heads, None, self.store.heads(scope, chat_ids)).await
+    }
+
+    async fn confirmed_head(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<ChatHead, StoreError> {
+        let work = self.store.confirmed_head(scope, chat_id);
+        self.trace(Call::ConfirmedHead, Some(chat_id), work).await
     }
 }
 

@@ -10,10 +10,10 @@ use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
-    AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage, Calls, ChatFilter,
-    ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
-    MessageRange, Messages, Page, Recording, Stats, Store, StoreError, Transcript, WalletPage,
-    Wallets, WorkflowStats, WorkflowSummary,
+    AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage, Calls, Change,
+    Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage,
+    Exchange, Exchanges, HourlyStats, MessageRange, Messages, Page, Recording, Stats, Store,
+    StoreError, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
@@ -245,6 +245,25 @@ impl Artifacts for Faulty {
     }
 
     async fn clear_last_artifact(&self, _: &Scope, _: &ChatId) -> Result<(), StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Changes for Faulty {
+    fn changes(&self) -> BoxStream<'static, Change> {
+        stream::pending().boxed()
+    }
+
+    fn tells_changes(&self) -> bool {
+        true
+    }
+
+    async fn heads(&self, _: &Scope, _: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
+        self.fail().await
+    }
+
+    async fn confirmed_head(&self, _: &Scope, _: &ChatId) -> Result<ChatHead, StoreError> {
         self.fail().await
     }
 }

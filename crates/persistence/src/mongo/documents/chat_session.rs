@@ -6,6 +6,7 @@ use super::super::fields::Fields;
 use super::super::json::to_document;
 use super::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
 use crate::StoreError;
+use crate::store::ChatHead;
 
 /// The fields left out wherever only the session itself is asked for.
 pub(in super::super) const WITHOUT_BULK: [&str; 3] =
@@ -36,9 +37,11 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "last_sequence": counter(chat.last_sequence),
         "first_sequence": counter(chat.last_sequence),
         "revision": 0_i64,
+        "recent_edits": [],
         "tail_bytes": 0_i64,
         "last_artifact": Bson::Null,
         "artifact_blob": Bson::Null,
+        "artifact_version": 0_i64,
         "context_snapshot": {},
         "context_blob": Bson::Null,
         "context_sequence": 0_i64,
@@ -141,6 +144,31 @@ impl Tail {
             .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
             .collect()
     }
+}
+
+/// The fields a head is read from.
+pub(in super::super) fn head_projection() -> Document {
+    doc! {
+        "last_sequence": 1, "revision": 1, "recent_edits": 1, "status": 1, "status_reason": 1,
+        "context_version": 1, "artifact_version": 1, "schema_version": 1,
+    }
+}
+
+/// Reads the head of a chat.
+pub(in super::super) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError> {
+    let fields = open_chat_session(raw)?.collect()?;
+    let field = |name| fields.field(name);
+    let edits = field("recent_edits");
+    Ok(ChatHead {
+        chat_id: field("_id").parsed()?,
+        last_sequence: field("last_sequence").number()?,
+        revision: field("revision").number()?,
+        recent_edits: edits.optional_numbers()?,
+        status: status_of(&field("status"))?,
+        status_reason: field("status_reason").optional_string()?,
+        context_version: field("context_version").number()?,
+        artifact_version: field("artifact_version").optional_number()?.unwrap_or_default(),
+    })
 }
 
 /// Returns the document of an artifact; `payload` is null where it lies in a blob.

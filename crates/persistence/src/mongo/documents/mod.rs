@@ -17,8 +17,8 @@ use super::failure::Failure;
 pub(super) use app::{app_document, app_record};
 pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
-    Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_session_document,
-    chat_session_record, open_chat_session,
+    Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_head_record,
+    chat_session_document, chat_session_record, head_projection, open_chat_session,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
 pub(super) use provider_call::{call_document, call_key, call_record, open_call};

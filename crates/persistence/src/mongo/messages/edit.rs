@@ -14,6 +14,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
+use crate::store::ChatHead;
 
 /// A segment may grow by edits up to this size, in bytes, before it is split.
 const SPLIT_BYTES: u64 = 1 << 20;
@@ -165,12 +166,14 @@ impl MongoStore {
                 "last_updated_at": DateTime::from_chrono(*at),
             },
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
+            "$push": noted(stored.message.sequence),
         };
         let sessions = &self.inner.chat_sessions;
         let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
         let updated = updating.return_document(ReturnDocument::After).await?;
         let Some(updated) = updated else { return Ok(false) };
         let tail = Tail::read(&open_chat_session(&updated)?)?;
+        self.tell_change(chat_id);
         self.seal_soon(&scope.app_id, chat_id, &tail);
         Ok(true)
     }
@@ -204,8 +207,13 @@ impl MongoStore {
         };
         if is_written {
             let now = DateTime::from_chrono(change.at);
-            let touch = doc! { "$set": { "last_updated_at": now }, "$inc": { "revision": 1_i64 } };
+            let touch = doc! {
+                "$set": { "last_updated_at": now },
+                "$inc": { "revision": 1_i64 },
+                "$push": noted(sequence),
+            };
             self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch).await?;
+            self.tell_change(chat_id);
         }
         Ok(is_written)
     }
@@ -248,6 +256,12 @@ impl MongoStore {
         session.commit_transaction().await?;
         Ok(true)
     }
+}
+
+/// Notes a message among those edited last; goes with every move of the revision.
+fn noted(sequence: u64) -> Document {
+    let last = -i64::try_from(ChatHead::RECENT_EDITS).unwrap_or(i64::MAX);
+    doc! { "recent_edits": { "$each": [counter(sequence)], "$slice": last } }
 }
 
 /// Reads a document back, for an update that is made of such.

@@ -1,7 +1,7 @@
 //! Messages and the call that produced them, in one transaction.
 
 use async_trait::async_trait;
-use bson::doc;
+use bson::{Bson, doc};
 use records::{CallId, ChatId, EventId, NewMessage, NewProviderCall, Scope};
 
 use super::append::{Condition, Push, verdict};
@@ -115,6 +115,7 @@ impl MongoStore {
                     self.inner.metrics.appends.stored(1, fresh.len());
                     self.is_pushed(&push, &tail);
                 }
+                self.tell_payment(chat_id, &payment);
                 let first_sequence = tail.last_sequence - fresh.len() as u64;
                 let append = plan.answer(first_sequence, tail.last_sequence);
                 return Ok(Exchange { append, call, payment });
@@ -143,7 +144,10 @@ impl MongoStore {
                 // First, so that appends which come meanwhile wait for this, and not the reverse.
                 let mut tail = writable_chat(scope, chat_id);
                 tail.insert(link, call_id.as_str());
-                let unlink = doc! { "$set": nothing.clone(), "$inc": { "revision": 1_i64 } };
+                // Which messages those are is not noted, so earlier notes no longer belong to the revision.
+                let mut unlinked = nothing.clone();
+                unlinked.insert("recent_edits", Bson::Array(Vec::new()));
+                let unlink = doc! { "$set": unlinked, "$inc": { "revision": 1_i64 } };
                 let unlink = self.inner.chat_sessions.update_one(tail, unlink);
                 unlink.array_filters([of_call()]).session(&mut session).await?;
                 let sealed = doc! {
@@ -167,6 +171,7 @@ impl MongoStore {
             };
             let worked = work.await.map(Some);
             if self.conclude(session, worked).await?.is_some() {
+                self.tell_change(chat_id);
                 return Ok(());
             }
             from = stripe.number() + 1;

@@ -2,6 +2,7 @@
 
 mod acknowledgements;
 mod calls;
+mod changes;
 mod contract;
 pub(crate) mod database;
 mod faults;

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
-    Apps, Artifacts, Billing, Calls, ChatFilter, ChatSessions, Contexts, Cursor, Exchanges,
-    MessageRange, Messages, Stats, Wallets,
+    Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
+    Exchanges, MessageRange, Messages, Stats, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject,
@@ -182,6 +182,8 @@ async fn use_messages(database: &Database, scope: &Scope, chat_id: &ChatId) {
     database.seal(&scope.app_id, chat_id, Interruption::Never).await.unwrap();
     database.append(scope, chat_id, batch()).await.unwrap();
     database.append(scope, chat_id, vec![message(60)]).await.unwrap();
+    database.heads(scope, std::slice::from_ref(chat_id)).await.unwrap();
+    database.confirmed_head(scope, chat_id).await.unwrap();
     for range in [
         MessageRange::all(),
         MessageRange::Oldest { after: Some(3), before: Some(20), limit: 5 },

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, ChatSessions, Contexts, MessageRange, Messages, Stats, StoreError,
-    Wallets,
+    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, MessageRange, Messages, Stats,
+    StoreError, Wallets,
 };
 use records::{
     AppId, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact, NewChatSession,
@@ -62,6 +62,27 @@ async fn documents_of_version_1_load() {
     let more = vec![MessageBody::new("user", Some("user"), "more").into()];
     let append = database.append(&scope(), &chat_id, more).await.unwrap();
     assert_eq!(append.last_sequence, page.last_sequence + 1);
+}
+
+/// Fields that were added to version 1 later.
+#[tokio::test]
+async fn chats_from_before_changes_were_counted_load() {
+    let database = Database::create().await;
+    let mut golden = golden("chat_session");
+    for field in ["recent_edits", "artifact_version"] {
+        golden.remove(field).unwrap();
+    }
+    database.insert("chat_sessions", golden).await;
+    let chat_id = ChatId::parse("chat_golden").unwrap();
+    let before = database.confirmed_head(&scope(), &chat_id).await.unwrap();
+    assert_eq!((before.revision, before.artifact_version), (1, 0));
+    assert_eq!(before.edits_since(0), None);
+
+    database.delete_message(&scope(), &chat_id, 3).await.unwrap();
+    database.clear_last_artifact(&scope(), &chat_id).await.unwrap();
+    let head = database.confirmed_head(&scope(), &chat_id).await.unwrap();
+    assert_eq!((head.revision, head.artifact_version), (2, 1));
+    assert_eq!(head.edits_since(1), Some(vec![(2, 3)]));
 }
 
 #[tokio::test]

@@ -75,6 +75,7 @@ impl MongoStore {
         let known = &self.inner.known_chats;
         known.learn(chat_id, first_sequence, event_ids.iter().copied());
         known.appended(scope, chat_id, first_sequence, tail);
+        self.tell_append(chat_id, tail.last_sequence);
         self.seal_soon(&scope.app_id, chat_id, tail);
     }
 

@@ -1,0 +1,89 @@
+use async_trait::async_trait;
+use bson::{RawDocumentBuf, doc};
+use futures::TryStreamExt;
+use futures::stream::{self, BoxStream, StreamExt};
+use mongodb::options::{Hint, ReadConcern};
+use records::{ChatId, Scope};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::MongoStore;
+use super::documents::{chat_head_record, head_projection};
+use super::scope::{visible_chat, visible_chats};
+use super::watcher::Watcher;
+use crate::StoreError;
+use crate::store::{Change, Changes, ChatChange, ChatHead, Payment};
+
+#[async_trait]
+impl Changes for MongoStore {
+    fn changes(&self) -> BoxStream<'static, Change> {
+        let made_here = self.inner.announcements.subscribe();
+        let made_here = stream::unfold(made_here, async |mut made_here| {
+            loop {
+                match made_here.recv().await {
+                    Ok(change) => return Some((Change::Chat(change), made_here)),
+                    // The server tells them as well.
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                }
+            }
+        });
+        stream::select(made_here, Watcher::new(self.clone()).changes()).boxed()
+    }
+
+    fn tells_changes(&self) -> bool {
+        self.inner.change_streams.are_supported()
+    }
+
+    async fn heads(&self, scope: &Scope, chat_ids: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
+        let ids: Vec<&str> = chat_ids.iter().map(ChatId::as_str).collect();
+        let mut filter = doc! { "_id": { "$in": ids } };
+        filter.extend(visible_chats(scope));
+        let find = || async {
+            let find = self.inner.chat_sessions.find(filter.clone()).projection(head_projection());
+            // The server might choose an index that begins with the app, and read all of that.
+            Ok(find.hint(Hint::Keys(doc! { "_id": 1 })).await?.try_collect().await?)
+        };
+        let found: Vec<RawDocumentBuf> = self.read(find).await?;
+        found.iter().map(|raw| chat_head_record(raw)).collect()
+    }
+
+    async fn confirmed_head(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<ChatHead, StoreError> {
+        let find = || async {
+            let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+            let find = find.read_concern(ReadConcern::linearizable());
+            Ok(find.projection(head_projection()).await?)
+        };
+        let found = self.read(find).await?;
+        let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        chat_head_record(&found)
+    }
+}
+
+impl MongoStore {
+    /// Tells who listens that messages were appended to a chat.
+    pub(super) fn tell_append(&self, chat_id: &ChatId, last_sequence: u64) {
+        self.tell(chat_id, Some(last_sequence));
+    }
+
+    /// Tells who listens that something else about a chat has changed.
+    pub(super) fn tell_change(&self, chat_id: &ChatId) {
+        self.tell(chat_id, None);
+    }
+
+    /// Tells who listens that a chat was paused, if it was because its calls could not be paid for.
+    pub(super) fn tell_payment(&self, chat_id: &ChatId, payment: &Payment) {
+        if matches!(payment, Payment::Unpaid { .. }) {
+            self.tell_change(chat_id);
+        }
+    }
+
+    fn tell(&self, chat_id: &ChatId, last_sequence: Option<u64>) {
+        let change = ChatChange { chat_id: chat_id.clone(), last_sequence };
+        // An error says that nobody listens.
+        let _ = self.inner.announcements.send(change);
+    }
+}

@@ -1,0 +1,183 @@
+//! The one change stream: what the server says of changes, whoever made them.
+//!
+//! The driver takes it up again by its token once, after a failover or a lost cursor. What that does not
+//! help starts anew from the present, whatever it was: a token the server has forgotten, a collection
+//! that was dropped, a server that is away for long. Nothing rests on the token, since whoever listens
+//! catches up from the store with every `Began`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
+use futures::stream::{self, Stream, StreamExt};
+use mongodb::change_stream::ChangeStream;
+use mongodb::error::Error;
+use mongodb::options::ClientOptions;
+use mongodb::{Client, Collection};
+use records::ChatId;
+use tokio::sync::OnceCell;
+use tokio::time::sleep;
+
+use super::MongoStore;
+use super::documents::CHAT_SESSIONS;
+use super::failure::code;
+use crate::store::{Change, ChatChange};
+
+/// How long a server is looked for. On the clean shutdown of a primary the driver waits so long before
+/// it says that anything is wrong.
+const SELECTION_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The pause before a change stream is opened again, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// The pause where the server has no change streams.
+const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
+
+/// The server's code for a change stream on a server that keeps no log of operations.
+const NO_CHANGE_STREAMS: i32 = 40_573;
+
+/// What moves besides the counter of messages when there is something to see.
+const OTHERS: [&str; 5] =
+    ["revision", "status", "status_reason", "context_version", "artifact_version"];
+
+/// How change streams are opened.
+#[derive(Debug)]
+pub(super) struct ChangeStreams {
+    options: ClientOptions,
+    database: String,
+    /// A client of its own, from when it is first needed: its timeouts are others, and a stream keeps a
+    /// connection.
+    sessions: OnceCell<Collection<RawDocumentBuf>>,
+    are_supported: AtomicBool,
+}
+
+impl ChangeStreams {
+    pub(super) fn new(mut options: ClientOptions, database: &str) -> Self {
+        options.server_selection_timeout = Some(SELECTION_TIMEOUT);
+        // Its connections are not those that calls wait for.
+        options.cmap_event_handler = None;
+        let (database, sessions) = (database.to_owned(), OnceCell::new());
+        Self { options, database, sessions, are_supported: AtomicBool::new(true) }
+    }
+
+    pub(super) fn are_supported(&self) -> bool {
+        self.are_supported.load(Ordering::Relaxed)
+    }
+
+    /// Notes what a server says of itself: only members of a set and routers have change streams.
+    pub(super) fn note_server(&self, hello: &Document) {
+        let is_router = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
+        self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
+    }
+
+    async fn open(&self) -> Result<ChangeStream<RawDocumentBuf>, Error> {
+        let connect = async || {
+            let client = Client::with_options(self.options.clone())?;
+            Ok::<_, Error>(client.database(&self.database).collection(CHAT_SESSIONS))
+        };
+        let sessions = self.sessions.get_or_try_init(connect).await?;
+        Ok(sessions.watch().pipeline(pipeline()).await?.with_type())
+    }
+}
+
+/// Lets through what somebody might want to see, and of that names and counters alone: no message
+/// travels.
+fn pipeline() -> [Document; 2] {
+    let updated = |field: &str| format!("updateDescription.updatedFields.{field}");
+    let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
+    let mut worth_telling: Vec<Document> = OTHERS.iter().map(|field| is_there(field)).collect();
+    worth_telling.push(is_there("last_sequence"));
+    // The server writes a small document anew where that is shorter, and calls it a replacement.
+    worth_telling.push(doc! { "operationType": "replace" });
+    worth_telling.push(doc! { "operationType": "delete" });
+    let mut fields = doc! {
+        "operationType": 1, "ns": 1, "documentKey._id": 1, updated("last_sequence"): 1,
+    };
+    // Of these it matters only that they are there: a reason may be long.
+    fields.extend(OTHERS.iter().map(|field| {
+        let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
+        ((*field).to_owned(), Bson::Document(is_there))
+    }));
+    [doc! { "$match": { "$or": worth_telling } }, doc! { "$project": fields }]
+}
+
+/// Reads what the server says of one change; `None` where it is none of a chat.
+fn change(event: &RawDocument) -> Option<ChatChange> {
+    let chat_id = event.get_document("documentKey").ok()?.get_str("_id").ok()?;
+    let chat_id = ChatId::parse(chat_id).ok()?;
+    let is_more = OTHERS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
+    let last_sequence = last_sequence(event).filter(|_| !is_more);
+    Some(ChatChange { chat_id, last_sequence })
+}
+
+fn last_sequence(event: &RawDocument) -> Option<u64> {
+    let updated =
+        event.get_document("updateDescription").ok()?.get_document("updatedFields").ok()?;
+    match updated.get("last_sequence").ok()?? {
+        RawBsonRef::Int64(number) => number.try_into().ok(),
+        RawBsonRef::Int32(number) => number.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// Follows the change stream, and opens it again whenever it ends.
+pub(super) struct Watcher {
+    store: MongoStore,
+    stream: Option<ChangeStream<RawDocumentBuf>>,
+    pause: Duration,
+}
+
+impl Watcher {
+    pub(super) fn new(store: MongoStore) -> Self {
+        Self { store, stream: None, pause: PAUSES.0 }
+    }
+
+    pub(super) fn changes(self) -> impl Stream<Item = Change> + Send {
+        stream::unfold(self, async |mut watcher| Some((watcher.next().await, watcher)))
+    }
+
+    async fn next(&mut self) -> Change {
+        loop {
+            let Some(stream) = &mut self.stream else {
+                match self.store.inner.change_streams.open().await {
+                    Ok(stream) => {
+                        (self.stream, self.pause) = (Some(stream), PAUSES.0);
+                        self.store
+                            .inner
+                            .change_streams
+                            .are_supported
+                            .store(true, Ordering::Relaxed);
+                        return Change::Began;
+                    }
+                    Err(error) => self.rest_after(&error).await,
+                }
+                continue;
+            };
+            match stream.next().await {
+                Some(Ok(event)) => {
+                    if let Some(change) = change(&event) {
+                        return Change::Chat(change);
+                    }
+                }
+                ended => {
+                    let error = ended.and_then(Result::err);
+                    let error = error.as_ref().map(tracing::field::display);
+                    tracing::warn!(error, "the change stream has ended; it is opened again");
+                    self.stream = None;
+                    return Change::Lost;
+                }
+            }
+        }
+    }
+
+    async fn rest_after(&mut self, error: &Error) {
+        if code(error) == Some(NO_CHANGE_STREAMS) {
+            self.store.inner.change_streams.are_supported.store(false, Ordering::Relaxed);
+            sleep(UNSUPPORTED_PAUSE).await;
+            return;
+        }
+        tracing::debug!(%error, "the change stream could not be opened");
+        sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(PAUSES.1);
+    }
+}

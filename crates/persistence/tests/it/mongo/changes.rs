@@ -1,0 +1,235 @@
+//! What the server tells of changes made by others, whatever happens to the change stream.
+
+use std::time::Duration;
+
+use bson::{Bson, Document, RawDocumentBuf, doc};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use local_mongod::LocalMongod;
+use persistence::mongo::{MongoOptions, MongoStore};
+use persistence::{Artifacts, Change, Changes, ChatChange, ChatSessions, Contexts, Messages};
+use records::{ChatId, ChatStatus, JsonObject, MessageBody, MessageEdit, NewArtifact, NewMessage};
+use tokio::time::timeout;
+
+use super::database::Database;
+use super::faults::{self, FailPoint, chat, message, numbered, scope};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server of its own, a store that listens there, and another that makes the changes.
+struct Stage {
+    listener: Database,
+    writer: MongoStore,
+    changes: BoxStream<'static, Change>,
+    chat_id: ChatId,
+    appended: u64,
+    /// Outlives what lies on it.
+    server: LocalMongod,
+}
+
+impl Stage {
+    async fn set() -> Self {
+        let (server, listener) = faults::database().await;
+        let mut options =
+            MongoOptions { app_name: "writer".to_owned(), ..listener.options.clone() };
+        // Nothing that was written is read again.
+        (options.sealing.is_automatic, options.sealing.hard_bytes) = (false, 16 << 20);
+        let writer = MongoStore::connect(&options).await.unwrap();
+        let chat_id = chat(&listener).await;
+        let mut changes = listener.changes();
+        until(&mut changes, |change| *change == Change::Began).await;
+        Self { listener, writer, changes, chat_id, appended: 0, server }
+    }
+
+    /// Has another store append a message, and waits until it is told.
+    async fn an_append_is_told(&mut self) {
+        self.append().await;
+        until(&mut self.changes, is_append_of(&self.chat_id, self.appended)).await;
+    }
+
+    async fn append(&mut self) {
+        self.writer.append(&scope(), &self.chat_id, message(None)).await.unwrap();
+        self.appended += 1;
+    }
+
+    async fn is_lost_and_begins_anew(&mut self) {
+        until(&mut self.changes, |change| *change == Change::Lost).await;
+        until(&mut self.changes, |change| *change == Change::Began).await;
+    }
+
+    /// Makes commands of the listener fail.
+    async fn fail(&self, mode: Document, data: Document) -> FailPoint<'static> {
+        let client = mongodb::Client::with_uri_str(self.server.uri()).await.unwrap();
+        let mut on_listener = doc! { "appName": "under-test" };
+        on_listener.extend(data);
+        FailPoint::set(&client, "failCommand", mode, on_listener).await
+    }
+}
+
+/// A small document is written anew by the server, which then does not say what has changed.
+fn is_append_of(chat_id: &ChatId, counter: u64) -> impl Fn(&Change) -> bool {
+    move |change| match change {
+        Change::Chat(change) if change.chat_id == *chat_id => {
+            change.last_sequence.is_none_or(|last_sequence| last_sequence == counter)
+        }
+        _ => false,
+    }
+}
+
+async fn until(changes: &mut BoxStream<'static, Change>, is_it: impl Fn(&Change) -> bool) {
+    loop {
+        let change = timeout(PATIENCE, changes.next()).await.expect("it is told").unwrap();
+        if is_it(&change) {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_another_store_changes_is_told() {
+    let mut stage = Stage::set().await;
+    for _ in 0..3 {
+        stage.an_append_is_told().await;
+    }
+    let Stage { writer, changes, chat_id, .. } = &mut stage;
+    let more = ChatChange { chat_id: chat_id.clone(), last_sequence: None };
+    let more = |change: &Change| *change == Change::Chat(more.clone());
+    let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+    writer.update_message(&scope(), chat_id, 1, edit).await.unwrap();
+    until(changes, more).await;
+    writer.delete_message(&scope(), chat_id, 1).await.unwrap();
+    until(changes, more).await;
+    writer.merge_context_snapshot(&scope(), chat_id, JsonObject::new()).await.unwrap();
+    until(changes, more).await;
+    writer.update_last_artifact(&scope(), chat_id, NewArtifact::default()).await.unwrap();
+    until(changes, more).await;
+    writer.clear_last_artifact(&scope(), chat_id).await.unwrap();
+    until(changes, more).await;
+    writer.set_status(&scope(), chat_id, ChatStatus::Completed, None).await.unwrap();
+    until(changes, more).await;
+}
+
+/// From the first message, where the server writes the whole document anew, to groups of many.
+#[tokio::test]
+async fn appends_of_every_size_are_told() {
+    let mut stage = Stage::set().await;
+    let Stage { writer, changes, listener, .. } = &mut stage;
+    for count in [1, 2, 40, 500, 1] {
+        let chat_id = chat(listener).await;
+        writer.append(&scope(), &chat_id, numbered("m", count)).await.unwrap();
+        until(changes, is_append_of(&chat_id, count as u64)).await;
+    }
+}
+
+#[tokio::test]
+async fn no_message_travels_with_what_is_told() {
+    let mut stage = Stage::set().await;
+    let client = mongodb::Client::with_uri_str(stage.server.uri()).await.unwrap();
+    let admin = client.database("admin");
+    let sent = || async {
+        let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
+        let network = status.get_document("network").unwrap().clone();
+        network.get_i64("bytesOut").unwrap()
+    };
+    let megabyte = MessageBody::new("user", Some("user"), "x".repeat(900_000));
+    stage.an_append_is_told().await;
+    let before = sent().await;
+    for _ in 0..10 {
+        let large = NewMessage::from(megabyte.clone());
+        stage.writer.append(&scope(), &stage.chat_id, vec![large]).await.unwrap();
+        stage.appended += 1;
+    }
+    stage.an_append_is_told().await;
+    let sent = sent().await - before;
+    assert!(sent < 900_000, "the server has sent {sent} bytes");
+}
+
+#[tokio::test]
+async fn a_change_stream_the_server_has_forgotten_begins_anew() {
+    for code in [286, 136, 280, 10_334] {
+        let mut stage = Stage::set().await;
+        stage.an_append_is_told().await;
+        let error = doc! { "failCommands": ["getMore"], "errorCode": code };
+        let fail_point = stage.fail(doc! { "times": 1 }, error).await;
+        stage.append().await;
+        stage.is_lost_and_begins_anew().await;
+        assert_eq!(fail_point.off().await, 1, "{code}");
+        stage.an_append_is_told().await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_stream_that_keeps_failing_is_opened_again() {
+    let mut stage = Stage::set().await;
+    let error = doc! { "failCommands": ["getMore", "aggregate"], "closeConnection": true };
+    let fail_point = stage.fail(doc! { "times": 6 }, error).await;
+    stage.append().await;
+    stage.is_lost_and_begins_anew().await;
+    assert!(fail_point.off().await >= 3);
+    stage.an_append_is_told().await;
+}
+
+#[tokio::test]
+async fn a_cursor_that_is_killed_misses_nothing() {
+    let mut stage = Stage::set().await;
+    stage.an_append_is_told().await;
+    for _ in 0..3 {
+        kill_cursors(&stage.listener).await;
+        stage.an_append_is_told().await;
+    }
+}
+
+/// Kills every cursor on the sessions.
+async fn kill_cursors(database: &Database) {
+    let admin =
+        mongodb::Client::with_uri_str(&database.options.uri).await.unwrap().database("admin");
+    let open = admin.aggregate([
+        doc! { "$currentOp": { "idleCursors": true, "allUsers": true } },
+        doc! { "$match": { "cursor.cursorId": { "$exists": true }, "ns": { "$regex": "chat_sessions$" } } },
+        doc! { "$project": { "_id": 0, "cursor": "$cursor.cursorId" } },
+    ]);
+    let open: Vec<_> = open.with_type::<RawDocumentBuf>().await.unwrap().collect().await;
+    assert!(!open.is_empty());
+    for cursor in open {
+        let cursor = Bson::Int64(cursor.unwrap().get_i64("cursor").unwrap());
+        let kill = doc! { "killCursors": "chat_sessions", "cursors": [cursor] };
+        database.raw.run_command(kill).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_collection_that_is_dropped_is_watched_again() {
+    let mut stage = Stage::set().await;
+    stage.an_append_is_told().await;
+    let sessions = stage.listener.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let kept = sessions.find_one(doc! {}).await.unwrap().unwrap();
+    sessions.drop().await.unwrap();
+    stage.is_lost_and_begins_anew().await;
+    sessions.insert_one(kept).await.unwrap();
+    stage.an_append_is_told().await;
+}
+
+#[tokio::test]
+async fn a_server_that_comes_back_is_watched_again() {
+    let mut stage = Stage::set().await;
+    stage.an_append_is_told().await;
+    stage.server.kill_hard().await.unwrap();
+    stage.server.restart().await.unwrap();
+    stage.an_append_is_told().await;
+}
+
+#[tokio::test]
+async fn a_server_without_change_streams_is_known_as_one() {
+    let stage = Stage::set().await;
+    assert!(stage.listener.tells_changes());
+    let error = doc! { "failCommands": ["aggregate"], "errorCode": 40_573 };
+    let fail_point = stage.fail(doc! { "times": 1_000 }, error).await;
+    let mut changes = stage.listener.changes();
+    while stage.listener.tells_changes() {
+        let told = timeout(Duration::from_millis(10), changes.next()).await;
+        assert!(told.is_err(), "{told:?}");
+    }
+    stage.listener.append(&scope(), &stage.chat_id, message(None)).await.unwrap();
+    until(&mut changes, |change| matches!(change, Change::Chat(_))).await;
+    fail_point.off().await;
+}
