@@ -27,3 +27,4 @@ mod state;
 mod wire;
 
 mod layers;
+mod live;

@@ -23,6 +23,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
         (name = "messages", description = "What was said, in order"),
+        (name = "events", description = "What happens in a chat, as it happens"),
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
         (name = "calls", description = "The calls of models that a chat has made, and what they took"),

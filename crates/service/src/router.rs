@@ -12,13 +12,14 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    apps, artifacts, calls, chat_sessions as chats, contexts, exchanges, health, messages, metrics,
-    stats, tokens, wallets,
+    apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health, messages,
+    metrics, stats, tokens, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::dashboard;
 use crate::layers::{deadline, observe, panicked};
+use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::openapi::{Api, served};
 use crate::problem::{Problem, ProblemKind, respond};
@@ -31,13 +32,15 @@ use crate::state::AppState;
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
+    let limits = Arc::new(config.limits);
     let state = AppState {
+        hub: Arc::new(Hub::new(Arc::clone(&store), Arc::clone(&limits))),
         registry: Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps)),
         metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
         billing: config.wallets.billing(),
         store,
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
-        limits: Arc::new(config.limits),
+        limits,
     };
     let (router, document) = routes(&state).split_for_parts();
     let router = router.route("/openapi.json", served(&document)).merge(dashboard::routes());
@@ -72,6 +75,9 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(calls::list::list_calls, calls::record::record_calls))
         .routes(routes!(calls::delete::delete_call))
         .routes(routes!(exchanges::append::append_exchange))
+
+        // … events, which go on: to join has the deadline
+        .routes(routes!(events::listen::listen))
 
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::config::Limits;
+use crate::live::Shutdown;
 
 /// Serves `app` until `shutdown` is cancelled, then finishes what it has accepted.
 ///
@@ -82,7 +83,12 @@ async fn serve_connection(
     app: Router,
     shutdown: CancellationToken,
 ) {
-    let app = app.map_request(|request: Request<Incoming>| request.map(Body::new));
+    let asked_to_stop = Shutdown(shutdown.clone());
+    let app = app.map_request(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(asked_to_stop.clone());
+        request
+    });
     let connection = server
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
         .with_upgrades();

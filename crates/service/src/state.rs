@@ -5,6 +5,7 @@ use persistence::{Billing, Store};
 
 use crate::auth::Authenticator;
 use crate::config::Limits;
+use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::registry::AppRegistry;
 
@@ -18,6 +19,13 @@ pub(crate) struct AppState {
     /// Whether the calls that are recorded are paid for.
     pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) hub: Arc<Hub>,
+}
+
+impl FromRef<AppState> for Arc<Hub> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.hub)
+    }
 }
 
 impl FromRef<AppState> for Arc<Limits> {

@@ -7,6 +7,7 @@ pub(crate) mod artifacts;
 pub(crate) mod calls;
 pub(crate) mod chat_sessions;
 pub(crate) mod contexts;
+pub(crate) mod events;
 pub(crate) mod exchanges;
 pub(crate) mod health;
 pub(crate) mod messages;

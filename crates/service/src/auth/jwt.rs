@@ -48,7 +48,7 @@ impl Verifier {
         }
         let key = self.keys.find(header.kid.as_deref()).ok_or(NOT_VALID)?;
         match decode::<Claims>(token, key, &self.validation) {
-            Ok(token) => Ok(token.claims.into()),
+            Ok(token) => Ok(token.claims.identity(self.validation.leeway)),
             Err(error) => Err(refusal(&error)),
         }
     }

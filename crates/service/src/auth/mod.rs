@@ -8,6 +8,7 @@ mod keys;
 mod local;
 
 use axum::http::HeaderMap;
+use chrono::{DateTime, Utc};
 use records::{AppId, Caller};
 
 use crate::config::{AuthConfig, AuthMode, ConfigError};
@@ -28,6 +29,8 @@ pub(crate) struct Identity {
     pub(crate) caller: Caller,
     /// Whether the caller keeps the registry of apps.
     pub(crate) is_operator: bool,
+    /// When the caller is no longer recognised; `None` for never.
+    pub(crate) expires_at: Option<DateTime<Utc>>,
     apps: Apps,
 }
 
@@ -52,9 +55,7 @@ impl Authenticator {
         match self {
             Self::Open => match local::objection(headers) {
                 Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
-                None => {
-                    Ok(Identity { caller: Caller::Service, is_operator: true, apps: Apps::All })
-                }
+                None => Ok(Identity::of_this_machine()),
             },
             Self::Jwt(verifier) => bearer_token(headers)
                 .and_then(|token| verifier.verify(token))
@@ -64,6 +65,11 @@ impl Authenticator {
 }
 
 impl Identity {
+    /// Whoever reaches a service that asks for no tokens.
+    fn of_this_machine() -> Self {
+        Self { caller: Caller::Service, is_operator: true, expires_at: None, apps: Apps::All }
+    }
+
     /// Tells whether the caller may look at the service as a whole.
     pub(crate) fn may_operate(&self) -> bool {
         self.is_operator || self.caller == Caller::Service

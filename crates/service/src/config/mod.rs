@@ -157,6 +157,12 @@ pub struct Limits {
     pub header_timeout_ms: u64,
     /// How long a client may take to accept the next bytes of an answer.
     pub write_timeout_ms: u64,
+    /// How many may listen to chats at a time, in this process.
+    pub subscribers: usize,
+    /// How many of them to one chat.
+    pub subscribers_per_chat: usize,
+    /// How long nothing may be sent to one who listens before a comment is.
+    pub keep_alive_ms: u64,
     /// How long a shutdown waits for the calls already accepted.
     pub shutdown_grace_ms: u64,
     /// Chat sessions in a page when the caller does not say.
@@ -177,6 +183,9 @@ impl Default for Limits {
             connections: 10_000,
             header_timeout_ms: 10_000,
             write_timeout_ms: 30_000,
+            subscribers: 8_000,
+            subscribers_per_chat: 4_000,
+            keep_alive_ms: 15_000,
             shutdown_grace_ms: 15_000,
             list_default: 20,
             list_max: 100,
@@ -199,6 +208,10 @@ impl Limits {
         Duration::from_millis(self.write_timeout_ms)
     }
 
+    pub(crate) fn keep_alive(&self) -> Duration {
+        Duration::from_millis(self.keep_alive_ms)
+    }
+
     pub(crate) fn shutdown_grace(&self) -> Duration {
         Duration::from_millis(self.shutdown_grace_ms)
     }
@@ -210,6 +223,9 @@ impl Limits {
             ("connections", self.connections as u64),
             ("header_timeout_ms", self.header_timeout_ms),
             ("write_timeout_ms", self.write_timeout_ms),
+            ("subscribers", self.subscribers as u64),
+            ("subscribers_per_chat", self.subscribers_per_chat as u64),
+            ("keep_alive_ms", self.keep_alive_ms),
             ("list_default", self.list_default as u64),
             ("messages_default", self.messages_default as u64),
         ];

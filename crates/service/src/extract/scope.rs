@@ -1,5 +1,6 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use chrono::{DateTime, Utc};
 use persistence::StoreError;
 use records::{AppId, ChatId, Scope};
 
@@ -39,14 +40,24 @@ impl FromRequestParts<AppState> for InChat {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
-        let app_id = app_id(parts).await?;
-        let chat_id: ChatId = parse_path_param(parts, "chat_id").await?;
-        if !identity.may_touch(&app_id) {
-            return Err(StoreError::ChatNotFound(chat_id).into());
-        }
-        Ok(Self { scope: admitted(app_id, identity, state).await?, chat_id })
+        Ok(in_chat(parts, state).await?.0)
     }
+}
+
+/// Reads a call to one chat, and until when its caller may call.
+pub(super) async fn in_chat(
+    parts: &mut Parts,
+    state: &AppState,
+) -> Result<(InChat, Option<DateTime<Utc>>), Problem> {
+    let identity = state.authenticator.identify(&parts.headers)?;
+    let app_id = app_id(parts).await?;
+    let chat_id: ChatId = parse_path_param(parts, "chat_id").await?;
+    if !identity.may_touch(&app_id) {
+        return Err(StoreError::ChatNotFound(chat_id).into());
+    }
+    let expires_at = identity.expires_at;
+    let scope = admitted(app_id, identity, state).await?;
+    Ok((InChat { scope, chat_id }, expires_at))
 }
 
 /// Returns the app in the path.

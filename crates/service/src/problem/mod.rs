@@ -13,9 +13,10 @@ pub(crate) use openapi::{
     AllStatsProblems, AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems,
     ChatProblems, ContextProblems, CreateProblems, CreditProblems, DebitProblems,
     DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, EnsureWalletProblems,
-    ExchangeProblems, HistoryProblems, MessageProblems, MetricsProblems, OperatorProblems,
-    ProblemExamples, PutArtifactProblems, RecordCallsProblems, RegisterAppProblems, StatsProblems,
-    StatusProblems, TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
+    EventsProblems, ExchangeProblems, HistoryProblems, MessageProblems, MetricsProblems,
+    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
+    RegisterAppProblems, StatsProblems, StatusProblems, TokenBalanceProblems,
+    UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

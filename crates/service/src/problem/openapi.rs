@@ -80,6 +80,15 @@ impl IntoResponses for HistoryProblems {
     }
 }
 
+/// The events of a chat.
+pub(crate) struct EventsProblems;
+
+impl IntoResponses for EventsProblems {
+    fn responses() -> Responses {
+        describe(&[&[P::CHAT_NOT_FOUND, P::TOO_MANY_SUBSCRIBERS, P::DEADLINE_EXCEEDED]])
+    }
+}
+
 /// A move of a chat to another status.
 pub(crate) struct StatusProblems;
 

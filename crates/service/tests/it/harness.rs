@@ -96,6 +96,11 @@ impl Client {
         Self { app: self.app.clone(), token: Some(token.into()) }
     }
 
+    /// Returns the service.
+    pub(crate) fn app(&self) -> Router {
+        self.app.clone()
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(self.request("GET", path).body(Body::empty()).unwrap()).await
     }
@@ -170,6 +175,11 @@ impl Answer {
 
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Returns a text in the body.
+    pub(crate) fn text_of(&self, field: &str) -> String {
+        self.body()[field].as_str().unwrap().to_owned()
     }
 
     /// Returns the slug of the problem this is.

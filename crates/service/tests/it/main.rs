@@ -12,6 +12,7 @@ mod chat_sessions;
 mod config;
 mod contexts;
 mod dashboard;
+mod events;
 mod failures;
 mod faulty;
 mod harness;

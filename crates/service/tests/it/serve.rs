@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use persistence::Store;
+use serde_json::json;
 use service::{Config, Limits, router, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::faulty::{Fault, Faulty};
-use crate::harness::memory;
+use crate::harness::{Client, memory};
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -162,4 +163,54 @@ async fn beyond_the_limit_connections_wait_for_their_turn() {
     assert!(early.is_err(), "the first connection is still open");
     drop(first);
     read_until(&mut second, "\"ok\"}").await;
+}
+
+/// Listens to a chat that is not empty.
+async fn listen(server: &Server, path: &str) -> TcpStream {
+    let mut stream = server.connect().await;
+    let request = format!("GET {path}/events HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut stream, "event: ").await;
+    stream
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_the_events_and_says_when_to_come_back() {
+    let store = memory();
+    let path = Client::over(store.clone(), Config::default()).create_chat("c1").await;
+    let server = start(store, Limits::default()).await;
+    let mut stream = listen(&server, &path).await;
+    read_until(&mut stream, "\n\n").await;
+    server.shutdown.cancel();
+    let rest = read_to_end(&mut stream).await;
+    assert!(rest.contains("retry: ") && rest.ends_with("0\r\n\r\n"), "{rest}");
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn a_reader_of_events_that_accepts_nothing_is_hung_up_on() {
+    let store = memory();
+    let client = Client::over(store.clone(), Config::default());
+    let path = client.create_chat("c1").await;
+    let large = json!({"role": "user", "content": "x".repeat(500_000)});
+    for _ in 0..10 {
+        let messages = json!({"messages": vec![large.clone(); 8]});
+        assert_eq!(client.post(&format!("{path}/messages"), messages).await.status, 201);
+    }
+    let limits = Limits { write_timeout_ms: 300, subscribers: 1, ..Limits::default() };
+    let server = start(store, limits).await;
+    let _stalled = listen(&server, &path).await;
+    // There is room for one only.
+    loop {
+        let mut stream = server.connect().await;
+        let request = format!("GET {path}/events?after=79 HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let head = read_until(&mut stream, "\r\n\r\n").await;
+        if head.starts_with("HTTP/1.1 200") {
+            read_until(&mut stream, "event: caught-up").await;
+            break;
+        }
+        assert!(head.starts_with("HTTP/1.1 503"), "{head}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Checks {
     /// `ok` or `unavailable`.
     #[schema(example = "ok")]
     store: &'static str,
+    /// How live chats learn what others change: `change_stream`, or `polling` at a database without.
+    #[schema(example = "change_stream")]
+    live: &'static str,
 }
 
 /// Answers whether the service can work: whether its store answers.
@@ -42,11 +45,12 @@ pub(crate) struct Checks {
 )]
 pub(crate) async fn ready(State(store): State<Arc<dyn Store>>) -> impl IntoResponse {
     let reached = timeout(PATIENCE, store.ping()).await;
+    let live = if store.tells_changes() { "change_stream" } else { "polling" };
     let (code, status, store) = match reached {
         Ok(Ok(())) => (StatusCode::OK, "ready", "ok"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "unavailable"),
     };
-    let checks = Checks { store };
+    let checks = Checks { store, live };
     let retry_after = (code != StatusCode::OK).then_some([(RETRY_AFTER, "1")]);
     (code, retry_after, Json(ReadyResponse { status, checks }))
 }

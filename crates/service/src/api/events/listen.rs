@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use utoipa::IntoParams;
+
+use crate::api::messages::MessageResponse;
+use crate::config::Limits;
+use crate::extract::{FromParams, LastEventId, Listener, Params, Query};
+use crate::live::{
+    CaughtUpResponse, Ends, Hub, Position, Shutdown, StatusResponse, VersionResponse, respond,
+};
+use crate::openapi::ChatPath;
+use crate::problem::{EventsProblems, Problem};
+
+/// Where to begin.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListenQuery {
+    /// The last sequence that the reader holds, or the id of the last event; -1, and nothing, stand for
+    /// the beginning. The header `Last-Event-ID` says the same, and goes before.
+    #[param(value_type = Option<String>, example = "41")]
+    after: Option<Position>,
+}
+
+impl FromParams for ListenQuery {
+    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+        Ok(Self { after: params.take("after")? })
+    }
+}
+
+/// Streams the events of a chat: first everything after what the reader holds, then whatever comes.
+///
+/// Every message comes exactly once and in order, with its sequence in the `id`, whatever happens
+/// between two connections. `caught-up` says that there is no more for now; `message-updated` and
+/// `message-deleted` bring messages the reader knows as they are now; `status`, `context` and
+/// `artifact` say that something has changed since then.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/events", tag = "events",
+    operation_id = "listen", params(
+        ChatPath, ListenQuery,
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event received", example = "41"),
+    ),
+    responses(
+        (
+            status = 200, content_type = "text/event-stream", body = ListenEvent,
+            description = "Server-sent events, each with one of these as JSON in its `data`",
+        ),
+        EventsProblems,
+    ),
+)]
+pub(crate) async fn listen(
+    State(hub): State<Arc<Hub>>,
+    State(limits): State<Arc<Limits>>,
+    Listener { scope, chat_id, expiry }: Listener,
+    Query(query): Query<ListenQuery>,
+    LastEventId(last_event_id): LastEventId,
+    shutdown: Shutdown,
+) -> Result<Response, Problem> {
+    let held = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
+    let subscription = hub.subscribe(&scope, &chat_id, held).await?;
+    Ok(respond(subscription, Ends { shutdown, expiry }, limits.keep_alive()))
+}
+
+/// The `data` of an event, by its name.
+#[derive(utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes what the events hold")]
+pub(crate) enum ListenEvent {
+    /// With `message`, `message-updated` and `message-deleted`.
+    Message(Box<MessageResponse>),
+    CaughtUp(CaughtUpResponse),
+    Status(StatusResponse),
+    Version(VersionResponse),
+}

@@ -1,0 +1,3 @@
+//! The events of a chat, as they happen.
+
+pub(crate) mod listen;

@@ -1,0 +1,110 @@
+use std::sync::Arc;
+
+use persistence::ChatHead;
+use records::Message;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Position;
+use crate::api::messages::MessageResponse;
+
+/// Something that whoever listens to a chat is told.
+///
+/// Written once, however many listen; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Event {
+    /// What kind of event it is.
+    pub(super) name: &'static str,
+    /// JSON.
+    pub(super) data: Arc<str>,
+}
+
+/// An event, and where it brings its reader if it does.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivery {
+    pub(crate) event: Event,
+    pub(crate) position: Option<Position>,
+}
+
+impl Event {
+    /// A message that is new to the reader.
+    pub(super) fn message(message: Message) -> Self {
+        Self::new("message", &MessageResponse::from(message))
+    }
+
+    /// A message that the reader knows has changed.
+    pub(super) fn edit(message: Message) -> Self {
+        let name = if message.deleted_at.is_some() { "message-deleted" } else { "message-updated" };
+        Self::new(name, &MessageResponse::from(message))
+    }
+
+    pub(super) fn caught_up(head: &ChatHead, position: Position) -> Self {
+        let data = CaughtUpResponse {
+            sequence: i64::try_from(position.next).map_or(i64::MAX, |next| next - 1),
+            revision: position.revision,
+            status: head.status.as_str(),
+            status_reason: head.status_reason.clone(),
+            context_version: head.context_version,
+            artifact_version: head.artifact_version,
+        };
+        Self::new("caught-up", &data)
+    }
+
+    pub(super) fn status(head: &ChatHead) -> Self {
+        let (status, status_reason) = (head.status.as_str(), head.status_reason.clone());
+        Self::new("status", &StatusResponse { status, status_reason })
+    }
+
+    pub(super) fn context(head: &ChatHead) -> Self {
+        Self::new("context", &VersionResponse { version: head.context_version })
+    }
+
+    pub(super) fn artifact(head: &ChatHead) -> Self {
+        Self::new("artifact", &VersionResponse { version: head.artifact_version })
+    }
+
+    fn new(name: &'static str, data: &impl Serialize) -> Self {
+        // What is written are plain structs and JSON, neither of which can fail.
+        Self { name, data: serde_json::to_string(data).unwrap_or_default().into() }
+    }
+}
+
+/// With `caught-up`: how the chat stands when its reader has everything there is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CaughtUp)]
+pub(crate) struct CaughtUpResponse {
+    /// The sequence of the last message, -1 where there is none.
+    #[schema(example = 41)]
+    sequence: i64,
+    /// How often messages have been edited or deleted.
+    revision: u64,
+    /// `running`, `paused`, `completed` or `failed`.
+    #[schema(example = "running")]
+    status: &'static str,
+    /// Why it was paused or failed.
+    status_reason: Option<String>,
+    /// How often the context snapshot was written.
+    context_version: u64,
+    /// How often the last artifact was replaced or removed.
+    artifact_version: u64,
+}
+
+/// With `status`: where the chat stands now.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = StatusChanged)]
+pub(crate) struct StatusResponse {
+    /// `running`, `paused`, `completed` or `failed`.
+    #[schema(example = "paused")]
+    status: &'static str,
+    /// Why it was paused or failed.
+    status_reason: Option<String>,
+}
+
+/// With `context` and `artifact`: it has changed, and is to be read.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = VersionChanged)]
+pub(crate) struct VersionResponse {
+    /// How often it has changed by now.
+    #[schema(example = 3)]
+    version: u64,
+}
