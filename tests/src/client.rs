@@ -1,9 +1,11 @@
 //! A small client for the HTTP API, such as an orchestrator would have.
 
 mod answer;
+mod events;
 mod refusal;
 
 pub use answer::{Append, Appended, Dropped, History, MessagePage, Repaired};
+pub use events::{Event, Events};
 pub use refusal::{CallError, Problem, refusal};
 
 use std::time::Duration;
@@ -143,6 +145,20 @@ impl Chat {
     /// Reads the whole conversation in a dialect.
     pub async fn history(&self, dialect: &str) -> Result<History, CallError> {
         typed(self.get(&format!("history?dialect={dialect}")).await?)
+    }
+
+    /// Listens to what happens in it, from the beginning or after an event.
+    pub async fn events(&self, last_event_id: Option<&str>) -> Result<Events, CallError> {
+        let url = format!("{}/api/chats/{APP}/{}/events", self.client.url, self.chat_id);
+        let mut request = self.client.http.get(url);
+        if let Some(id) = last_event_id {
+            request = request.header("Last-Event-ID", id);
+        }
+        let response = request.send().await?;
+        if response.status().is_success() {
+            return Ok(Events::new(response));
+        }
+        Err(CallError::Refused(Problem::read(response).await?))
     }
 
     async fn call(

@@ -47,6 +47,11 @@ impl Crowd {
         Ok(Self { chat_id, messages, services, progress: Progress::default() })
     }
 
+    /// The chat they write to.
+    pub(crate) fn chat_id(&self) -> &str {
+        &self.chat_id
+    }
+
     /// Lets them write everything, and answers with what they were told.
     pub(crate) async fn write(&self) -> Result<Acknowledged> {
         let writers = (0..WRITERS).map(|writer| self.write_as(writer));

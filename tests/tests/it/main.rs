@@ -4,6 +4,7 @@ mod resume_flow;
 mod transcripts;
 
 mod crowd;
+mod readers;
 mod writers;
 
 mod commands;
