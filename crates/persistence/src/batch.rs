@@ -69,6 +69,11 @@ impl Batch {
         self.entries.len()
     }
 
+    /// Returns the messages, of which there is one at least.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// Returns how large the messages are together.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

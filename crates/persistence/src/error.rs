@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use records::{AppId, CallId, ChatId, ChatStatus, EntryId, EventId, Invalid, UserId};
+use records::{
+    AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
+    UserId,
+};
 
 /// The error of a backend, kept as the source of a [`StoreError`].
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -61,6 +64,43 @@ pub enum StoreError {
         /// The call.
         call_id: CallId,
     },
+
+    /// There is no such input request.
+    #[error("chat {chat_id} has no input request {request_id}")]
+    InputNotFound {
+        /// The chat.
+        chat_id: ChatId,
+        /// The request.
+        request_id: InputRequestId,
+    },
+
+    /// A `request_id` was repeated with another question.
+    #[error("input request {request_id} of chat {chat_id} asks another question")]
+    InputConflict {
+        /// The chat.
+        chat_id: ChatId,
+        /// The repeated id.
+        request_id: InputRequestId,
+    },
+
+    /// The input request takes no answer any more: this is how it stands.
+    #[error("input request {} of chat {} is {}", .0.request_id, .0.chat_id, .0.state())]
+    InputClosed(Box<InputRequest>),
+
+    /// The answer is for another call of a tool than the one the request is bound to, or for none.
+    #[error("input request {request_id} of chat {chat_id} is not about that call of a tool")]
+    ToolCallMismatch {
+        /// The chat.
+        chat_id: ChatId,
+        /// The request.
+        request_id: InputRequestId,
+        /// The id of the call it is bound to, if it is to any.
+        bound_to: Option<String>,
+    },
+
+    /// The chat has as many input requests pending as it may have.
+    #[error("chat {0} has {limit} input requests pending", limit = InputRequest::MAX_PENDING)]
+    TooManyInputs(ChatId),
 
     /// The chat has ended and takes no more messages.
     #[error("chat {chat_id} is {status}")]

@@ -2,10 +2,11 @@
 
 pub mod store;
 pub use store::{
-    AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
-    Changes, ChatChange, ChatFilter, ChatHead, ChatSessions, ChatStats, ChatStatsPage, Contexts,
-    Cursor, EntryPage, Exchange, Exchanges, HourlyStats, MessageRange, Messages, Outcome, Page,
-    Payment, RecordedCall, Recording, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
+    AnsweredInput, AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage,
+    Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatSessions, ChatStats,
+    ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
+    InputPage, InputRequests, MessageRange, Messages, Outcome, Page, Payment, RecordedCall,
+    Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
     WorkflowSummary,
 };
 
@@ -18,6 +19,7 @@ mod batch;
 mod billing;
 mod call_batch;
 mod exchange_batch;
+mod input;
 mod ledger;
 mod new_chat;
 

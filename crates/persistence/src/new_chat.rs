@@ -29,6 +29,7 @@ pub(crate) fn started(
         completed_at: None,
         duration_sec: 0.0,
         last_sequence: 0,
+        pending_inputs: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, JsonObject, Limits};
-use crate::{AppId, ChatId, Invalid, TeamId, UserId, Visibility, WorkflowName};
+use crate::{AppId, ChatId, InputRequestId, Invalid, TeamId, UserId, Visibility, WorkflowName};
 
 /// One run of a workflow: everything about it but its messages, artifact and context snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,8 @@ pub struct ChatSession {
     pub duration_sec: f64,
     /// How many messages were ever appended, and so the sequence the next one gets.
     pub last_sequence: u64,
+    /// The questions it waits on, oldest first.
+    pub pending_inputs: Vec<InputRequestId>,
 }
 
 impl ChatSession {

@@ -107,6 +107,10 @@ id! {
     EntryId, "entry_id", is_name, NAME_RULE
 }
 id! {
+    /// Names a question of a workflow within its chat; whoever repeats it means the same question.
+    InputRequestId, "request_id", is_name, NAME_RULE
+}
+id! {
     /// Names a person or a program that uses a chat.
     UserId, "user_id", is_name, NAME_RULE
 }
@@ -155,6 +159,13 @@ impl CallId {
     /// Mints a new call id.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("call_"))
+    }
+}
+
+impl InputRequestId {
+    /// Mints a new request id.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("input_"))
     }
 }
 

@@ -38,6 +38,16 @@ impl Limits {
     pub const TITLE_CHARS: usize = 512;
     /// Longest `timestamp` of a message, in characters.
     pub const TIMESTAMP_CHARS: usize = 64;
+    /// Longest prompt of an input request.
+    pub const PROMPT_BYTES: usize = 16 << 10;
+    /// Most options of an input request.
+    pub const OPTIONS: usize = 64;
+    /// Longest option.
+    pub const OPTION_BYTES: usize = 1 << 10;
+    /// Largest arguments of a tool call that an input request is bound to.
+    pub const ARGUMENTS_BYTES: usize = 256 << 10;
+    /// Longest time, in seconds, in which an input request expires: 30 days.
+    pub const INPUT_EXPIRY_SEC: u32 = 30 * 86_400;
     /// Most calls of a model recorded at once.
     pub const BATCH_CALLS: usize = 1_000;
     /// Most tokens of one call.

@@ -2,7 +2,8 @@
 
 mod ids;
 pub use ids::{
-    AppId, CallId, ChatId, EntryId, EventId, IdError, Ids, TeamId, UserId, Uuid7Ids, WorkflowName,
+    AppId, CallId, ChatId, EntryId, EventId, IdError, Ids, InputRequestId, TeamId, UserId,
+    Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -22,6 +23,12 @@ pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
 
 mod message;
 pub use message::{Message, MessageBody, MessageEdit, NewMessage};
+
+mod input_request;
+pub use input_request::{
+    BoundToolCall, Closed, Closing, InputAnswer, InputKind, InputRequest, NewInputAnswer,
+    NewInputRequest, Question, ToolCallRef, arguments_hash,
+};
 
 mod artifact;
 pub use artifact::{Artifact, NewArtifact};

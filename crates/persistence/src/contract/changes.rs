@@ -89,6 +89,9 @@ pub async fn a_head_moves_with_whatever_changes(store: Arc<dyn Store>) {
         status_reason: None,
         context_version: 0,
         artifact_version: 0,
+        input_version: 0,
+        recent_inputs: Vec::new(),
+        pending_inputs: Vec::new(),
     };
     assert_eq!(head(&chat).await, expected);
 

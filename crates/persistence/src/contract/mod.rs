@@ -29,6 +29,7 @@ pub mod billing;
 pub mod calls;
 pub mod changes;
 pub mod contexts;
+pub mod input_requests;
 
 pub mod apps;
 pub mod wallets;

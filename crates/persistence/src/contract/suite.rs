@@ -179,6 +179,23 @@ macro_rules! contract_tests {
                 a_reader_sees_a_large_artifact_whole_while_it_is_replaced,
                 an_artifact_past_a_limit_is_refused_and_changes_nothing,
             }
+            input_requests {
+                a_question_pauses_its_chat_until_it_is_answered,
+                of_many_answers_one_wins_and_the_others_are_shown_it,
+                answers_race_with_appends_in_one_order,
+                a_repeated_question_is_answered_as_it_stands,
+                a_repeated_answer_is_answered_as_the_first_time,
+                an_answer_must_fit_its_question,
+                an_answer_for_other_arguments_is_refused,
+                a_question_is_taken_back_once,
+                a_question_expires,
+                a_chat_that_ends_closes_its_questions,
+                a_chat_paused_for_another_reason_stays_paused,
+                questions_keep_to_their_limits,
+                questions_are_listed_newest_first_and_found_by_their_id,
+                a_head_says_what_became_of_questions,
+                questions_of_unknown_chats_are_not_there,
+            }
             apps {
                 an_app_that_is_registered_is_enabled,
                 an_app_is_disabled_and_enabled_again,
@@ -288,6 +305,7 @@ mod tests {
             include_str!("stats.rs"),
             include_str!("billing.rs"),
             include_str!("exchanges.rs"),
+            include_str!("input_requests.rs"),
             include_str!("apps.rs"),
             include_str!("wallets.rs"),
             include_str!("scopes.rs"),

@@ -80,6 +80,9 @@ impl Chat {
             status_reason: self.session.status_reason.clone(),
             context_version: self.context_version,
             artifact_version: self.artifact_version,
+            input_version: self.input_version,
+            recent_inputs: self.recent_inputs.clone(),
+            pending_inputs: self.session.pending_inputs.clone(),
         }
     }
 }

@@ -33,6 +33,9 @@ impl ChatSessions for MemoryStore {
                     revision: 0,
                     recent_edits: Vec::new(),
                     calls: Vec::new(),
+                    inputs: Vec::new(),
+                    input_version: 0,
+                    recent_inputs: Vec::new(),
                     status_changes: Vec::new(),
                 });
                 self.count(&session, session.created_at);
@@ -108,5 +111,8 @@ impl Chat {
             changed_at: now,
         });
         *session = moved(session, next, reason, now);
+        if next.is_ended() {
+            self.end_inputs(now);
+        }
     }
 }

@@ -10,6 +10,7 @@ mod changes;
 mod chat_sessions;
 mod contexts;
 mod exchanges;
+mod input_requests;
 mod messages;
 mod stats;
 mod wallets;
@@ -21,13 +22,14 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
-    App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, Message, Scope,
-    StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
+    App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, InputRequestId,
+    Message, Scope, StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
 use crate::StoreError;
 use crate::call_batch::DigestedCall;
+use crate::input::KeptInput;
 use crate::metrics::StoreMetrics;
 use crate::store::{ChatChange, Store};
 use wallets::Ledger;
@@ -61,6 +63,9 @@ struct Chat {
     revision: u64,
     recent_edits: Vec<u64>,
     calls: Vec<DigestedCall>,
+    inputs: Vec<KeptInput>,
+    input_version: u64,
+    recent_inputs: Vec<InputRequestId>,
     status_changes: Vec<StatusChange>,
 }
 

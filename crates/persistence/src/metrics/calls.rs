@@ -33,6 +33,13 @@ label! {
         ChatUsage = "chat_usage",
         AppendExchange = "append_exchange",
         DeletionOfCalls = "delete_call",
+        RequestInput = "request_input",
+        GetInputRequest = "get_input_request",
+        ListInputRequests = "list_input_requests",
+        FindInputRequests = "find_input_requests",
+        AnswerInputRequest = "answer_input_request",
+        CancelInputRequest = "cancel_input_request",
+        ExpireInputRequests = "expire_input_requests",
         WorkflowStats = "workflow_stats",
         ListChatStats = "list_chat_stats",
         AppStats = "app_stats",
@@ -161,11 +168,16 @@ impl CallOutcome {
             StoreError::ChatNotFound(_)
             | StoreError::MessageNotFound { .. }
             | StoreError::CallNotFound { .. }
+            | StoreError::InputNotFound { .. }
             | StoreError::AppNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::ChatExists(_)
             | StoreError::EventConflict { .. }
             | StoreError::CallConflict { .. }
+            | StoreError::InputConflict { .. }
+            | StoreError::InputClosed(_)
+            | StoreError::ToolCallMismatch { .. }
+            | StoreError::TooManyInputs(_)
             | StoreError::EntryConflict { .. }
             | StoreError::InsufficientTokens { .. }
             | StoreError::BalanceTooLarge { .. }

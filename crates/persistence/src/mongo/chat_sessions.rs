@@ -210,7 +210,11 @@ impl MongoStore {
         tally.chat(moved, 1);
         tally.status_change(&change);
         self.count(&Counted::of(chat), tally, stripe, session).await?;
-        Ok(Some(chat_session_record(&raw)?))
+        let mut chat = chat_session_record(&raw)?;
+        if chat.status.is_ended() {
+            self.end_inputs(&mut chat, session).await?;
+        }
+        Ok(Some(chat))
     }
 
     /// Says why a write found no session to change: it is not there, or not ours to change.
@@ -237,7 +241,7 @@ impl MongoStore {
     }
 }
 
-fn without_bulk() -> Document {
+pub(super) fn without_bulk() -> Document {
     WITHOUT_BULK.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 

@@ -120,6 +120,24 @@ impl<'a> Field<'a> {
         self.required(numbers.collect())
     }
 
+    /// Returns the texts of an array.
+    pub(super) fn strings(&self) -> Result<Vec<String>, StoreError> {
+        let texts = self.array()?.into_iter().map(|item| Some(item.ok()?.as_str()?.to_owned()));
+        self.required(texts.collect())
+    }
+
+    /// Parses the texts of an array, such as ids; none where it is missing.
+    pub(super) fn optional_each_parsed<T: TryFrom<String>>(&self) -> Result<Vec<T>, StoreError>
+    where
+        T::Error: Into<BoxError>,
+    {
+        if self.value == RawBsonRef::Null {
+            return Ok(Vec::new());
+        }
+        let parse = |text| T::try_from(text).map_err(|e| self.corrupt(Some(e.into())));
+        self.strings()?.into_iter().map(parse).collect()
+    }
+
     pub(super) fn float(&self) -> Result<f64, StoreError> {
         self.required(self.value.as_f64())
     }

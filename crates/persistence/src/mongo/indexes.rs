@@ -65,10 +65,11 @@ async fn create(
 /// One index for each way of asking; a query that scans a collection is a fault.
 ///
 /// The lists of chats are ordered by creation and then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 14] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 17] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
+    let inputs = &store.inner.input_requests;
     let changes = &store.inner.status_changes;
     let rollups = &store.inner.workflow_stats;
     let lines = &store.inner.wallet_entries;
@@ -102,6 +103,13 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
         ),
         (calls, "call_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (
+            inputs,
+            "in_app_chat_created",
+            doc! { "app_id": 1, "_id.chat_id": 1, "created_at": -1, "_id.request_id": -1 },
+        ),
+        (inputs, "in_app_request", doc! { "app_id": 1, "_id.request_id": 1 }),
+        (inputs, "in_state_expires", doc! { "state": 1, "expires_at": 1 }),
         (changes, "change_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
         (
             rollups,

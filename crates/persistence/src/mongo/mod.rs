@@ -27,6 +27,7 @@ mod artifacts;
 mod changes;
 mod chat_sessions;
 mod contexts;
+mod input_requests;
 mod messages;
 mod stats;
 mod wallets;
@@ -68,6 +69,7 @@ struct Inner {
     provider_calls: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
     status_changes: Collection<RawDocumentBuf>,
+    input_requests: Collection<RawDocumentBuf>,
     apps: Collection<RawDocumentBuf>,
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
@@ -113,6 +115,7 @@ impl MongoStore {
             provider_calls: database.collection(documents::PROVIDER_CALLS),
             workflow_stats: database.collection(documents::WORKFLOW_STATS),
             status_changes: database.collection(documents::STATUS_CHANGES),
+            input_requests: database.collection(documents::INPUT_REQUESTS),
             apps: database.collection(documents::APPS),
             wallets: database.collection(documents::WALLETS),
             wallet_entries: database.collection(documents::WALLET_ENTRIES),

@@ -37,8 +37,8 @@ const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
 const NO_CHANGE_STREAMS: i32 = 40_573;
 
 /// What moves besides the counter of messages when there is something to see.
-const OTHERS: [&str; 5] =
-    ["revision", "status", "status_reason", "context_version", "artifact_version"];
+const OTHERS: [&str; 6] =
+    ["revision", "status", "status_reason", "context_version", "artifact_version", "input_version"];
 
 /// How change streams are opened.
 #[derive(Debug)]

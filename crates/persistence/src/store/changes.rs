@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use records::{ChatId, ChatStatus, Scope};
+use records::{ChatId, ChatStatus, InputRequestId, Scope};
 
 use crate::StoreError;
 
@@ -79,11 +79,20 @@ pub struct ChatHead {
     pub context_version: u64,
     /// How often its last artifact was replaced or removed.
     pub artifact_version: u64,
+    /// How often an input request was made or closed.
+    pub input_version: u64,
+    /// Those that were last, oldest first, at most [`RECENT_INPUTS`](Self::RECENT_INPUTS).
+    pub recent_inputs: Vec<InputRequestId>,
+    /// Those that are pending, oldest first.
+    pub pending_inputs: Vec<InputRequestId>,
 }
 
 impl ChatHead {
     /// How many edits are remembered with a chat.
     pub const RECENT_EDITS: usize = 64;
+
+    /// How many input requests that were made or closed are remembered with a chat.
+    pub const RECENT_INPUTS: usize = 64;
 
     /// Returns the messages changed since a revision, each with the last revision that changed it, in
     /// the order of these; `None` where that is no longer known.
@@ -101,6 +110,19 @@ impl ChatHead {
         }
         Some(edits)
     }
+
+    /// Returns the input requests made or closed since a version, each once, in the order of what was
+    /// last done with it; `None` where that is no longer known.
+    pub fn inputs_since(&self, version: u64) -> Option<Vec<&InputRequestId>> {
+        let count = usize::try_from(self.input_version.saturating_sub(version)).ok()?;
+        let first = self.recent_inputs.len().checked_sub(count)?;
+        let mut inputs: Vec<&InputRequestId> = Vec::new();
+        for request_id in &self.recent_inputs[first..] {
+            inputs.retain(|earlier| *earlier != request_id);
+            inputs.push(request_id);
+        }
+        Some(inputs)
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +139,9 @@ mod tests {
             status_reason: None,
             context_version: 0,
             artifact_version: 0,
+            input_version: 0,
+            recent_inputs: Vec::new(),
+            pending_inputs: Vec::new(),
         }
     }
 
@@ -128,6 +153,18 @@ mod tests {
         assert_eq!(head.edits_since(2), Some(vec![(4, 3), (5, 7)]));
         assert_eq!(head.edits_since(1), None);
         assert_eq!(head.edits_since(9), Some(vec![]));
+    }
+
+    #[test]
+    fn each_input_request_counts_with_what_was_last_done() {
+        let id = |id: &str| InputRequestId::parse(id).unwrap();
+        let recent_inputs = vec![id("a"), id("b"), id("a")];
+        let head = ChatHead { input_version: 7, recent_inputs, ..head(0, &[]) };
+        assert_eq!(head.inputs_since(7), Some(vec![]));
+        assert_eq!(head.inputs_since(6), Some(vec![&id("a")]));
+        assert_eq!(head.inputs_since(4), Some(vec![&id("b"), &id("a")]));
+        assert_eq!(head.inputs_since(3), None);
+        assert_eq!(head.inputs_since(9), Some(vec![]));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod changes;
 mod chat_sessions;
 mod contexts;
 mod exchanges;
+mod input_requests;
 mod messages;
 mod stats;
 mod wallets;
@@ -30,6 +31,7 @@ pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};
+pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub(crate) use stats::dearest_first;
 pub use stats::{ChatStats, ChatStatsPage, HourlyStats, Stats, WorkflowStats, WorkflowSummary};
@@ -45,6 +47,7 @@ pub trait Store:
     + Changes
     + Calls
     + Exchanges
+    + InputRequests
     + Stats
     + Apps
     + Wallets

@@ -6,17 +6,19 @@ use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
-    JsonObject, Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall,
-    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact, NewChatSession,
+    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Scope, Usage,
+    UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
-    AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change, Changes,
-    ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage, Exchange,
-    Exchanges, HourlyStats, MessageRange, Messages, Page, Recording, Stats, Store, Transcript,
-    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
+    Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage,
+    Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests, MessageRange,
+    Messages, Page, Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -319,6 +321,77 @@ impl<S: Store> Exchanges for Traced<S> {
     ) -> Result<(), StoreError> {
         let work = self.store.delete_call(scope, chat_id, call_id);
         self.trace(Call::DeletionOfCalls, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> InputRequests for Traced<S> {
+    async fn request_input(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        new: NewInputRequest,
+    ) -> Result<RequestedInput, StoreError> {
+        let work = self.store.request_input(scope, chat_id, new);
+        self.trace(Call::RequestInput, Some(chat_id), work).await
+    }
+
+    async fn get_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+    ) -> Result<InputRequest, StoreError> {
+        let work = self.store.get_input_request(scope, chat_id, request_id);
+        self.trace(Call::GetInputRequest, Some(chat_id), work).await
+    }
+
+    async fn list_input_requests(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&InputCursor>,
+    ) -> Result<InputPage, StoreError> {
+        let work = self.store.list_input_requests(scope, chat_id, limit, after);
+        self.trace(Call::ListInputRequests, Some(chat_id), work).await
+    }
+
+    async fn answer_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        answer: NewInputAnswer,
+    ) -> Result<AnsweredInput, StoreError> {
+        let work = self.store.answer_input_request(scope, chat_id, request_id, answer);
+        let answered = self.trace(Call::AnswerInputRequest, Some(chat_id), work).await;
+        answered.inspect(|answered| self.store.metrics().calls.appended(&answered.append))
+    }
+
+    async fn cancel_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        reason: Option<&str>,
+    ) -> Result<InputRequest, StoreError> {
+        let work = self.store.cancel_input_request(scope, chat_id, request_id, reason);
+        self.trace(Call::CancelInputRequest, Some(chat_id), work).await
+    }
+
+    async fn find_input_requests(
+        &self,
+        scope: &Scope,
+        request_id: &InputRequestId,
+    ) -> Result<Vec<InputRequest>, StoreError> {
+        let work = self.store.find_input_requests(scope, request_id);
+        self.trace(Call::FindInputRequests, None, work).await
+    }
+
+    async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError> {
+        let work = self.store.expire_input_requests(limit);
+        self.trace(Call::ExpireInputRequests, None, work).await
     }
 }
 

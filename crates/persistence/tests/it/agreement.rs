@@ -4,6 +4,7 @@
 //! [`Lockstep`], so that what a store mints or dates is the same for both.
 
 mod apps;
+mod input_requests;
 mod lockstep;
 mod operation;
 mod strategy;

@@ -149,6 +149,7 @@ mod tests {
             completed_at: None,
             duration_sec,
             last_sequence: 0,
+            pending_inputs: Vec::new(),
         }
     }
 

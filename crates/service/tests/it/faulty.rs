@@ -10,15 +10,17 @@ use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
-    AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage, Calls, Change,
-    Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage,
-    Exchange, Exchanges, HourlyStats, MessageRange, Messages, Page, Recording, Stats, Store,
-    StoreError, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
+    Calls, Change, Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor,
+    EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests,
+    MessageRange, Messages, Page, Recording, RequestedInput, Stats, Store, StoreError, Transcript,
+    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
-    JsonObject, Message, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall,
-    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact, NewChatSession,
+    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Scope, Usage,
+    UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -309,6 +311,69 @@ impl Exchanges for Faulty {
     }
 
     async fn delete_call(&self, _: &Scope, _: &ChatId, _: &CallId) -> Result<(), StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl InputRequests for Faulty {
+    async fn request_input(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: NewInputRequest,
+    ) -> Result<RequestedInput, StoreError> {
+        self.fail().await
+    }
+
+    async fn get_input_request(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: &InputRequestId,
+    ) -> Result<InputRequest, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_input_requests(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: usize,
+        _: Option<&InputCursor>,
+    ) -> Result<InputPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn answer_input_request(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: &InputRequestId,
+        _: NewInputAnswer,
+    ) -> Result<AnsweredInput, StoreError> {
+        self.fail().await
+    }
+
+    async fn cancel_input_request(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: &InputRequestId,
+        _: Option<&str>,
+    ) -> Result<InputRequest, StoreError> {
+        self.fail().await
+    }
+
+    async fn find_input_requests(
+        &self,
+        _: &Scope,
+        _: &InputRequestId,
+    ) -> Result<Vec<InputRequest>, StoreError> {
+        self.fail().await
+    }
+
+    async fn expire_input_requests(&self, _: usize) -> Result<usize, StoreError> {
         self.fail().await
     }
 }

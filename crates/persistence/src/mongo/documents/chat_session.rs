@@ -46,6 +46,9 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "context_blob": Bson::Null,
         "context_sequence": 0_i64,
         "context_version": 0_i64,
+        "pending_inputs": [],
+        "recent_inputs": [],
+        "input_version": 0_i64,
         "creation_id": creation_id,
         "schema_version": SCHEMA_VERSION,
         "messages": [],
@@ -79,6 +82,7 @@ pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSes
         completed_at: field("completed_at").optional_time()?,
         duration_sec: field("duration_sec").float()?,
         last_sequence: field("last_sequence").number()?,
+        pending_inputs: field("pending_inputs").optional_each_parsed()?,
     })
 }
 
@@ -150,7 +154,8 @@ impl Tail {
 pub(in super::super) fn head_projection() -> Document {
     doc! {
         "last_sequence": 1, "revision": 1, "recent_edits": 1, "status": 1, "status_reason": 1,
-        "context_version": 1, "artifact_version": 1, "schema_version": 1,
+        "context_version": 1, "artifact_version": 1, "input_version": 1, "recent_inputs": 1,
+        "pending_inputs": 1, "schema_version": 1,
     }
 }
 
@@ -168,6 +173,9 @@ pub(in super::super) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, 
         status_reason: field("status_reason").optional_string()?,
         context_version: field("context_version").number()?,
         artifact_version: field("artifact_version").optional_number()?.unwrap_or_default(),
+        input_version: field("input_version").optional_number()?.unwrap_or_default(),
+        recent_inputs: field("recent_inputs").optional_each_parsed()?,
+        pending_inputs: field("pending_inputs").optional_each_parsed()?,
     })
 }
 

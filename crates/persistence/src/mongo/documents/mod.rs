@@ -3,6 +3,7 @@
 mod app;
 mod blob;
 mod chat_session;
+mod input_request;
 mod message;
 mod provider_call;
 mod rollup;
@@ -19,6 +20,9 @@ pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
     Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_head_record,
     chat_session_document, chat_session_record, head_projection, open_chat_session,
+};
+pub(super) use input_request::{
+    PENDING, StoredInput, closing_fields, input_document, input_key, input_record,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
 pub(super) use provider_call::{call_document, call_key, call_record, open_call};
@@ -41,6 +45,8 @@ pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
 /// Calls of models.
 pub(super) const PROVIDER_CALLS: &str = "provider_calls";
+/// The questions of workflows.
+pub(super) const INPUT_REQUESTS: &str = "input_requests";
 /// The moves of chats from one status to another.
 pub(super) const STATUS_CHANGES: &str = "status_changes";
 /// What the chats and calls of a workflow add up to.

@@ -1,3 +1,4 @@
+mod answer;
 mod append;
 mod edit;
 mod exchange;

@@ -9,6 +9,7 @@ use records::{
 };
 
 use super::apps::AppCall;
+use super::input_requests::InputCall;
 use super::wallets::WalletCall;
 
 /// A call, by whom and on which chat.
@@ -52,6 +53,7 @@ pub(crate) enum Call {
     ListCalls,
     ChatUsage,
     Stats(WorkflowName),
+    Input(InputCall),
     Wallet(UserId, WalletCall),
     App(AppCall),
 }
@@ -81,6 +83,7 @@ impl Playground {
             Call::GetArtifact,
             Call::ListCalls,
             Call::ChatUsage,
+            Call::Input(InputCall::List),
         ];
         let of_an_app = [
             Call::List { filter: ChatFilter::default(), limit: 10 },
@@ -176,6 +179,7 @@ impl Operation {
                     store.hourly_stats(app_id, None, ever).await,
                 ))
             }
+            Call::Input(call) => call.carry_out(store, scope, chat).await,
             Call::Wallet(user_id, call) => call.carry_out(store, scope, &user_id).await,
             Call::App(call) => call.carry_out(store, &scope.app_id).await,
         }

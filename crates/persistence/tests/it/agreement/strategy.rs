@@ -13,6 +13,7 @@ use records::{
 use serde_json::{Value, json};
 
 use super::apps::app_call;
+use super::input_requests::input_call;
 use super::lockstep::moment;
 use super::operation::{Call, Operation, users, workflows};
 use super::wallets::wallet_call;
@@ -65,6 +66,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => call_id().prop_map(Call::Uncall),
         1 => workflow().prop_map(Call::Stats),
         10 => (user(), wallet_call()).prop_map(|(user_id, call)| Call::Wallet(user_id, call)),
+        10 => input_call().prop_map(Call::Input),
         3 => app_call().prop_map(Call::App),
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),

@@ -6,12 +6,13 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, MessageRange, Messages, Stats, Wallets,
+    Exchanges, InputRequests, MessageRange, Messages, Stats, Wallets,
 };
 use records::{
-    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, EntryId, EventId, JsonObject,
-    MessageBody, MessageEdit, NewArtifact, NewChatSession, NewMessage, NewProviderCall,
-    NewWalletEntry, Scope, TeamId, UserId, WorkflowName,
+    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, EntryId, EventId, InputRequestId,
+    JsonObject, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer,
+    NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Question, Scope, TeamId, UserId,
+    WorkflowName,
 };
 use serde_json::json;
 
@@ -28,7 +29,8 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|provider_calls|workflow_stats|status_changes|apps|wallet)";
+    let names =
+        "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|apps|wallet)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -108,6 +110,7 @@ async fn use_everything(database: &Database) {
         use_messages(database, &scope, &chat_id).await;
         use_context_and_artifact(database, &scope, &chat_id).await;
         use_calls(database, &scope, &chat_id).await;
+        use_inputs(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
         use_wallet(database, &scope).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
@@ -115,6 +118,25 @@ async fn use_everything(database: &Database) {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
         }
     }
+}
+
+async fn use_inputs(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let asked = ["q1", "q2", "q3", "q4"].map(|id| InputRequestId::parse(id).unwrap());
+    for request_id in &asked {
+        let question = Question::of("Why?");
+        let request_id = Some(request_id.clone());
+        let new = NewInputRequest { request_id, question, expires_in_sec: Some(1) };
+        database.request_input(scope, chat_id, new).await.unwrap();
+    }
+    let answer = NewInputAnswer::of("so");
+    database.answer_input_request(scope, chat_id, &asked[0], answer).await.unwrap();
+    database.cancel_input_request(scope, chat_id, &asked[1], None).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    assert_eq!(database.expire_input_requests(1).await.unwrap(), 1);
+    database.get_input_request(scope, chat_id, &asked[3]).await.unwrap();
+    database.find_input_requests(scope, &asked[3]).await.unwrap();
+    let page = database.list_input_requests(scope, chat_id, 2, None).await.unwrap();
+    database.list_input_requests(scope, chat_id, 2, page.next.as_ref()).await.unwrap();
 }
 
 async fn use_stats(database: &Database) {

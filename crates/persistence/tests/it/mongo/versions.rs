@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, MessageRange, Messages, Stats,
-    StoreError, Wallets,
+    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, MessageRange, Messages,
+    Stats, StoreError, Wallets,
 };
 use records::{
-    AppId, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact, NewChatSession,
-    NewWalletEntry, Scope, UserId, WorkflowName,
+    AppId, BoundToolCall, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact,
+    NewChatSession, NewInputRequest, NewWalletEntry, Question, Scope, UserId, WorkflowName,
 };
+
+use serde_json::json;
 
 use super::database::Database;
 
@@ -39,6 +41,7 @@ async fn documents_of_version_1_load() {
     database.insert("workflow_stats", golden("workflow_stats")).await;
     database.insert("workflow_stats", golden("rollup")).await;
     database.insert("status_changes", golden("status_change")).await;
+    database.insert("input_requests", golden("input_request")).await;
     let chat_id = ChatId::parse("chat_golden").unwrap();
 
     let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
@@ -53,6 +56,8 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("calls_v1", calls);
     let usage = database.chat_usage(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("usage_v1", usage);
+    let requests = database.list_input_requests(&scope(), &chat_id, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("input_requests_v1", requests);
     let workflow_name = WorkflowName::parse("Generator").unwrap();
     let stats = database.workflow_stats(&scope().app_id, &workflow_name).await.unwrap();
     insta::assert_debug_snapshot!("stats_v1", stats.models);
@@ -69,7 +74,9 @@ async fn documents_of_version_1_load() {
 async fn chats_from_before_changes_were_counted_load() {
     let database = Database::create().await;
     let mut golden = golden("chat_session");
-    for field in ["recent_edits", "artifact_version"] {
+    for field in
+        ["recent_edits", "artifact_version", "pending_inputs", "recent_inputs", "input_version"]
+    {
         golden.remove(field).unwrap();
     }
     database.insert("chat_sessions", golden).await;
@@ -169,6 +176,9 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let artifact = NewArtifact::default();
     database.update_last_artifact(&scope(), &chat_id, artifact).await.unwrap();
 
+    let question = Question { tool_call: Some(bound_call()), ..Question::of("May I?") };
+    let question = NewInputRequest { request_id: None, question, expires_in_sec: Some(60) };
+    database.request_input(&scope(), &chat_id, question).await.unwrap();
     write_app_and_wallet(&database).await;
 
     let records = [
@@ -178,12 +188,17 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         ("chat_sessions", "chat_session"),
         ("chat_segments", "chat_segment"),
         ("chat_blobs", "chat_blob"),
+        ("input_requests", "input_request"),
     ];
     for (collection, record) in records {
         let written = Document::try_from(&*database.all(collection).await[0]).unwrap();
         let golden = golden(record);
         assert_eq!(kinds(&written), kinds(&golden), "{record}");
     }
+}
+
+fn bound_call() -> BoundToolCall {
+    BoundToolCall { id: "call_1".to_owned(), name: "rm".to_owned(), arguments: json!({}) }
 }
 
 /// Registers an app, and makes so many changes of a wallet that some have lines.
@@ -200,7 +215,11 @@ async fn write_app_and_wallet(database: &Database) {
 
 /// The fields of a document, each with its BSON type; what may be null has either.
 fn kinds(document: &Document) -> Vec<(String, String)> {
-    const NULLABLE: [&str; 8] = [
+    const NULLABLE: [&str; 12] = [
+        "agent",
+        "closed_at",
+        "reason",
+        "answer",
         "user_id",
         "team_id",
         "status_reason",

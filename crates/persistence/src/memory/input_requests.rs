@@ -1,0 +1,238 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use records::{
+    ChatId, ChatStatus, Closed, Closing, InputRequest, InputRequestId, NewInputAnswer,
+    NewInputRequest, Scope,
+};
+
+use super::{Chat, MemoryStore, admits};
+use crate::StoreError;
+use crate::input::{Cancel, KeptInput, Reply, Verdict, runs_on};
+use crate::store::{
+    AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
+};
+
+#[async_trait]
+impl InputRequests for MemoryStore {
+    async fn request_input(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        new: NewInputRequest,
+    ) -> Result<RequestedInput, StoreError> {
+        let asked = KeptInput::asked(chat_id, new, &*self.clock, &*self.ids)?;
+        let now = asked.request.created_at;
+        self.with_chat(scope, chat_id, |chat| {
+            if let Some(kept) = chat.find_input(&asked.request.request_id) {
+                kept.repeated_by(&asked)?;
+                let request = kept.request.clone().at(now);
+                return Ok(RequestedInput { request, outcome: Outcome::Duplicate });
+            }
+            let (status, chat_id) = (chat.session.status, chat_id.clone());
+            if status.is_ended() {
+                return Err(StoreError::ChatEnded { chat_id, status });
+            }
+            if chat.session.pending_inputs.len() >= InputRequest::MAX_PENDING {
+                return Err(StoreError::TooManyInputs(chat_id));
+            }
+            let request = asked.request.clone();
+            chat.session.pending_inputs.push(request.request_id.clone());
+            chat.note_input(request.request_id.clone(), now);
+            chat.inputs.push(asked);
+            if status == ChatStatus::Running {
+                chat.move_to(ChatStatus::Paused, Some(InputRequest::PAUSE_REASON), now);
+                self.count(&chat.session, now);
+            }
+            self.tell_change(chat);
+            Ok(RequestedInput { request, outcome: Outcome::Stored })
+        })
+    }
+
+    async fn get_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+    ) -> Result<InputRequest, StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| Ok(chat.input(request_id)?.request.clone().at(now)))
+    }
+
+    async fn list_input_requests(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&InputCursor>,
+    ) -> Result<InputPage, StoreError> {
+        let now = self.clock.now();
+        let key = |request: &InputRequest| (request.created_at, request.request_id.clone());
+        let after = after.map(|cursor| (cursor.created_at, cursor.request_id.clone()));
+        self.with_chat(scope, chat_id, |chat| {
+            let requests = chat.inputs.iter().map(|kept| kept.request.clone().at(now));
+            let is_after =
+                |request: &InputRequest| after.as_ref().is_none_or(|after| key(request) < *after);
+            let mut requests: Vec<_> = requests.filter(is_after).collect();
+            requests.sort_by_key(|request| std::cmp::Reverse(key(request)));
+            Ok(InputPage::cut(requests, limit))
+        })
+    }
+
+    async fn find_input_requests(
+        &self,
+        scope: &Scope,
+        request_id: &InputRequestId,
+    ) -> Result<Vec<InputRequest>, StoreError> {
+        let now = self.clock.now();
+        let chats = self.chats();
+        let within = chats.values().filter(|chat| admits(scope, &chat.session));
+        let found = within.filter_map(|chat| chat.find_input(request_id));
+        let found = found.map(|kept| kept.request.clone().at(now));
+        Ok(found.take(InputPage::MAX_FOUND).collect())
+    }
+
+    async fn answer_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        answer: NewInputAnswer,
+    ) -> Result<AnsweredInput, StoreError> {
+        let reply = Reply::check(scope, request_id, answer, &*self.ids)?;
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            let kept = chat.input(request_id)?.clone();
+            match kept.judge(&reply, now)? {
+                Verdict::Take => {
+                    let append = self.store(chat, &reply.batch.plan(chat_id, &chat.known())?)?;
+                    let closing = reply.closing(append.messages[0].sequence, now);
+                    let request = self.close_input(chat, &kept, closing, now);
+                    chat.input(request_id)?.answer_digest = Some(reply.entry().digest);
+                    Ok(AnsweredInput { request, append })
+                }
+                Verdict::Repeat { sequence } => {
+                    let counter = chat.session.last_sequence;
+                    let append = reply.append(sequence, Outcome::Duplicate, counter);
+                    Ok(AnsweredInput { request: kept.request, append })
+                }
+                Verdict::Expire => {
+                    let request = self.expire_input(chat, &kept, now);
+                    Err(StoreError::InputClosed(Box::new(request)))
+                }
+            }
+        })
+    }
+
+    async fn cancel_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        reason: Option<&str>,
+    ) -> Result<InputRequest, StoreError> {
+        let now = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            let kept = chat.input(request_id)?.clone();
+            match kept.cancel(reason, now) {
+                Cancel::Done => Ok(kept.request),
+                Cancel::Refuse(refusal) => Err(refusal),
+                Cancel::Expire => {
+                    let request = self.expire_input(chat, &kept, now);
+                    Err(StoreError::InputClosed(Box::new(request)))
+                }
+                Cancel::Close(closing) => Ok(self.close_input(chat, &kept, closing, now)),
+            }
+        })
+    }
+
+    async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError> {
+        let now = self.clock.now();
+        let mut chats = self.chats();
+        let mut overdue: Vec<_> = chats
+            .values()
+            .flat_map(|chat| &chat.inputs)
+            .filter(|kept| kept.request.is_overdue(now))
+            .cloned()
+            .collect();
+        overdue.sort_by_key(|kept| kept.request.expires_at);
+        overdue.truncate(limit);
+        for kept in &overdue {
+            if let Some(chat) = chats.get_mut(&kept.request.chat_id) {
+                self.expire_input(chat, kept, now);
+            }
+        }
+        Ok(overdue.len())
+    }
+}
+
+impl MemoryStore {
+    fn expire_input(&self, chat: &mut Chat, kept: &KeptInput, now: DateTime<Utc>) -> InputRequest {
+        match kept.expiry() {
+            Some(closing) => self.close_input(chat, kept, closing, now),
+            None => kept.request.clone(),
+        }
+    }
+
+    /// Closes a pending request; the chat runs on if it was the last it waited for.
+    fn close_input(
+        &self,
+        chat: &mut Chat,
+        kept: &KeptInput,
+        closing: Closing,
+        now: DateTime<Utc>,
+    ) -> InputRequest {
+        let request = InputRequest { closing: Some(closing), ..kept.request.clone() };
+        chat.close_input(&request, now);
+        if runs_on(&chat.session) {
+            chat.move_to(ChatStatus::Running, None, now);
+            self.count(&chat.session, now);
+        }
+        self.tell_change(chat);
+        request
+    }
+}
+
+impl Chat {
+    fn find_input(&self, request_id: &InputRequestId) -> Option<&KeptInput> {
+        self.inputs.iter().find(|kept| kept.request.request_id == *request_id)
+    }
+
+    fn input(&mut self, request_id: &InputRequestId) -> Result<&mut KeptInput, StoreError> {
+        let chat_id = &self.session.chat_id;
+        let mut inputs = self.inputs.iter_mut();
+        inputs.find(|kept| kept.request.request_id == *request_id).ok_or_else(|| {
+            let (chat_id, request_id) = (chat_id.clone(), request_id.clone());
+            StoreError::InputNotFound { chat_id, request_id }
+        })
+    }
+
+    /// Closes what is pending, since the chat has ended.
+    pub(super) fn end_inputs(&mut self, now: DateTime<Utc>) {
+        let status = self.session.status;
+        for request_id in self.session.pending_inputs.clone() {
+            let Ok(kept) = self.input(&request_id) else { continue };
+            let mut request = kept.request.clone().at(now);
+            let ended = || Closing { at: now, how: Closed::ChatEnded { status } };
+            request.closing.get_or_insert_with(ended);
+            self.close_input(&request, now);
+        }
+    }
+
+    fn close_input(&mut self, request: &InputRequest, now: DateTime<Utc>) {
+        if let Ok(kept) = self.input(&request.request_id) {
+            kept.request = request.clone();
+        }
+        self.session.pending_inputs.retain(|pending| *pending != request.request_id);
+        self.note_input(request.request_id.clone(), now);
+    }
+
+    /// Notes that a request was made or closed.
+    fn note_input(&mut self, request_id: InputRequestId, now: DateTime<Utc>) {
+        self.session.last_updated_at = now;
+        self.input_version += 1;
+        self.recent_inputs.push(request_id);
+        if self.recent_inputs.len() > ChatHead::RECENT_INPUTS {
+            self.recent_inputs.remove(0);
+        }
+    }
+}

@@ -1,0 +1,406 @@
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use crate::ids::is_name;
+use crate::json::{self, Digest, Hasher, JsonObject, Limits};
+use crate::{
+    ChatId, ChatStatus, EventId, InputRequestId, Invalid, MessageBody, NewMessage, UserId,
+};
+
+/// A question that a workflow waits on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputRequest {
+    /// The chat it is asked in.
+    pub chat_id: ChatId,
+    /// Names it within the chat.
+    pub request_id: InputRequestId,
+    /// What is asked.
+    pub question: Question,
+    /// When it was asked.
+    pub created_at: DateTime<Utc>,
+    /// From when on it takes no answer.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// When and how it was closed; `None` while it is pending.
+    pub closing: Option<Closing>,
+}
+
+/// What is asked, and how it may be answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// What people are shown.
+    pub prompt: String,
+    /// The agent that asks.
+    pub agent: Option<String>,
+    /// What an answer may be.
+    pub kind: InputKind,
+    /// The answers to choose from, for [`InputKind::Choice`]; else none.
+    pub options: Vec<String>,
+    /// The call of a tool that the answer decides on.
+    pub tool_call: Option<BoundToolCall>,
+    /// Whatever the caller keeps beside the question.
+    pub metadata: JsonObject,
+}
+
+/// What an answer may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Anything but nothing: a text, or structure.
+    Text,
+    /// One of the options.
+    Choice,
+    /// `true` or `false`.
+    Confirm,
+}
+
+/// A call of a tool that a question is bound to: an answer holds for these arguments and no others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundToolCall {
+    /// The id of the call, as the model gave it.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// What it is to be called with.
+    pub arguments: Value,
+}
+
+/// Says which call of a tool somebody has decided on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCallRef {
+    /// The id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// [`arguments_hash`] of what they were shown.
+    pub arguments_hash: Digest,
+}
+
+/// When and how a request was closed, for good.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closing {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// How.
+    pub how: Closed,
+}
+
+/// How a request was closed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Closed {
+    /// Somebody answered.
+    Answered(InputAnswer),
+    /// The workflow no longer asks.
+    Cancelled {
+        /// Why, in the caller's words.
+        reason: Option<String>,
+    },
+    /// Nobody answered in time.
+    Expired,
+    /// The chat ended.
+    ChatEnded {
+        /// How.
+        status: ChatStatus,
+    },
+}
+
+/// The answer to a request, which is a message of its chat as well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputAnswer {
+    /// The answer.
+    pub content: Value,
+    /// Who gave it.
+    pub name: String,
+    /// The id of the message.
+    pub event_id: EventId,
+    /// Its sequence.
+    pub sequence: u64,
+}
+
+impl InputRequest {
+    /// Why a chat is paused that waits for input.
+    pub const PAUSE_REASON: &'static str = "awaiting input";
+    /// Most requests of a chat that are pending at a time.
+    pub const MAX_PENDING: usize = 16;
+
+    /// Returns the word for where it stands: `pending`, `answered`, `cancelled`, `expired` or
+    /// `chat_ended`.
+    pub fn state(&self) -> &'static str {
+        self.closing.as_ref().map_or("pending", |closing| closing.how.as_str())
+    }
+
+    /// Tells whether it takes no more answers, though nobody has closed it yet.
+    pub fn is_overdue(&self, now: DateTime<Utc>) -> bool {
+        self.closing.is_none() && self.expires_at.is_some_and(|expires_at| expires_at <= now)
+    }
+
+    /// Returns it as it stands at a moment: once overdue, it has expired.
+    #[must_use]
+    pub fn at(mut self, now: DateTime<Utc>) -> Self {
+        if self.is_overdue(now) {
+            self.closing = self.expires_at.map(|at| Closing { at, how: Closed::Expired });
+        }
+        self
+    }
+}
+
+impl Closed {
+    /// Returns the word for it, as it stands on the wire and in the store.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Answered(_) => "answered",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Expired => "expired",
+            Self::ChatEnded { .. } => "chat_ended",
+        }
+    }
+}
+
+impl InputKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Text, Self::Choice, Self::Confirm];
+
+    /// Returns the word for it, as it stands on the wire and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Choice => "choice",
+            Self::Confirm => "confirm",
+        }
+    }
+}
+
+impl BoundToolCall {
+    /// Returns how an answer refers to it.
+    pub fn reference(&self) -> ToolCallRef {
+        ToolCallRef {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments_hash: arguments_hash(&self.arguments),
+        }
+    }
+}
+
+/// Tells the arguments of a call from others: by structure, as
+/// [`Hasher`] takes it.
+pub fn arguments_hash(arguments: &Value) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.field("arguments", arguments);
+    hasher.finish()
+}
+
+impl Question {
+    /// A question that any text answers.
+    pub fn of(prompt: impl Into<String>) -> Self {
+        Self {
+            prompt: prompt.into(),
+            agent: None,
+            kind: InputKind::Text,
+            options: Vec::new(),
+            tool_call: None,
+            metadata: JsonObject::new(),
+        }
+    }
+
+    /// Checks every field.
+    pub fn check(&self) -> Result<(), Invalid> {
+        const NAME_RULE: &str = "must be 1 to 128 characters without control characters";
+        check_text("/prompt", &self.prompt, Limits::PROMPT_BYTES)?;
+        if self.agent.as_deref().is_some_and(|agent| !is_name(agent)) {
+            return Err(Invalid::value("/agent", NAME_RULE));
+        }
+        self.check_options()?;
+        if let Some(call) = &self.tool_call {
+            for (pointer, name) in [("/tool_call/id", &call.id), ("/tool_call/name", &call.name)] {
+                if !is_name(name) {
+                    return Err(Invalid::value(pointer, NAME_RULE));
+                }
+            }
+            let pointer = "/tool_call/arguments";
+            let bytes = json::measure(&call.arguments).map_err(|e| e.below(pointer))?;
+            check_bytes(pointer, bytes, Limits::ARGUMENTS_BYTES)?;
+        }
+        let bytes = json::measure_object(&self.metadata).map_err(|e| e.below("/metadata"))?;
+        check_bytes("/metadata", bytes, Limits::METADATA_BYTES)
+    }
+
+    fn check_options(&self) -> Result<(), Invalid> {
+        let is_choice = self.kind == InputKind::Choice;
+        if is_choice == self.options.is_empty() {
+            let rule = if is_choice { "must hold at least one" } else { "belong to a choice" };
+            return Err(Invalid::value("/options", rule));
+        }
+        if self.options.len() > Limits::OPTIONS {
+            let limit = format!("must hold at most {}", Limits::OPTIONS);
+            return Err(Invalid::value("/options", limit));
+        }
+        for (index, option) in self.options.iter().enumerate() {
+            let pointer = format!("/options/{index}");
+            check_text(&pointer, option, Limits::OPTION_BYTES)?;
+            if self.options[..index].contains(option) {
+                return Err(Invalid::value(pointer, "is given twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a content answers the question.
+    pub fn admits(&self, content: &Value) -> Result<(), Invalid> {
+        let (is_admitted, rule) = match self.kind {
+            InputKind::Text => {
+                let is_blank = content.is_null()
+                    || content.as_str().is_some_and(|text| text.trim().is_empty());
+                (!is_blank, "must not be blank")
+            }
+            InputKind::Choice => {
+                let chosen = content.as_str();
+                let is_option = |option: &String| Some(option.as_str()) == chosen;
+                (self.options.iter().any(is_option), "must be one of the options")
+            }
+            InputKind::Confirm => (content.is_boolean(), "must be true or false"),
+        };
+        if is_admitted { Ok(()) } else { Err(Invalid::value("/content", rule)) }
+    }
+}
+
+fn check_text(pointer: &str, text: &str, limit: usize) -> Result<(), Invalid> {
+    if text.trim().is_empty() {
+        return Err(Invalid::value(pointer, "must not be blank"));
+    }
+    check_bytes(pointer, text.len(), limit)
+}
+
+fn check_bytes(pointer: &str, bytes: usize, limit: usize) -> Result<(), Invalid> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    Err(Invalid::too_large(pointer, format!("is {bytes} bytes; the limit is {limit} bytes")))
+}
+
+/// A question to ask.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewInputRequest {
+    /// Names it; one is minted when it is missing. A request is safe to repeat when it has one.
+    pub request_id: Option<InputRequestId>,
+    /// What is asked.
+    pub question: Question,
+    /// After how many seconds it takes no more answers, 1 to [`Limits::INPUT_EXPIRY_SEC`]; never, when
+    /// it is missing.
+    pub expires_in_sec: Option<u32>,
+}
+
+impl NewInputRequest {
+    /// Checks every field.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.question.check()?;
+        let allowed = 1..=Limits::INPUT_EXPIRY_SEC;
+        if self.expires_in_sec.is_some_and(|seconds| !allowed.contains(&seconds)) {
+            let limit = format!("must be 1 to {}", Limits::INPUT_EXPIRY_SEC);
+            return Err(Invalid::value("/expires_in_sec", limit));
+        }
+        Ok(())
+    }
+
+    /// Returns the digest by which a repeated request is told from another one with the same id.
+    pub fn digest(&self) -> Digest {
+        let Question { prompt, agent, kind, options, tool_call, metadata } = &self.question;
+        let call = tool_call.as_ref().map(|call| json!([call.id, call.name, call.arguments]));
+        let mut hasher = Hasher::default();
+        hasher.field("prompt", &Value::from(prompt.as_str()));
+        hasher.field("agent", &Value::from(agent.as_deref()));
+        hasher.field("kind", &Value::from(kind.as_str()));
+        hasher.field("options", &Value::from(options.clone()));
+        hasher.field("tool_call", &call.unwrap_or_default());
+        hasher.object("metadata", metadata);
+        hasher.field("expires_in_sec", &Value::from(self.expires_in_sec));
+        hasher.finish()
+    }
+}
+
+/// An answer to give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewInputAnswer {
+    /// Names the message that the answer becomes; one is minted when it is missing. An answer is safe to
+    /// repeat when it has one.
+    pub event_id: Option<EventId>,
+    /// Who answers; the caller when it is missing.
+    pub name: Option<String>,
+    /// The answer.
+    pub content: Value,
+    /// Which call of a tool it decides on, for a question that is bound to one.
+    pub tool_call: Option<ToolCallRef>,
+}
+
+impl NewInputAnswer {
+    /// The field of the message's metadata that says which request it answers.
+    pub const REQUEST: &'static str = "input_request_id";
+
+    /// An answer that says just this.
+    pub fn of(content: impl Into<Value>) -> Self {
+        Self { event_id: None, name: None, content: content.into(), tool_call: None }
+    }
+
+    /// Returns the message that the answer becomes: of the role `user`, with the request's id in its
+    /// metadata.
+    pub fn message(&self, request_id: &InputRequestId, caller: Option<&UserId>) -> NewMessage {
+        let name = self.name.as_deref().or(caller.map(UserId::as_str)).unwrap_or("user");
+        let mut body = MessageBody::new("user", Some(name), self.content.clone());
+        let of_request = (Self::REQUEST.to_owned(), Value::from(request_id.as_str()));
+        body.metadata = Some(JsonObject::from_iter([of_request]));
+        NewMessage { event_id: self.event_id.clone(), body }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    fn choice(options: &[&str]) -> Question {
+        let options = options.iter().map(|&option| option.to_owned()).collect();
+        Question { kind: InputKind::Choice, options, ..Question::of("Which one?") }
+    }
+
+    #[test]
+    fn each_kind_of_question_has_its_answers() {
+        let admits = |question: &Question, content: Value| question.admits(&content).is_ok();
+        let text = Question::of("Why?");
+        for (content, is_admitted) in
+            [(json!("because"), true), (json!({"a": 1}), true), (json!(" "), false)]
+        {
+            assert_eq!(admits(&text, content.clone()), is_admitted, "{content}");
+        }
+        assert!(!admits(&text, Value::Null));
+        let choice = choice(&["a", "b"]);
+        assert!(admits(&choice, json!("b")) && !admits(&choice, json!("c")));
+        assert!(!admits(&choice, json!(["a"])));
+        let confirm = Question { kind: InputKind::Confirm, ..Question::of("Sure?") };
+        assert!(admits(&confirm, json!(false)) && !admits(&confirm, json!("yes")));
+    }
+
+    #[test]
+    fn options_belong_to_a_choice_and_differ() {
+        assert!(choice(&["a", "b"]).check().is_ok());
+        assert_eq!(choice(&["a", "a"]).check().unwrap_err().pointer, "/options/1");
+        assert_eq!(choice(&["a", " "]).check().unwrap_err().pointer, "/options/1");
+        assert_eq!(choice(&[]).check().unwrap_err().pointer, "/options");
+        let odd = Question { kind: InputKind::Text, ..choice(&["a"]) };
+        assert_eq!(odd.check().unwrap_err().pointer, "/options");
+    }
+
+    #[test]
+    fn what_is_overdue_has_expired_when_it_was_due() {
+        let now = DateTime::from_timestamp_millis(1_759_399_200_000).unwrap();
+        let request = InputRequest {
+            chat_id: ChatId::parse("c1").unwrap(),
+            request_id: InputRequestId::parse("i1").unwrap(),
+            question: Question::of("Why?"),
+            created_at: now,
+            expires_at: Some(now + TimeDelta::seconds(5)),
+            closing: None,
+        };
+        assert_eq!(request.clone().at(now + TimeDelta::milliseconds(4_999)).state(), "pending");
+        let expired = request.at(now + TimeDelta::seconds(60));
+        assert_eq!(expired.state(), "expired");
+        assert_eq!(expired.closing.unwrap().at, now + TimeDelta::seconds(5));
+    }
+}
