@@ -180,33 +180,12 @@ impl NewProviderCall {
 impl Usage {
     /// Adds a call.
     pub fn add(&mut self, call: &ProviderCall) {
-        let ProviderCall { tokens, duration_ms, .. } = *call;
-        *self = self.plus(&Self { calls: 1, tokens, cost_micros: call.cost.micros(), duration_ms });
-    }
-
-    /// Returns both together.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        self.with(other, |one, other| one + other)
-    }
-
-    /// Returns what is left without a part of it.
-    #[must_use]
-    pub fn minus(&self, part: &Self) -> Self {
-        self.with(part, u64::saturating_sub)
-    }
-
-    fn with(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            calls: join(self.calls, other.calls),
-            tokens: Tokens {
-                prompt: join(self.tokens.prompt, other.tokens.prompt),
-                completion: join(self.tokens.completion, other.tokens.completion),
-                total: join(self.tokens.total, other.tokens.total),
-            },
-            cost_micros: join(self.cost_micros, other.cost_micros),
-            duration_ms: join(self.duration_ms, other.duration_ms),
-        }
+        self.calls += 1;
+        self.tokens.prompt += call.tokens.prompt;
+        self.tokens.completion += call.tokens.completion;
+        self.tokens.total += call.tokens.total;
+        self.cost_micros += call.cost.micros();
+        self.duration_ms += call.duration_ms;
     }
 }
 

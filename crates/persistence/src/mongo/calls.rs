@@ -4,13 +4,12 @@ use async_trait::async_trait;
 use bson::doc;
 use futures::TryStreamExt;
 use mongodb::ClientSession;
-use records::{
-    ChatId, ChatSession, NewProviderCall, ProviderCall, Rollup, RollupKey, Scope, Subject, Tally,
-    Usage,
-};
+use records::{ChatId, ChatSession, NewProviderCall, RollupKey, Scope, Subject, Usage};
 
 use super::MongoStore;
-use super::documents::{call_document, call_key, call_record, open_call, rollup_id, rollup_sums};
+use super::documents::{
+    call_document, call_key, call_record, open_call, open_chat_session, rollup_id, rollup_sums,
+};
 use super::failure::Failure;
 use super::paging::{limit_and_one, older_than};
 use super::stats::{Counted, Stripe};
@@ -73,7 +72,9 @@ impl Calls for MongoStore {
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
         let read = || async {
-            let workflow_name = self.known_chat(scope, chat_id).await?.workflow_name;
+            let projection = doc! { "schema_version": 1, "workflow_name": 1 };
+            let raw = self.session_within(scope, chat_id, projection).await?;
+            let workflow_name = open_chat_session(&raw)?.parsed("workflow_name")?;
             let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
             let id = rollup_id(&scope.app_id, &workflow_name, &key, 0);
             let found = self.inner.workflow_stats.find_one(doc! { "_id": id }).await?;
@@ -135,44 +136,18 @@ impl MongoStore {
         stripe: &Stripe<'_>,
         session: &mut ClientSession,
     ) -> Result<Option<Payment>, Failure> {
-        let counted = Counted::of(chat);
         let documents = calls.iter().map(|kept| {
             call_document(&chat.app_id, &chat.workflow_name, &chat.chat_id, kept, &recording.id)
         });
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         self.inner.provider_calls.insert_many(documents).session(&mut *session).await?;
-        let (mut tally, mut usage) = (Tally::default(), Usage::default());
-        for DigestedCall { call, .. } in calls {
-            tally.call(call, 1);
-            usage.add(call);
-        }
-        let before = self.count_usage(&counted, &Rollup::of_usage(&usage), session).await?;
-        tally.usage(&before, &before.plus(&usage));
-        self.count(&counted, tally, stripe, session).await?;
+        let counted: Vec<_> = calls.iter().map(|kept| &kept.call).collect();
+        self.count_calls(&Counted::of(chat), &counted, 1, stripe, session).await?;
         match Bill::of(chat, calls, recording.billing, &recording.id) {
             // Last, so that nobody waits for a wallet longer than must be.
             Some(bill) => self.pay(chat, &bill, stripe, session).await,
             None => Ok(Some(Payment::None)),
         }
-    }
-
-    /// Takes a call out of all rollups that it counted for.
-    pub(super) async fn discount_call(
-        &self,
-        chat: &Counted<'_>,
-        call: &ProviderCall,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
-    ) -> Result<(), Failure> {
-        let mut usage = Usage::default();
-        usage.add(call);
-        let mut change = Rollup::default();
-        change.merge(&Rollup::of_usage(&usage), -1);
-        let before = self.count_usage(chat, &change, session).await?;
-        let mut tally = Tally::default();
-        tally.call(call, -1);
-        tally.usage(&before, &before.minus(&usage));
-        self.count(chat, tally, stripe, session).await
     }
 
     /// Reads a chat that has to be there.

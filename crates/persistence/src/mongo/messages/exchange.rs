@@ -167,7 +167,7 @@ impl MongoStore {
                     return Err(StoreError::CallNotFound { chat_id, call_id }.into());
                 };
                 let call = call_record(&open_call(&raw)?)?.call;
-                self.discount_call(&Counted::of(&chat), &call, &stripe, &mut session).await
+                self.count_calls(&Counted::of(&chat), &[&call], -1, &stripe, &mut session).await
             };
             let worked = work.await.map(Some);
             if self.conclude(session, worked).await?.is_some() {

@@ -5,7 +5,10 @@ use bson::rawdoc;
 use chrono::{DateTime, Utc};
 use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
-use records::{AppId, ChatId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, WorkflowName};
+use records::{
+    AppId, ChatId, ChatSession, ProviderCall, Rollup, RollupKey, Subject, Tally, Usage,
+    WorkflowName,
+};
 
 use super::super::MongoStore;
 use super::super::documents::{
@@ -68,15 +71,39 @@ impl MongoStore {
         }
     }
 
-    /// Adds to a chat's own rollup; returns what its calls took before.
+    /// Counts calls of a chat so many times for all rollups they belong to; less than none takes them
+    /// out again.
+    pub(in crate::mongo) async fn count_calls(
+        &self,
+        chat: &Counted<'_>,
+        calls: &[&ProviderCall],
+        times: i64,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<(), Failure> {
+        let (mut tally, mut usage) = (Tally::default(), Usage::default());
+        for call in calls {
+            tally.call(call, times);
+            usage.add(call);
+        }
+        let mut change = Rollup::default();
+        change.merge(&Rollup::of_usage(&usage), times);
+        let before = self.count_usage(chat, &change, session).await?;
+        let mut after = before.clone();
+        after.merge(&change, 1);
+        tally.usage(&before.usage(), &after.usage());
+        self.count(chat, tally, stripe, session).await
+    }
+
+    /// Adds to a chat's own rollup; returns what it was before.
     ///
     /// From here on no other transaction counts calls of this chat until this one has ended.
-    pub(in crate::mongo) async fn count_usage(
+    async fn count_usage(
         &self,
         chat: &Counted<'_>,
         change: &Rollup,
         session: &mut ClientSession,
-    ) -> Result<Usage, Failure> {
+    ) -> Result<Rollup, Failure> {
         let key = RollupKey { subject: Subject::Chat(chat.chat_id.clone()), hour: None };
         let id = rollup_id(chat.app_id, chat.workflow_name, &key, 0);
         let update = rollup_update(change, self.inner.clock.now(), Some(chat.created_at));
@@ -88,7 +115,6 @@ impl MongoStore {
             .return_document(ReturnDocument::Before)
             .session(session)
             .await?;
-        let before = before.as_ref().map(rollup_sums).transpose()?;
-        Ok(before.unwrap_or_default().usage())
+        Ok(before.as_ref().map(rollup_sums).transpose()?.unwrap_or_default())
     }
 }
