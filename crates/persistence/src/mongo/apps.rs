@@ -7,6 +7,7 @@ use records::{App, AppId, AppStatus};
 use super::MongoStore;
 use super::documents::{SCHEMA_VERSION, app_document, app_record, encode};
 use super::failure::{Failure, is_duplicate_key};
+use super::paging::limit_and_one;
 use crate::StoreError;
 use crate::store::{AppPage, Apps};
 
@@ -43,11 +44,10 @@ impl Apps for MongoStore {
 
     async fn list_apps(&self, limit: usize, after: Option<&AppId>) -> Result<AppPage, StoreError> {
         let after = after.map_or("", AppId::as_str);
-        let limit_and_one = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let found: Vec<RawDocumentBuf> = self
             .read(|| async {
                 let find = self.inner.apps.find(doc! { "_id": { "$gt": after } });
-                let cursor = find.sort(doc! { "_id": 1 }).limit(limit_and_one).await?;
+                let cursor = find.sort(doc! { "_id": 1 }).limit(limit_and_one(limit)).await?;
                 Ok(cursor.try_collect().await?)
             })
             .await?;

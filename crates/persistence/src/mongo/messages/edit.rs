@@ -245,16 +245,17 @@ impl MongoStore {
             "app_id": scope.app_id.as_str(),
             "edits": head.edits,
         };
-        let mut session = self.inner.database.client().start_session().await?;
-        session.start_transaction().await?;
-        let deleted = segments.delete_one(whole).session(&mut session).await?;
-        if deleted.deleted_count == 0 {
-            session.abort_transaction().await?;
-            return Ok(false);
-        }
-        segments.insert_many(pieces).session(&mut session).await?;
-        session.commit_transaction().await?;
-        Ok(true)
+        let mut session = self.begin().await?;
+        let work = async {
+            let deleted = segments.delete_one(whole).session(&mut session).await?;
+            if deleted.deleted_count == 0 {
+                return Ok(None);
+            }
+            segments.insert_many(pieces).session(&mut session).await?;
+            Ok(Some(()))
+        };
+        let worked = work.await;
+        Ok(self.conclude(session, worked).await?.is_some())
     }
 }
 

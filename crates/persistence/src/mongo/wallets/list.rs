@@ -7,6 +7,7 @@ use super::super::documents::{
     counter, line_record, one_wallet, stored_wallet, wallet_id, wallets_after,
 };
 use super::super::failure::Failure;
+use super::super::paging::limit_and_one;
 use crate::StoreError;
 use crate::store::{EntryPage, WalletPage};
 
@@ -55,9 +56,9 @@ impl MongoStore {
         if let Caller::User { user_id, .. } = &scope.caller {
             query = doc! { "$and": [query, one_wallet(scope, user_id)] };
         }
-        let limit_and_one = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        let find = self.inner.wallets.find(query).sort(doc! { "_id": 1 }).limit(limit_and_one);
-        let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+        let find = self.inner.wallets.find(query).sort(doc! { "_id": 1 });
+        let cursor = find.limit(limit_and_one(limit)).await?;
+        let found: Vec<RawDocumentBuf> = cursor.try_collect().await?;
         let wallets = found.iter().map(|raw| Ok(stored_wallet(raw)?.wallet));
         Ok(WalletPage::cut(wallets.collect::<Result<_, Failure>>()?, limit))
     }
