@@ -7,7 +7,7 @@ pub use ids::{
 };
 
 mod clock;
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, SystemClock, truncated};
 
 pub mod json;
 pub use json::{JsonObject, Limits};

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Counter, Measure, Rollup};
-use crate::{ChatId, ChatSession, ChatStatus, Model, ProviderCall, Usage};
+use crate::{ChatId, ChatSession, ChatStatus, Model, ProviderCall, Usage, truncated};
 
 /// What a rollup counts: the chats or calls of one workflow that something is common to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,8 +52,8 @@ pub struct Tally {
 impl Tally {
     /// Puts a chat in as it is, or takes it out as it was.
     pub fn chat(&mut self, chat: &ChatSession, times: i64) {
-        let (started, hours) = (hour(chat.created_at), [None, hour(chat.ended_at())]);
-        self.each([None, started], |rollup| rollup.add(Counter::Starts, times));
+        let (started, ended) = (hour(chat.created_at), hour(chat.ended_at()));
+        self.each([None, Some(started)], |rollup| rollup.add(Counter::Starts, times));
         self.of(Subject::Workflow, None).add(Counter::of(chat.status), times);
         let of_chat = self.of(Subject::Chat(chat.chat_id.clone()), None);
         of_chat.add(Counter::of(chat.status), times);
@@ -61,7 +61,7 @@ impl Tally {
             let duration_ms = chat.duration_ms();
             let change = i64::try_from(duration_ms).unwrap_or(i64::MAX) * times;
             of_chat.add(Counter::ChatDurationMs, change);
-            self.each(hours, |rollup| {
+            self.each([None, Some(ended)], |rollup| {
                 rollup.add(Counter::ChatDurationMs, change);
                 rollup.histogram_mut(Measure::ChatDuration).add(duration_ms, times);
             });
@@ -71,7 +71,7 @@ impl Tally {
     /// Counts a move of a chat.
     pub fn status_change(&mut self, change: &StatusChange) {
         let counter = Counter::of_move(change.from, change.to);
-        self.each([None, hour(change.changed_at)], |rollup| rollup.add(counter, 1));
+        self.each([None, Some(hour(change.changed_at))], |rollup| rollup.add(counter, 1));
     }
 
     /// Counts a call so many times; less than none takes it back.
@@ -80,7 +80,7 @@ impl Tally {
         usage.add(call);
         let agent = Subject::Agent(call.agent.clone());
         for subject in [Subject::Workflow, agent, Subject::Model(call.used.clone())] {
-            for hour in [None, hour(call.called_at)] {
+            for hour in [None, Some(hour(call.called_at))] {
                 let rollup = self.of(subject.clone(), hour);
                 rollup.merge(&Rollup::of_usage(&usage), times);
                 rollup.measure_call(call, times);
@@ -120,9 +120,8 @@ impl Tally {
 }
 
 /// Returns the beginning of the hour that a moment lies in.
-fn hour(at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let since = TimeDelta::seconds(at.timestamp().rem_euclid(3_600));
-    DateTime::from_timestamp(at.timestamp(), 0).map(|second| second - since)
+fn hour(at: DateTime<Utc>) -> DateTime<Utc> {
+    truncated(at, TimeDelta::hours(1))
 }
 
 #[cfg(test)]
@@ -195,13 +194,5 @@ mod tests {
         assert_eq!(rollups.len(), 6, "{rollups:?}");
         assert!(rollups.values().all(|rollup| rollup.usage().calls == 1));
         assert_eq!(rollups[&key(Some(0))].histogram(Measure::CallDuration).count(), 1);
-    }
-
-    #[test]
-    fn hours_begin_before_the_epoch_too() {
-        let hour = |seconds| hour(DateTime::from_timestamp(seconds, 5).unwrap()).unwrap();
-        assert_eq!(hour(-1).timestamp(), -3_600);
-        assert_eq!(hour(0).timestamp(), 0);
-        assert_eq!(hour(7_199).timestamp(), 3_600);
     }
 }

@@ -1,10 +1,11 @@
 use std::io::Write as _;
 
-use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use comfy_table::{CellAlignment, Table, presets};
 use persistence::{HourlyStats, Stats as _, WorkflowStats};
 use records::{
-    AppId, Clock as _, Counter, Histogram, Measure, MicroDollars, Rollup, SystemClock, WorkflowName,
+    AppId, Clock as _, Counter, Histogram, Measure, MicroDollars, Rollup, SystemClock,
+    WorkflowName, truncated,
 };
 
 use crate::backend::Backend;
@@ -33,8 +34,7 @@ pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 async fn shown(arguments: &Arguments, backend: &Backend) -> anyhow::Result<String> {
     let (store, app_id) = (&backend.store, &arguments.app);
-    let now = SystemClock.now();
-    let last = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
+    let last = truncated(SystemClock.now(), TimeDelta::hours(1));
     let first = last - TimeDelta::hours(1) * (HOURS - 1);
     let range = first..last + TimeDelta::hours(1);
     let hours = store.hourly_stats(app_id, arguments.workflow.as_ref(), range).await?;

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
-use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use persistence::Store;
-use records::{Clock as _, Measure, Rollup, SystemClock};
+use records::{Clock as _, Measure, Rollup, SystemClock, truncated};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -40,7 +40,7 @@ impl Step {
 
     /// Returns the beginning of the step that a moment lies in.
     pub(super) fn begin(self, at: DateTime<Utc>) -> DateTime<Utc> {
-        at.duration_trunc(self.length()).unwrap_or(at)
+        truncated(at, self.length())
     }
 }
 
