@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use crate::config::Limits;
 use crate::problem::Problem;
 
 /// The parameters of a query string, each given once, to be taken by name.
@@ -53,6 +54,12 @@ impl Params {
                 format!("must be an integer from {low} to {high}")
             })
         })
+    }
+
+    /// Takes how many entries of a list to return.
+    pub(crate) fn take_limit(&mut self, limits: &Limits) -> Result<usize, Problem> {
+        let limit = self.take_in("limit", 1..=limits.list_max)?;
+        Ok(limit.unwrap_or(limits.list_default))
     }
 
     /// Takes a parameter that `read` knows how to read.

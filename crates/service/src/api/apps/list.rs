@@ -17,16 +17,15 @@ use crate::problem::{OperatorProblems, Problem};
 pub(crate) struct ListAppsQuery {
     /// At most this many, 20 unless said, up to 100.
     #[param(value_type = Option<usize>, minimum = 1)]
-    limit: usize,
+    pub(crate) limit: usize,
     /// The `next_cursor` of the page before.
     #[param(value_type = Option<String>)]
-    cursor: Option<AppId>,
+    pub(crate) cursor: Option<AppId>,
 }
 
 impl FromParams for ListAppsQuery {
     fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
-        let limit = params.take_in("limit", 1..=limits.list_max)?;
-        Ok(Self { limit: limit.unwrap_or(limits.list_default), cursor: params.take("cursor")? })
+        Ok(Self { limit: params.take_limit(limits)?, cursor: params.take("cursor")? })
     }
 }
 

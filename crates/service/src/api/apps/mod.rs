@@ -9,4 +9,5 @@ pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod register;
 
+pub(crate) use list::ListAppsQuery;
 pub(crate) use response::AppResponse;

@@ -27,10 +27,10 @@ pub(crate) struct ListCallsQuery {
 
 impl FromParams for ListCallsQuery {
     fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
-        let limit = params.take_in("limit", 1..=limits.list_max)?;
+        let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
-            limit: limit.unwrap_or(limits.list_default),
+            limit,
             cursor: cursor.map(|(called_at, call_id)| CallCursor { called_at, call_id }),
         })
     }

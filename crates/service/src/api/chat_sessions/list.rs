@@ -43,7 +43,7 @@ pub(crate) struct ListChatsQuery {
 
 impl FromParams for ListChatsQuery {
     fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
-        let limit = params.take_in("limit", 1..=limits.list_max)?;
+        let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
             workflow_name: params.take("workflow_name")?,
@@ -51,7 +51,7 @@ impl FromParams for ListChatsQuery {
             status: params.take_with("status", status_named)?,
             created_from: params.take("created_from")?,
             created_before: params.take("created_before")?,
-            limit: limit.unwrap_or(limits.list_default),
+            limit,
             cursor: cursor.map(|(created_at, chat_id)| Cursor { created_at, chat_id }),
         })
     }

@@ -5,31 +5,12 @@ use futures::future::try_join_all;
 use persistence::{Store, StoreError};
 use records::{AppId, Rollup};
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::Summary;
-use crate::config::Limits;
-use crate::extract::{FromParams, Json, OfApps, Params, Query};
+use crate::api::apps::ListAppsQuery;
+use crate::extract::{Json, OfApps, Query};
 use crate::problem::{AllStatsProblems, Problem};
-
-/// Which apps to list.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ListAppStatsQuery {
-    /// At most this many, 20 unless said, up to 100.
-    #[param(value_type = Option<usize>, minimum = 1)]
-    limit: usize,
-    /// The `next_cursor` of the page before.
-    #[param(value_type = Option<String>)]
-    cursor: Option<AppId>,
-}
-
-impl FromParams for ListAppStatsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
-        let limit = params.take_in("limit", 1..=limits.list_max)?;
-        Ok(Self { limit: limit.unwrap_or(limits.list_default), cursor: params.take("cursor")? })
-    }
-}
 
 /// A page of apps whose workflows have done anything.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,7 +33,7 @@ struct AppSummary {
 /// Lists the apps by id with what their workflows have done.
 #[utoipa::path(
     get, path = "/api/stats", tag = "stats", operation_id = "list_app_stats",
-    params(ListAppStatsQuery),
+    params(ListAppsQuery),
     responses(
         (status = 200, description = "A page of apps", body = ListAppStatsResponse),
         AllStatsProblems,
@@ -61,7 +42,7 @@ struct AppSummary {
 pub(crate) async fn list_app_stats(
     State(store): State<Arc<dyn Store>>,
     OfApps(identity): OfApps,
-    Query(query): Query<ListAppStatsQuery>,
+    Query(query): Query<ListAppsQuery>,
 ) -> Result<Json<ListAppStatsResponse>, Problem> {
     let mut apps = store.list_apps_with_stats(query.limit + 1, query.cursor.as_ref()).await?;
     let has_more = apps.len() > query.limit;

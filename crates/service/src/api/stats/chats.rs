@@ -29,10 +29,10 @@ pub(crate) struct ListChatStatsQuery {
 
 impl FromParams for ListChatStatsQuery {
     fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
-        let limit = params.take_in("limit", 1..=limits.list_max)?;
+        let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
-            limit: limit.unwrap_or(limits.list_default),
+            limit,
             cursor: cursor.map(|(created_at, chat_id)| Cursor { created_at, chat_id }),
         })
     }

@@ -25,11 +25,8 @@ pub(crate) struct ListEntriesQuery {
 
 impl FromParams for ListEntriesQuery {
     fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
-        let limit = params.take_in("limit", 1..=limits.list_max)?;
-        Ok(Self {
-            limit: limit.unwrap_or(limits.list_default),
-            cursor: params.take_in("cursor", 0..=i64::MAX.unsigned_abs())?,
-        })
+        let limit = params.take_limit(limits)?;
+        Ok(Self { limit, cursor: params.take_in("cursor", 0..=i64::MAX.unsigned_abs())? })
     }
 }
 
