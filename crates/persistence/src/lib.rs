@@ -4,10 +4,10 @@ pub mod store;
 pub use store::{
     AnsweredInput, AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage,
     Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatSessions, ChatStats,
-    ChatStatsPage, Contexts, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
-    InputPage, InputRequests, MessageRange, Messages, Outcome, Page, Payment, RecordedCall,
-    Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
-    WorkflowSummary,
+    ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
+    InputCursor, InputPage, InputRequests, MessageRange, Messages, Outcome, Page, Payment,
+    RecordedCall, Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 mod error;

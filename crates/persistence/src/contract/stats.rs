@@ -198,9 +198,11 @@ pub async fn apps_are_counted_apart_and_listed(store: Arc<dyn Store>) {
     }
     // The ids of later apps are greater.
     let before = scopes[0].app_id.clone();
-    let found = store.list_apps_with_stats(2, Some(&before)).await.unwrap();
+    let found = store.list_apps_with_stats(2, Some(&before)).await.unwrap().apps;
     assert_eq!(found.len(), 2);
     assert!(found.iter().all(|app_id| *app_id > before) && found.is_sorted());
+    let first = store.list_apps_with_stats(1, Some(&before)).await.unwrap();
+    assert_eq!((&first.apps[..], first.next.as_ref()), (&found[..1], found.first()));
 }
 
 pub async fn racing_moves_and_calls_are_counted_once_each(store: Arc<dyn Store>) {

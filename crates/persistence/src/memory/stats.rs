@@ -10,8 +10,8 @@ use records::{AppId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, Work
 use super::{Chat, MemoryStore, held};
 use crate::StoreError;
 use crate::store::{
-    ChatStats, ChatStatsPage, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
-    dearest_first,
+    ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats,
+    WorkflowSummary, dearest_first,
 };
 
 #[async_trait]
@@ -104,11 +104,11 @@ impl Stats for MemoryStore {
         &self,
         limit: usize,
         after: Option<&AppId>,
-    ) -> Result<Vec<AppId>, StoreError> {
+    ) -> Result<CountedApps, StoreError> {
         let chats = self.chats();
         let apps = chats.values().map(|chat| &chat.session.app_id);
         let apps: BTreeSet<_> = apps.filter(|app| after.is_none_or(|after| *app > after)).collect();
-        Ok(apps.into_iter().take(limit).cloned().collect())
+        Ok(CountedApps::cut(apps.into_iter().cloned().collect(), limit))
     }
 }
 

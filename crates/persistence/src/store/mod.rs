@@ -34,7 +34,9 @@ pub use exchanges::{Exchange, Exchanges};
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub(crate) use stats::dearest_first;
-pub use stats::{ChatStats, ChatStatsPage, HourlyStats, Stats, WorkflowStats, WorkflowSummary};
+pub use stats::{
+    ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
+};
 pub use wallets::{EntryPage, WalletPage, Wallets};
 
 /// A whole store.

@@ -51,7 +51,7 @@ pub trait Stats: Send + Sync {
         &self,
         limit: usize,
         after: Option<&AppId>,
-    ) -> Result<Vec<AppId>, StoreError>;
+    ) -> Result<CountedApps, StoreError>;
 }
 
 /// What a workflow has done.
@@ -122,6 +122,22 @@ impl ChatStatsPage {
             chat_id: chat.chat_id.clone(),
         };
         Self { next: last.map(cursor), chats }
+    }
+}
+
+/// A page of apps whose workflows have done anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedApps {
+    /// The apps.
+    pub apps: Vec<AppId>,
+    /// After which one the next page begins, when there is one.
+    pub next: Option<AppId>,
+}
+
+impl CountedApps {
+    /// Makes a page of the first `limit` of the apps given.
+    pub(crate) fn cut(mut apps: Vec<AppId>, limit: usize) -> Self {
+        Self { next: super::cut(&mut apps, limit).cloned(), apps }
     }
 }
 

@@ -15,10 +15,10 @@ use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
-    Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor, EntryPage,
-    Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests, MessageRange,
-    Messages, Page, Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, CountedApps, Cursor,
+    EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests,
+    MessageRange, Messages, Page, Recording, RequestedInput, Stats, Store, Transcript, WalletPage,
+    Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -435,7 +435,7 @@ impl<S: Store> Stats for Traced<S> {
         &self,
         limit: usize,
         after: Option<&AppId>,
-    ) -> Result<Vec<AppId>, StoreError> {
+    ) -> Result<CountedApps, StoreError> {
         let work = self.store.list_apps_with_stats(limit, after);
         self.trace(Call::ListAppsWithStats, None, work).await
     }

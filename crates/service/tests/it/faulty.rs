@@ -11,10 +11,10 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
-    Calls, Change, Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, Cursor,
-    EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests,
-    MessageRange, Messages, Page, Recording, RequestedInput, Stats, Store, StoreError, Transcript,
-    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    Calls, Change, Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts,
+    CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
+    InputRequests, MessageRange, Messages, Page, Recording, RequestedInput, Stats, Store,
+    StoreError, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
@@ -415,7 +415,7 @@ impl Stats for Faulty {
         &self,
         _: usize,
         _: Option<&AppId>,
-    ) -> Result<Vec<AppId>, StoreError> {
+    ) -> Result<CountedApps, StoreError> {
         self.fail().await
     }
 }

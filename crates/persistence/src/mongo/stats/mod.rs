@@ -23,7 +23,8 @@ use super::failure::Failure;
 use super::paging::{limit_and_one, older_than};
 use crate::StoreError;
 use crate::store::{
-    ChatStatsPage, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary, dearest_first,
+    ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
+    dearest_first,
 };
 
 #[async_trait]
@@ -142,7 +143,7 @@ impl Stats for MongoStore {
         &self,
         limit: usize,
         after: Option<&AppId>,
-    ) -> Result<Vec<AppId>, StoreError> {
+    ) -> Result<CountedApps, StoreError> {
         let after = after.map_or("", AppId::as_str);
         let list = || async {
             let later = doc! { "_id.app_id": { "$gt": after } };
@@ -152,8 +153,7 @@ impl Stats for MongoStore {
                 apps.extend(app);
             }
             apps.sort();
-            apps.truncate(limit);
-            Ok(apps)
+            Ok(CountedApps::cut(apps, limit))
         };
         self.read(list).await
     }

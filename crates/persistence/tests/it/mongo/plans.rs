@@ -152,7 +152,7 @@ async fn use_stats(database: &Database) {
         let ever = DateTime::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC;
         database.hourly_stats(&app_id, workflow_name, ever).await.unwrap();
     }
-    assert_eq!(database.list_apps_with_stats(9, None).await.unwrap(), [app_id]);
+    assert_eq!(database.list_apps_with_stats(9, None).await.unwrap().apps, [app_id]);
     for workflow in database.counted_workflows(None).await.unwrap() {
         assert_eq!(database.verify_stats(&workflow, &|| {}).await.unwrap(), []);
     }

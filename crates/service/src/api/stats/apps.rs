@@ -44,11 +44,7 @@ pub(crate) async fn list_app_stats(
     OfApps(identity): OfApps,
     Query(query): Query<ListAppsQuery>,
 ) -> Result<Json<ListAppStatsResponse>, Problem> {
-    let mut apps = store.list_apps_with_stats(query.limit + 1, query.cursor.as_ref()).await?;
-    let has_more = apps.len() > query.limit;
-    apps.truncate(query.limit);
-    let next_cursor = apps.last().filter(|_| has_more).map(ToString::to_string);
-    apps.retain(|app_id| identity.may_touch(app_id));
+    let page = store.list_apps_with_stats(query.limit, query.cursor.as_ref()).await?;
     let summary = async |app_id: AppId| {
         let mut total = Rollup::default();
         for workflow in store.app_stats(&app_id).await? {
@@ -56,6 +52,7 @@ pub(crate) async fn list_app_stats(
         }
         Ok::<_, StoreError>(AppSummary { app_id: app_id.into(), summary: Summary::from(&total) })
     };
-    let apps = try_join_all(apps.into_iter().map(summary)).await?;
-    Ok(Json(ListAppStatsResponse { apps, next_cursor }))
+    let apps = page.apps.into_iter().filter(|app_id| identity.may_touch(app_id));
+    let apps = try_join_all(apps.map(summary)).await?;
+    Ok(Json(ListAppStatsResponse { apps, next_cursor: page.next.map(Into::into) }))
 }
