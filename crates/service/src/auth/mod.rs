@@ -34,6 +34,15 @@ pub(crate) struct Identity {
     apps: Apps,
 }
 
+/// What only some roles may do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Privilege {
+    KeepApps,
+    ReadMetrics,
+    ReadStats,
+    FillWallets,
+}
+
 /// The apps a caller may touch.
 #[derive(Debug, Clone)]
 enum Apps {
@@ -70,9 +79,27 @@ impl Identity {
         Self { caller: Caller::Service, is_operator: true, expires_at: None, apps: Apps::All }
     }
 
-    /// Tells whether the caller may look at the service as a whole.
-    pub(crate) fn may_operate(&self) -> bool {
-        self.is_operator || self.caller == Caller::Service
+    /// Refuses a caller whose role does not have a privilege.
+    pub(crate) fn require(&self, privilege: Privilege) -> Result<(), Problem> {
+        let is_service = self.caller == Caller::Service;
+        let (is_held, rule) = match privilege {
+            Privilege::KeepApps => (
+                self.is_operator,
+                "only a token with the role operator may keep the registry of apps",
+            ),
+            Privilege::ReadMetrics => (
+                self.is_operator || is_service,
+                "the metrics are for the roles service and operator",
+            ),
+            Privilege::ReadStats => (
+                self.is_operator || is_service,
+                "what workflows do is for the roles service and operator",
+            ),
+            Privilege::FillWallets => {
+                (is_service, "only a token with the role service may fill a wallet")
+            }
+        };
+        if is_held { Ok(()) } else { Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, rule)) }
     }
 
     /// Tells whether the caller may touch the app.

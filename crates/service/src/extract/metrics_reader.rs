@@ -1,7 +1,8 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
-use crate::problem::{Problem, ProblemKind};
+use crate::auth::Privilege;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// Somebody who may read the metrics: everybody where they are public, otherwise who runs the
@@ -13,10 +14,9 @@ impl FromRequestParts<AppState> for MetricsReader {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        if state.metrics.is_public || state.authenticator.identify(&parts.headers)?.may_operate() {
-            return Ok(Self);
+        if !state.metrics.is_public {
+            state.authenticator.identify(&parts.headers)?.require(Privilege::ReadMetrics)?;
         }
-        let detail = "the metrics are for the roles service and operator";
-        Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
+        Ok(Self)
     }
 }

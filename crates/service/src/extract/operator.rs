@@ -3,7 +3,8 @@ use axum::http::request::Parts;
 use records::AppId;
 
 use super::scope::app_id;
-use crate::problem::{Problem, ProblemKind};
+use crate::auth::Privilege;
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A call by somebody who keeps the registry of apps.
@@ -15,11 +16,7 @@ impl FromRequestParts<AppState> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
-        if identity.is_operator {
-            return Ok(Self);
-        }
-        let detail = "only a token with the role operator may keep the registry of apps";
-        Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
+        identity.require(Privilege::KeepApps).map(|()| Self)
     }
 }
 

@@ -22,7 +22,7 @@ impl FromRequestParts<AppState> for InApp {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
         let app_id = app_id(parts).await?;
-        Ok(Self(admitted(app_id, identity, state).await?))
+        Ok(Self(admitted(app_id, &identity, state).await?))
     }
 }
 
@@ -55,9 +55,8 @@ pub(super) async fn in_chat(
     if !identity.may_touch(&app_id) {
         return Err(StoreError::ChatNotFound(chat_id).into());
     }
-    let expires_at = identity.expires_at;
-    let scope = admitted(app_id, identity, state).await?;
-    Ok((InChat { scope, chat_id }, expires_at))
+    let scope = admitted(app_id, &identity, state).await?;
+    Ok((InChat { scope, chat_id }, identity.expires_at))
 }
 
 /// Returns the app in the path.
@@ -73,7 +72,7 @@ pub(super) fn parse_app_id(text: impl Into<String>) -> Result<AppId, Problem> {
 /// Admits a caller to an app that the token names and the registry does not close.
 pub(super) async fn admitted(
     app_id: AppId,
-    identity: Identity,
+    identity: &Identity,
     state: &AppState,
 ) -> Result<Scope, Problem> {
     if !identity.may_touch(&app_id) {
@@ -81,5 +80,5 @@ pub(super) async fn admitted(
         return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
     }
     state.registry.check(&app_id).await?;
-    Ok(Scope { app_id, caller: identity.caller })
+    Ok(Scope { app_id, caller: identity.caller.clone() })
 }

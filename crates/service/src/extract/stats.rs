@@ -2,10 +2,10 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use records::{AppId, WorkflowName};
 
-use super::InApp;
 use super::path::parse_path_param;
-use crate::auth::Identity;
-use crate::problem::{Problem, ProblemKind};
+use super::scope::{admitted, app_id};
+use crate::auth::{Identity, Privilege};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A call by somebody who may read what the workflows of an app do, whoever may see which chat.
@@ -16,8 +16,10 @@ impl FromRequestParts<AppState> for StatsReader {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let InApp(scope) = InApp::from_request_parts(parts, state).await?;
-        reading(parts, state)?;
+        let identity = state.authenticator.identify(&parts.headers)?;
+        let app_id = app_id(parts).await?;
+        let scope = admitted(app_id, &identity, state).await?;
+        identity.require(Privilege::ReadStats)?;
         Ok(Self(scope.app_id))
     }
 }
@@ -46,15 +48,8 @@ impl FromRequestParts<AppState> for OfApps {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        reading(parts, state).map(Self)
+        let identity = state.authenticator.identify(&parts.headers)?;
+        identity.require(Privilege::ReadStats)?;
+        Ok(Self(identity))
     }
-}
-
-fn reading(parts: &Parts, state: &AppState) -> Result<Identity, Problem> {
-    let identity = state.authenticator.identify(&parts.headers)?;
-    if identity.may_operate() {
-        return Ok(identity);
-    }
-    let detail = "what workflows do is for the roles service and operator";
-    Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
 }

@@ -1,10 +1,10 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use records::{AppId, Caller, Scope, UserId};
+use records::{AppId, Scope, UserId};
 
 use super::path::parse_path_param;
 use super::scope::{admitted, app_id, parse_app_id};
-use crate::auth::Identity;
+use crate::auth::{Identity, Privilege};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -22,7 +22,7 @@ impl InWallet {
     async fn admitted(
         app_id: AppId,
         user_id: UserId,
-        identity: Identity,
+        identity: &Identity,
         state: &AppState,
     ) -> Result<Self, Problem> {
         let scope = admitted(app_id, identity, state).await?;
@@ -37,11 +37,17 @@ impl FromRequestParts<AppState> for InWallet {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
-        let app_id = app_id(parts).await?;
-        let user_id = parse_path_param(parts, "user_id").await?;
-        Self::admitted(app_id, user_id, identity, state).await
+        Ok(in_wallet(parts, state).await?.0)
     }
+}
+
+/// Reads a call to a wallet, and who makes it.
+async fn in_wallet(parts: &mut Parts, state: &AppState) -> Result<(InWallet, Identity), Problem> {
+    let identity = state.authenticator.identify(&parts.headers)?;
+    let app_id = app_id(parts).await?;
+    let user_id = parse_path_param(parts, "user_id").await?;
+    let wallet = InWallet::admitted(app_id, user_id, &identity, state).await?;
+    Ok((wallet, identity))
 }
 
 /// A call that may put tokens into a wallet, which no user may.
@@ -55,12 +61,9 @@ impl FromRequestParts<AppState> for FillWallet {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let InWallet { scope, user_id } = InWallet::from_request_parts(parts, state).await?;
-        if scope.caller == Caller::Service {
-            return Ok(Self { scope, user_id });
-        }
-        let detail = "only a token with the role service may fill a wallet";
-        Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
+        let (InWallet { scope, user_id }, identity) = in_wallet(parts, state).await?;
+        identity.require(Privilege::FillWallets)?;
+        Ok(Self { scope, user_id })
     }
 }
 
@@ -89,6 +92,6 @@ impl OfUser {
     ) -> Result<InWallet, Problem> {
         let missing = || Problem::new(ProblemKind::INVALID_APP_ID, "app_id is missing");
         let app_id = parse_app_id(app_id.ok_or_else(missing)?)?;
-        InWallet::admitted(app_id, self.user_id, self.identity, state).await
+        InWallet::admitted(app_id, self.user_id, &self.identity, state).await
     }
 }
