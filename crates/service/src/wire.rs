@@ -1,8 +1,17 @@
 use std::str::FromStr;
 
+use axum::http::StatusCode;
 use chrono::{DateTime, SecondsFormat, Utc};
+use persistence::Outcome;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::ToSchema;
+
+/// Says how a write is answered: with 201 where something was stored, with 200 where all of it had been
+/// before.
+pub(crate) fn status(outcomes: impl IntoIterator<Item = Outcome>) -> StatusCode {
+    let is_new = outcomes.into_iter().any(|outcome| outcome == Outcome::Stored);
+    if is_new { StatusCode::CREATED } else { StatusCode::OK }
+}
 
 /// A moment as it stands on the wire: RFC 3339, UTC, milliseconds, `Z`.
 ///

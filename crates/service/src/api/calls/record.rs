@@ -12,7 +12,7 @@ use crate::extract::{Form, InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
-use crate::wire::Time;
+use crate::wire::{self, Time};
 
 /// A call to record; names of at most 128 characters, numbers of at most 1,000,000,000.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -192,8 +192,7 @@ pub(crate) async fn record_calls(
 ) -> Result<(StatusCode, Json<RecordCallsResponse>), Problem> {
     let recording = store.record_calls(&scope, &chat_id, calls, billing).await;
     let Recording { calls, payment } = recording.map_err(|error| form.problem(error))?;
-    let is_new = calls.iter().any(|recorded| recorded.outcome == Outcome::Stored);
-    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let status = wire::status(calls.iter().map(|recorded| recorded.outcome));
     let calls = calls.into_iter().map(Into::into).collect();
     let payment = PaymentFields::of(payment);
     Ok((status, Json(RecordCallsResponse { chat_id: chat_id.into(), calls, payment })))

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use persistence::{Billing, Exchange, Outcome, Store};
+use persistence::{Billing, Exchange, Store};
 use records::ChatId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,6 +13,7 @@ use crate::api::messages::{AppendedResponse, MessageRequest};
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ExchangeProblems, Problem};
+use crate::wire;
 
 /// Messages to append, and the call that produced those of the assistant.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -80,8 +81,7 @@ pub(crate) async fn append_exchange(
     let call = call.into_call("/call")?;
     let exchange = store.append_exchange(&scope, &chat_id, messages, call, billing).await;
     let exchange = exchange.map_err(|error| Problem::from(error).moved("/calls/0", "/call"))?;
-    let is_stored = exchange.append.messages.iter().any(|m| m.outcome == Outcome::Stored)
-        || exchange.call.outcome == Outcome::Stored;
-    let status = if is_stored { StatusCode::CREATED } else { StatusCode::OK };
+    let outcomes = exchange.append.messages.iter().map(|message| message.outcome);
+    let status = wire::status(outcomes.chain([exchange.call.outcome]));
     Ok((status, Json(ExchangeResponse::of(chat_id, exchange))))
 }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use persistence::Store;
 use resume::ingest::speaker_from_role;
 use utoipa::IntoParams;
@@ -8,7 +9,7 @@ use utoipa::IntoParams;
 use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
 use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Params, Query};
+use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{AppendProblems, Problem};
 
@@ -58,7 +59,7 @@ pub(crate) async fn append_messages(
     InChat { scope, chat_id }: InChat,
     Query(query): Query<AppendQuery>,
     body: MessagesBody,
-) -> Result<AppendResponse, Problem> {
+) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let form = body.form();
     let mut messages = body.into_messages(None)?;
     if query.speaker == Speaker::Role {

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use persistence::Store;
 
 use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
-use crate::extract::{InChat, Query};
+use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{AppendProblems, Problem};
 
@@ -27,7 +28,7 @@ pub(crate) async fn persist_initial_messages(
     InChat { scope, chat_id }: InChat,
     Query(()): Query<()>,
     body: MessagesBody,
-) -> Result<AppendResponse, Problem> {
+) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let form = body.form();
     let messages = body.into_messages(Some("user"))?;
     let append = store.persist_initial_messages(&scope, &chat_id, messages).await;

@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
 use persistence::{Append, Appended, Outcome};
 use records::{ChatId, JsonObject, Message};
 use serde::Serialize;
@@ -7,7 +6,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::extract::Json;
-use crate::wire::Time;
+use crate::wire::{self, Time};
 
 /// A message in its chat, with those fields of `tool_calls`, `tool_call_id`, … that it has.
 #[derive(Debug, Serialize, ToSchema)]
@@ -99,20 +98,13 @@ impl From<Appended> for AppendedResponse {
 }
 
 impl AppendResponse {
-    pub(super) fn of(chat_id: ChatId, append: Append) -> Self {
-        Self {
+    pub(super) fn of(chat_id: ChatId, append: Append) -> (StatusCode, Json<Self>) {
+        let status = wire::status(append.messages.iter().map(|message| message.outcome));
+        let response = Self {
             chat_id: chat_id.into(),
             last_sequence: append.last_sequence,
             messages: append.messages.into_iter().map(Into::into).collect(),
-        }
-    }
-}
-
-/// 201 when something was stored, 200 when all of it had been before.
-impl IntoResponse for AppendResponse {
-    fn into_response(self) -> Response {
-        let is_new = self.messages.iter().any(|message| !message.duplicate);
-        let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-        (status, Json(self)).into_response()
+        };
+        (status, Json(response))
     }
 }
