@@ -3,10 +3,12 @@
 use std::env::{self, consts::EXE_SUFFIX};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use tokio::sync::OnceCell;
+
+use crate::settings::Settings;
 
 static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
 
@@ -32,6 +34,19 @@ pub async fn command(arguments: &[&str]) -> Result<tokio::process::Command> {
     // What clap wraps its help to where there is no terminal.
     command.env("COLUMNS", "100");
     Ok(command)
+}
+
+/// Runs a command of the binary with some settings, to its end.
+pub async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
+    let mut command = command(arguments).await?;
+    settings.apply(&mut command);
+    Ok(command.output().await?)
+}
+
+/// Returns what a command wrote that has complained of nothing.
+pub fn told(output: &Output) -> Result<String> {
+    ensure!(output.stderr.is_empty(), String::from_utf8_lossy(&output.stderr).into_owned());
+    Ok(String::from_utf8(output.stdout.clone())?)
 }
 
 /// The variables of this process whose names begin so.

@@ -1,9 +1,7 @@
 //! The commands beside `serve`, and what the binary says of itself.
 
-use std::process::Output;
-
 use anyhow::Result;
-use tests::binary;
+use tests::binary::run;
 use tests::database::Database;
 use tests::settings::Settings;
 use tests::transcript;
@@ -67,10 +65,4 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         insta::assert_snapshot!(format!("help_{name}"), String::from_utf8(output.stdout)?);
     }
     Ok(())
-}
-
-async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
-    let mut command = binary::command(arguments).await?;
-    settings.apply(&mut command);
-    Ok(command.output().await?)
 }

@@ -1,6 +1,5 @@
 //! `reprise stats`, beside services that run and services that are killed.
 
-use std::process::Output;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -8,7 +7,7 @@ use futures::future::try_join_all;
 use mongodb::bson::{RawDocumentBuf, doc};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tests::binary;
+use tests::binary::{run, told};
 use tests::client::Client;
 use tests::database::Database;
 use tests::service::Service;
@@ -163,15 +162,4 @@ async fn show_prints_tables_and_sparklines() -> Result<()> {
         ensure!(workflow.contains(part), "{part} is missing in\n{workflow}");
     }
     service.stop().await
-}
-
-fn told(output: &Output) -> Result<String> {
-    ensure!(output.stderr.is_empty(), String::from_utf8_lossy(&output.stderr).into_owned());
-    Ok(String::from_utf8(output.stdout.clone())?)
-}
-
-async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
-    let mut command = binary::command(arguments).await?;
-    settings.apply(&mut command);
-    Ok(command.output().await?)
 }

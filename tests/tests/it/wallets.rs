@@ -1,12 +1,10 @@
 //! `reprise apps` and `reprise wallets`, beside a service that runs.
 
-use std::process::Output;
-
 use anyhow::Result;
 use mongodb::bson::{RawDocumentBuf, doc};
 use reqwest::Method;
 use serde_json::json;
-use tests::binary;
+use tests::binary::{run, told};
 use tests::client::{Client, refusal};
 use tests::database::Database;
 use tests::patience::until;
@@ -93,14 +91,4 @@ async fn an_app_that_is_disabled_beside_a_service_is_closed_within_seconds() -> 
     })
     .await?;
     service.stop().await
-}
-
-fn told(output: &Output) -> Result<String> {
-    Ok(String::from_utf8(output.stdout.clone())?)
-}
-
-async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
-    let mut command = binary::command(arguments).await?;
-    settings.apply(&mut command);
-    Ok(command.output().await?)
 }
