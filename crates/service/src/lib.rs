@@ -9,6 +9,9 @@ pub use config::{
 mod router;
 pub use router::router;
 
+mod expiry;
+pub use expiry::expire_input_requests;
+
 mod serve;
 pub use serve::serve;
 

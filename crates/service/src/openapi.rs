@@ -24,6 +24,8 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "chat sessions", description = "The runs of workflows"),
         (name = "messages", description = "What was said, in order"),
         (name = "events", description = "What happens in a chat, as it happens"),
+        (name = "input requests", description = "The questions that workflows wait on, and their answers"),
+        (name = "user input", description = "What people say to a workflow, in the shapes of MozaiksAI"),
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
         (name = "calls", description = "The calls of models that a chat has made, and what they took"),
@@ -140,6 +142,38 @@ pub(crate) struct CallPath {
     /// The call: 1 to 128 characters without control characters.
     #[param(example = "call_0198d4b2")]
     call_id: String,
+}
+
+/// The path of an input request.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+pub(crate) struct InputRequestPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The request: 1 to 128 characters without control characters.
+    #[param(example = "input_0198d4b2")]
+    request_id: String,
+}
+
+/// The path of a user in a chat.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+pub(crate) struct ChatUserPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The user: 1 to 128 characters without control characters.
+    #[param(example = "user_alice_456")]
+    user_id: String,
 }
 
 /// Serves the document, written once.

@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health, messages,
-    metrics, stats, tokens, wallets,
+    apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
+    input_requests as inputs, messages, metrics, stats, tokens, user_input, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -76,6 +76,12 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(calls::delete::delete_call))
         .routes(routes!(exchanges::append::append_exchange))
 
+        // … input-requests, and below it {request_id}, answer, cancel
+        .routes(routes!(inputs::list::list_input_requests, inputs::request::request_input))
+        .routes(routes!(inputs::get::get_input_request))
+        .routes(routes!(inputs::answer::answer_input_request))
+        .routes(routes!(inputs::cancel::cancel_input_request))
+
         // … events, which go on: to join has the deadline
         .routes(routes!(events::listen::listen))
 
@@ -106,6 +112,10 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         // /api/tokens/{user_id}: balance, consume
         .routes(routes!(tokens::balance::token_balance))
         .routes(routes!(tokens::consume::consume_tokens))
+
+        // /chat/{app_id}/{chat_id}/{user_id}/input, /api/user-input/submit
+        .routes(routes!(user_input::say::say))
+        .routes(routes!(user_input::submit::submit_user_input))
 
         .route_layer(from_fn_with_state(state.clone(), deadline))
 

@@ -1,4 +1,5 @@
 use std::str::FromStr;
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -52,6 +53,23 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// How long to wait for something to happen: `30s`, or `30`; up to a minute.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Wait(pub(crate) Duration);
+
+impl FromStr for Wait {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const MAX_SECONDS: u64 = 60;
+        let number = text.strip_suffix('s').unwrap_or(text);
+        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
+        let seconds = number.parse().ok().filter(|seconds| is_plain && *seconds <= MAX_SECONDS);
+        let wait = seconds.map(|seconds| Self(Duration::from_secs(seconds)));
+        wait.ok_or("must be a number of seconds from 0s to 60s")
     }
 }
 

@@ -44,8 +44,9 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     announce(&listener, &backend)?;
     tokio::spawn(prepare(backend.store.clone()));
     let limits = config.limits.clone();
-    let store = Traced::new(backend.store.clone(), SLOW_CALL);
-    let app = service::router(Arc::new(store), config)?;
+    let store: Arc<dyn Store> = Arc::new(Traced::new(backend.store.clone(), SLOW_CALL));
+    let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
+    let app = service::router(store, config)?;
     let served = tokio::select! {
         served = service::serve(listener, app, &limits, shutdown.clone()) => {
             served.context("the HTTP server failed")
@@ -53,6 +54,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
         ended = ended(backend.mongod.as_ref()) => Err(ended),
     };
     signals.abort();
+    expiring.abort();
     backend.close().await;
     served
 }

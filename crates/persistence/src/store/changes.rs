@@ -111,6 +111,12 @@ impl ChatHead {
         Some(edits)
     }
 
+    /// Tells whether less has happened by it than by another one: after an election, for a moment, the
+    /// store may show less than it did before.
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        self.revision < other.revision || self.input_version < other.input_version
+    }
+
     /// Returns the input requests made or closed since a version, each once, in the order of what was
     /// last done with it; `None` where that is no longer known.
     pub fn inputs_since(&self, version: u64) -> Option<Vec<&InputRequestId>> {

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use records::CallId;
+use records::{CallId, InputRequestId, UserId};
 
 use crate::problem::Problem;
 
@@ -34,6 +34,30 @@ impl<S: Sync> FromRequestParts<S> for CallName {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
         parse_path_param(parts, "call_id").await.map(Self)
+    }
+}
+
+/// An input request, from the path.
+#[derive(Debug)]
+pub(crate) struct InputRequestName(pub(crate) InputRequestId);
+
+impl<S: Sync> FromRequestParts<S> for InputRequestName {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        parse_path_param(parts, "request_id").await.map(Self)
+    }
+}
+
+/// A user, from the path.
+#[derive(Debug)]
+pub(crate) struct UserName(pub(crate) UserId);
+
+impl<S: Sync> FromRequestParts<S> for UserName {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        parse_path_param(parts, "user_id").await.map(Self)
     }
 }
 

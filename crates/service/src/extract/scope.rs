@@ -44,6 +44,29 @@ impl FromRequestParts<AppState> for InChat {
     }
 }
 
+/// A call that names its app outside the path.
+#[derive(Debug)]
+pub(crate) struct Anywhere(Identity);
+
+impl FromRequestParts<AppState> for Anywhere {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        state.authenticator.identify(&parts.headers).map(Self)
+    }
+}
+
+impl Anywhere {
+    /// Enters the app named.
+    pub(crate) async fn in_app(
+        self,
+        app_id: Option<&str>,
+        state: &AppState,
+    ) -> Result<Scope, Problem> {
+        admitted(named_app(app_id)?, &self.0, state).await
+    }
+}
+
 /// Reads a call to one chat, and until when its caller may call.
 pub(super) async fn in_chat(
     parts: &mut Parts,
@@ -67,6 +90,12 @@ pub(super) async fn app_id(parts: &mut Parts) -> Result<AppId, Problem> {
 /// Parses an app id, wherever it stands.
 pub(super) fn parse_app_id(text: impl Into<String>) -> Result<AppId, Problem> {
     AppId::parse(text).map_err(|error| Problem::new(ProblemKind::INVALID_APP_ID, error.to_string()))
+}
+
+/// Parses an app id that stands outside the path, where it must not be missing.
+pub(super) fn named_app(text: Option<&str>) -> Result<AppId, Problem> {
+    let missing = || Problem::new(ProblemKind::INVALID_APP_ID, "app_id is missing");
+    parse_app_id(text.ok_or_else(missing)?)
 }
 
 /// Admits a caller to an app that the token names and the registry does not close.

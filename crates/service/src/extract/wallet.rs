@@ -3,7 +3,7 @@ use axum::http::request::Parts;
 use records::{AppId, Scope, UserId};
 
 use super::path::parse_path_param;
-use super::scope::{admitted, app_id, parse_app_id};
+use super::scope::{admitted, app_id, named_app};
 use crate::auth::{Identity, Privilege};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -90,8 +90,6 @@ impl OfUser {
         app_id: Option<&str>,
         state: &AppState,
     ) -> Result<InWallet, Problem> {
-        let missing = || Problem::new(ProblemKind::INVALID_APP_ID, "app_id is missing");
-        let app_id = parse_app_id(app_id.ok_or_else(missing)?)?;
-        InWallet::admitted(app_id, self.user_id, &self.identity, state).await
+        InWallet::admitted(named_app(app_id)?, self.user_id, &self.identity, state).await
     }
 }

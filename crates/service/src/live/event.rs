@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use persistence::ChatHead;
-use records::Message;
+use records::{InputRequest, Message};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Position;
+use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
 
 /// Something that whoever listens to a chat is told.
@@ -46,8 +47,15 @@ impl Event {
             status_reason: head.status_reason.clone(),
             context_version: head.context_version,
             artifact_version: head.artifact_version,
+            pending_inputs: head.pending_inputs.iter().map(ToString::to_string).collect(),
         };
         Self::new("caught-up", &data)
+    }
+
+    /// A question, or what became of it.
+    pub(super) fn input(request: InputRequest) -> Self {
+        let name = if request.closing.is_some() { "input-response" } else { "input-request" };
+        Self::new(name, &InputRequestResponse::from(request))
     }
 
     pub(super) fn status(head: &ChatHead) -> Self {
@@ -87,6 +95,8 @@ pub(crate) struct CaughtUpResponse {
     context_version: u64,
     /// How often the last artifact was replaced or removed.
     artifact_version: u64,
+    /// The ids of the input requests that are pending; each comes as an `input-request` right after.
+    pending_inputs: Vec<String>,
 }
 
 /// With `status`: where the chat stands now.

@@ -2,8 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures::future::try_join_all;
 use persistence::{ChatHead, MessageRange, Store, StoreError};
-use records::{ChatId, Message, Scope};
+use records::{ChatId, InputRequest, InputRequestId, Message, Scope};
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 
@@ -52,8 +53,7 @@ impl Feed {
     pub(super) fn notice_head(&self, head: &ChatHead) {
         let is_new = self.window.borrow().head().is_none_or(|known| {
             // A moment after an election the store may show less than it did before.
-            let is_older =
-                head.last_sequence < known.last_sequence || head.revision < known.revision;
+            let is_older = head.last_sequence < known.last_sequence || head.is_older_than(known);
             !is_older && head != known
         });
         if is_new {
@@ -96,7 +96,8 @@ impl Feed {
         let known = self.window.borrow().head().cloned();
         let Some(known) = known else {
             if let Some(head) = head {
-                self.window.send_modify(|window| window.begin(head));
+                let pending = self.read_inputs(&head.pending_inputs).await?;
+                self.window.send_modify(|window| window.begin(head, pending));
             }
             // Once more, for what was noticed meanwhile.
             self.wake.notify_one();
@@ -109,9 +110,10 @@ impl Feed {
             self.is_stale.fetch_or(head.is_some(), Ordering::AcqRel);
             return Ok(false);
         }
-        if let Some(head) = head.filter(|head| head.revision >= known.revision) {
+        if let Some(head) = head.filter(|head| !head.is_older_than(&known)) {
             let edits = self.read_edits(&head, known.revision).await?;
-            self.window.send_modify(|window| window.advance(head, edits));
+            let inputs = self.read_inputs(&self.changed_inputs(&head, &known).await?).await?;
+            self.window.send_modify(|window| window.advance(head, edits, inputs));
         }
         Ok(true)
     }
@@ -157,6 +159,32 @@ impl Feed {
             messages.push((revision, self.message(sequence).await?));
         }
         Ok(Some(messages))
+    }
+
+    /// Returns the input requests that were made or closed since a head was known.
+    async fn changed_inputs(
+        &self,
+        head: &ChatHead,
+        known: &ChatHead,
+    ) -> Result<Vec<InputRequestId>, StoreError> {
+        if let Some(changed) = head.inputs_since(known.input_version) {
+            return Ok(changed.into_iter().cloned().collect());
+        }
+        // Each one that was made adds one to those pending, each one closed takes one away.
+        let changes =
+            usize::try_from(head.input_version - known.input_version).unwrap_or(usize::MAX);
+        let made =
+            (changes + head.pending_inputs.len()).saturating_sub(known.pending_inputs.len()) / 2;
+        let page =
+            self.store.list_input_requests(&self.scope, &self.chat_id, made.max(1), None).await?;
+        let made = page.requests.into_iter().rev().map(|request| request.request_id);
+        Ok(known.pending_inputs.iter().cloned().chain(made).collect())
+    }
+
+    async fn read_inputs(&self, ids: &[InputRequestId]) -> Result<Vec<InputRequest>, StoreError> {
+        let inputs = ids.iter();
+        let inputs = inputs.map(|id| self.store.get_input_request(&self.scope, &self.chat_id, id));
+        try_join_all(inputs).await
     }
 
     /// Reads one message.

@@ -3,13 +3,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use persistence::{ChatChange, ChatHead, Store, StoreError};
-use records::{AppId, ChatId, Scope};
+use records::{AppId, ChatId, Clock as _, InputRequest, InputRequestId, Scope, SystemClock};
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::feed::Feed;
 use super::watch::watch;
-use super::{Position, Subscription};
+use super::window::Window;
+use super::{Position, Shutdown, Subscription};
 use crate::config::Limits;
 use crate::problem::{Problem, ProblemKind};
 
@@ -51,6 +53,50 @@ impl Hub {
         let head = head.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         let at = self.corrected(scope, chat_id, at, &head).await?;
         Ok(Subscription::new(seat, window, Arc::clone(&self.readers), at))
+    }
+
+    /// Waits until an input request is closed, or as long as said; returns it as it stands then.
+    pub(crate) async fn wait_for_input(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        wait: Duration,
+        shutdown: Shutdown,
+    ) -> Result<InputRequest, Problem> {
+        let get = || self.store.get_input_request(scope, chat_id, request_id);
+        let request = get().await?;
+        if request.closing.is_some() || wait.is_zero() {
+            return Ok(request);
+        }
+        let mut deadline = Instant::now() + wait;
+        if let Some(expires_at) = request.expires_at {
+            let left = (expires_at - SystemClock.now()).to_std().unwrap_or_default();
+            deadline = deadline.min(Instant::now() + left);
+        }
+        let seat = self.sit_down(&scope.app_id, chat_id)?;
+        let mut window = seat.feed.window.subscribe();
+        let mut known = None;
+        loop {
+            let is_new = |window: &Window| {
+                let version = window.head().map(|head| head.input_version);
+                window.is_gone() || version.is_some_and(|version| known < Some(version))
+            };
+            let news = async {
+                let window = timeout_at(deadline, window.wait_for(is_new)).await.ok()?.ok()?;
+                window.head().filter(|_| !window.is_gone()).map(|head| head.input_version)
+            };
+            let version = tokio::select! {
+                version = news => version,
+                () = shutdown.0.cancelled() => None,
+            };
+            let request = get().await?;
+            // None: there is nothing more to wait for.
+            if version.is_none() || request.closing.is_some() {
+                return Ok(request);
+            }
+            known = version;
+        }
     }
 
     /// Takes what a caller says to hold to what there can be.

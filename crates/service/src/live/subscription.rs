@@ -159,6 +159,8 @@ impl Subscription {
         let Some(told) = &self.told else {
             let position = (self.held.next > 0).then_some(self.held);
             self.ready.push_back(Delivery { event: Event::caught_up(head, self.held), position });
+            let pending = window.pending_inputs().cloned();
+            self.ready.extend(pending.map(|event| Delivery { event, position: None }));
             self.told = Some(head.clone());
             return true;
         };
@@ -168,8 +170,9 @@ impl Subscription {
             (told.context_version != head.context_version).then(|| Event::context(head)),
             (told.artifact_version != head.artifact_version).then(|| Event::artifact(head)),
         ];
-        self.ready
-            .extend(events.into_iter().flatten().map(|event| Delivery { event, position: None }));
+        let inputs = window.inputs_since(told.input_version).into_iter().cloned();
+        let events = events.into_iter().flatten().chain(inputs);
+        self.ready.extend(events.map(|event| Delivery { event, position: None }));
         self.told = Some(head.clone());
         !self.ready.is_empty()
     }

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use persistence::ChatHead;
-use records::Message;
+use records::{InputRequest, InputRequestId, Message};
 
 use super::Position;
 use super::event::{Delivery, Event};
@@ -20,6 +20,12 @@ pub(super) struct Window {
     edits: VecDeque<(u64, Event)>,
     /// The edits after this revision are there.
     edits_since: u64,
+    /// The input requests that are pending, oldest first.
+    pending: Vec<(InputRequestId, Event)>,
+    /// What became of input requests last, each under the version by which it was known.
+    inputs: VecDeque<(u64, InputRequestId, Event)>,
+    /// What became of them after this version is there.
+    inputs_since: u64,
     /// The chat is no longer there.
     is_gone: bool,
 }
@@ -46,6 +52,8 @@ impl Window {
     pub(super) const MESSAGES: usize = 512;
     /// The most bytes of messages that are kept; the newest one is kept in any case.
     const BYTES: usize = 512 << 10;
+    /// The most that is kept of what became of input requests.
+    const INPUTS: usize = 512;
     /// How many events are taken at a time.
     const TAKEN: usize = 64;
 
@@ -56,6 +64,9 @@ impl Window {
             bytes: 0,
             edits: VecDeque::new(),
             edits_since: 0,
+            pending: Vec::new(),
+            inputs: VecDeque::new(),
+            inputs_since: 0,
             is_gone: false,
         }
     }
@@ -73,9 +84,13 @@ impl Window {
     }
 
     /// Begins where the chat stands.
-    pub(super) fn begin(&mut self, head: ChatHead) {
+    pub(super) fn begin(&mut self, head: ChatHead, pending: Vec<InputRequest>) {
         self.edits_since = head.revision;
+        self.inputs_since = head.input_version;
         self.head = Some(head);
+        let pending = pending.into_iter().filter(|request| request.closing.is_none());
+        self.pending =
+            pending.map(|request| (request.request_id.clone(), Event::input(request))).collect();
     }
 
     /// Leaves out the messages before a sequence, which are too many.
@@ -106,12 +121,18 @@ impl Window {
         }
     }
 
-    /// Takes over a newer head, with the messages edited since the last one, each under its revision;
-    /// `None` where they are not known.
+    /// Takes over a newer head, with the messages edited since the last one, each under its revision, or
+    /// `None` where they are not known; and with the input requests that were made or closed.
     ///
     /// An edited message is replaced among the newest, too: who has not taken it yet may be told of no
     /// edit of it.
-    pub(super) fn advance(&mut self, newer: ChatHead, edits: Option<Vec<(u64, Message)>>) {
+    pub(super) fn advance(
+        &mut self,
+        newer: ChatHead,
+        edits: Option<Vec<(u64, Message)>>,
+        inputs: Vec<InputRequest>,
+    ) {
+        self.note_inputs(newer.input_version, inputs);
         let Some(head) = &mut self.head else { return };
         let counter = head.last_sequence;
         let since = head.revision;
@@ -139,6 +160,43 @@ impl Window {
         while self.edits.len() > ChatHead::RECENT_EDITS {
             self.edits_since = self.edits.pop_front().map_or(self.edits_since, |edit| edit.0);
         }
+    }
+
+    fn note_inputs(&mut self, version: u64, inputs: Vec<InputRequest>) {
+        for request in inputs {
+            let id = request.request_id.clone();
+            let is_pending = request.closing.is_none();
+            let was_pending = self.pending.iter().any(|(pending, _)| *pending == id);
+            let is_told = self.inputs.iter().any(|(_, told, _)| *told == id);
+            // It may have been read when more had become of it than its chat said then.
+            if is_pending == was_pending && is_told {
+                continue;
+            }
+            let event = Event::input(request);
+            self.pending.retain(|(pending, _)| *pending != id);
+            if is_pending {
+                self.pending.push((id.clone(), event.clone()));
+            }
+            self.inputs.push_back((version, id, event));
+        }
+        while self.inputs.len() > Self::INPUTS {
+            self.inputs_since = self.inputs.pop_front().map_or(self.inputs_since, |input| input.0);
+        }
+    }
+
+    /// Returns the input requests that are pending.
+    pub(super) fn pending_inputs(&self) -> impl Iterator<Item = &Event> {
+        self.pending.iter().map(|(_, event)| event)
+    }
+
+    /// Returns what became of input requests since a version; of more than is remembered, those that are
+    /// pending.
+    pub(super) fn inputs_since(&self, version: u64) -> Vec<&Event> {
+        if version < self.inputs_since {
+            return self.pending_inputs().collect();
+        }
+        let newer = self.inputs.iter().filter(|(of, ..)| *of > version);
+        newer.map(|(_, _, event)| event).collect()
     }
 
     /// Says what somebody at a position is to do next: messages first, then edits of them.

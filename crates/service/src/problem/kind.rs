@@ -15,7 +15,7 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 41] = [
+    pub(crate) const ALL: [Self; 47] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -24,6 +24,7 @@ impl ProblemKind {
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
+        Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
         Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::OVERLOADED, Self::TOO_MANY_SUBSCRIBERS, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
     ];
 
@@ -50,6 +51,11 @@ impl ProblemKind {
     pub(crate) const CALL_CONFLICT: Self = kind(StatusCode::CONFLICT, "call-conflict", "The call id belongs to another call");
     pub(crate) const ENTRY_CONFLICT: Self = kind(StatusCode::CONFLICT, "entry-conflict", "The entry id belongs to another change");
     pub(crate) const BALANCE_TOO_LARGE: Self = kind(StatusCode::CONFLICT, "balance-too-large", "The wallet cannot hold so much");
+    pub(crate) const INPUT_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "input-not-found", "No such input request");
+    pub(crate) const INPUT_CONFLICT: Self = kind(StatusCode::CONFLICT, "input-conflict", "The request id belongs to another question");
+    pub(crate) const INPUT_CLOSED: Self = kind(StatusCode::CONFLICT, "input-closed", "The input request takes no more answers");
+    pub(crate) const TOOL_CALL_MISMATCH: Self = kind(StatusCode::CONFLICT, "tool-call-mismatch", "The answer is for another tool call");
+    pub(crate) const TOO_MANY_INPUTS: Self = kind(StatusCode::CONFLICT, "too-many-inputs", "The chat waits for too much already");
     pub(crate) const ILLEGAL_TRANSITION: Self = kind(StatusCode::CONFLICT, "illegal-transition", "The chat cannot take that status");
     pub(crate) const BODY_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
     pub(crate) const MESSAGE_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "message-too-large", "The message is too large");
@@ -57,6 +63,7 @@ impl ProblemKind {
     pub(crate) const CONTEXT_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "context-too-large", "The context snapshot is too large");
     pub(crate) const ARTIFACT_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "artifact-too-large", "The artifact is too large");
     pub(crate) const METADATA_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "metadata-too-large", "The metadata is too large");
+    pub(crate) const INPUT_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "input-too-large", "The question is too large");
     pub(crate) const UNSUPPORTED_MEDIA_TYPE: Self = kind(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has the wrong type");
     pub(crate) const INVALID_REQUEST: Self = kind(StatusCode::UNPROCESSABLE_ENTITY, "invalid-request", "The request is not acceptable");
     pub(crate) const INTERNAL: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something went wrong here");

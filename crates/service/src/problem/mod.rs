@@ -10,13 +10,14 @@ mod store;
 
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
-    AllStatsProblems, AppNotFoundProblems, AppProblems, AppendProblems, ChangeAppProblems,
-    ChatProblems, ContextProblems, CreateProblems, CreditProblems, DebitProblems,
-    DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, EnsureWalletProblems,
-    EventsProblems, ExchangeProblems, HistoryProblems, MessageProblems, MetricsProblems,
-    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
-    RegisterAppProblems, StatsProblems, StatusProblems, TokenBalanceProblems,
-    UpdateMessageProblems, WalletProblems,
+    AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems, AppendProblems,
+    CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems, CreateProblems,
+    CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
+    DeleteMessageProblems, EnsureWalletProblems, EventsProblems, ExchangeProblems, HistoryProblems,
+    InputRequestProblems, MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples,
+    PutArtifactProblems, RecordCallsProblems, RegisterAppProblems, RequestInputProblems,
+    StatsProblems, StatusProblems, SubmitProblems, TokenBalanceProblems, UpdateMessageProblems,
+    WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
@@ -27,6 +28,8 @@ use persistence::BoxError;
 use records::EventId;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::api::input_requests::InputRequestResponse;
 
 /// Something went wrong, in the words the caller is told.
 #[derive(Debug)]
@@ -39,6 +42,7 @@ struct Details {
     errors: Vec<FieldError>,
     conflict: Option<Conflict>,
     shortfall: Option<Shortfall>,
+    input_request: Option<Box<InputRequestResponse>>,
     retry_after: Option<Duration>,
     /// What is logged and not told.
     source: Option<BoxError>,
@@ -80,6 +84,7 @@ impl Problem {
             errors: Vec::new(),
             conflict: None,
             shortfall: None,
+            input_request: None,
             retry_after: None,
             source: None,
         }))

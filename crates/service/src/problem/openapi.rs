@@ -117,6 +117,60 @@ groups! {
     ]);
     /// The deletion of a call.
     DeleteCallProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::CALL_NOT_FOUND]]);
+    /// A question.
+    RequestInputProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[
+            P::CHAT_NOT_FOUND,
+            P::CHAT_ENDED,
+            P::INPUT_CONFLICT,
+            P::TOO_MANY_INPUTS,
+            P::METADATA_TOO_LARGE,
+            P::INPUT_TOO_LARGE,
+        ],
+    ]);
+    /// A wait for an answer.
+    InputRequestProblems => describe(&[
+        &READ,
+        &[P::CHAT_NOT_FOUND, P::INPUT_NOT_FOUND, P::TOO_MANY_SUBSCRIBERS],
+    ]);
+    /// An answer.
+    AnswerInputProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[
+            P::CHAT_NOT_FOUND,
+            P::INPUT_NOT_FOUND,
+            P::INPUT_CLOSED,
+            P::TOOL_CALL_MISMATCH,
+            P::EVENT_CONFLICT,
+            P::MESSAGE_TOO_LARGE,
+        ],
+    ]);
+    /// What somebody says to a workflow.
+    SubmitProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[
+            P::FORBIDDEN_APP,
+            P::FORBIDDEN_OWNER,
+            P::CHAT_NOT_FOUND,
+            P::CHAT_ENDED,
+            P::INPUT_NOT_FOUND,
+            P::INPUT_CLOSED,
+            P::TOOL_CALL_MISMATCH,
+            P::EVENT_CONFLICT,
+            P::MESSAGE_TOO_LARGE,
+            P::OVERLOADED,
+        ],
+    ]);
+    /// A question that is taken back.
+    CancelInputProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[P::CHAT_NOT_FOUND, P::INPUT_NOT_FOUND, P::INPUT_CLOSED],
+    ]);
     /// A write of a context snapshot.
     ContextProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]]);
     /// A write of an artifact.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Details, FieldError, Problem};
+use crate::api::input_requests::InputRequestResponse;
 use crate::layers::RequestId;
 
 /// A problem on its way out, before it has a body.
@@ -55,6 +56,9 @@ pub(crate) struct ProblemResponse {
     /// With `insufficient-tokens`: what was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) amount: Option<i64>,
+    /// With `input-closed`: the request as it stands, with the answer that was first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) input_request: Option<Box<InputRequestResponse>>,
 }
 
 /// Writes the body of every problem that comes out of the routes.
@@ -82,6 +86,7 @@ fn body(details: &Details, request_id: &str) -> Body {
         sequence: conflict.map(|conflict| conflict.sequence),
         balance: details.shortfall.as_ref().map(|shortfall| shortfall.balance),
         amount: details.shortfall.as_ref().map(|shortfall| shortfall.amount),
+        input_request: details.input_request.clone(),
     };
     serde_json::to_vec(&problem).map_or_else(|_| Body::empty(), Body::from)
 }

@@ -33,6 +33,23 @@ impl From<StoreError> for Problem {
                 Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
             }
             StoreError::CallNotFound { .. } => Self::new(ProblemKind::CALL_NOT_FOUND, detail),
+            StoreError::InputNotFound { .. } => Self::new(ProblemKind::INPUT_NOT_FOUND, detail),
+            StoreError::InputConflict { .. } => Self::new(ProblemKind::INPUT_CONFLICT, detail)
+                .at_pointer("/request_id", "is that of another question"),
+            StoreError::InputClosed(request) => {
+                let mut problem = Self::new(ProblemKind::INPUT_CLOSED, detail);
+                problem.0.input_request = Some(Box::new((*request).into()));
+                problem
+            }
+            StoreError::ToolCallMismatch { bound_to, .. } => {
+                let expected = match bound_to {
+                    Some(id) => format!("must be for call {id}, as it stands in the request"),
+                    None => "must be missing: the request is bound to no call".to_owned(),
+                };
+                Self::new(ProblemKind::TOOL_CALL_MISMATCH, detail)
+                    .at_pointer("/tool_call", expected)
+            }
+            StoreError::TooManyInputs(_) => Self::new(ProblemKind::TOO_MANY_INPUTS, detail),
             StoreError::AppNotFound(_) => Self::new(ProblemKind::APP_NOT_FOUND, detail),
             StoreError::WalletNotFound(_) => Self::new(ProblemKind::WALLET_NOT_FOUND, detail),
             StoreError::InsufficientTokens { balance, amount, .. } => {
@@ -115,6 +132,8 @@ fn too_large(pointer: &str) -> ProblemKind {
         "/messages" | "/calls" => ProblemKind::BATCH_TOO_LARGE,
         "/metadata" => ProblemKind::METADATA_TOO_LARGE,
         "/payload" => ProblemKind::ARTIFACT_TOO_LARGE,
+        "/prompt" | "/options" | "/tool_call/arguments" => ProblemKind::INPUT_TOO_LARGE,
+        _ if pointer.starts_with("/options/") => ProblemKind::INPUT_TOO_LARGE,
         _ => ProblemKind::MESSAGE_TOO_LARGE,
     }
 }

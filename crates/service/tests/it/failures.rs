@@ -63,7 +63,12 @@ fn body(name: &str, app_id: &str) -> Value {
         "append_exchange" => {
             json!({"messages": [{"role": "user", "content": "x"}], "call": {}})
         }
-        "update_message" => json!({"content": 1}),
+        "update_message" | "answer_input_request" => json!({"content": 1}),
+        "request_input" => json!({"prompt": "?"}),
+        "say" => json!({"message": "x"}),
+        "submit_user_input" => {
+            json!({"app_id": app_id, "input_request_id": "q1", "user_input": "x"})
+        }
         "credit_wallet" | "debit_wallet" => json!({"entry_id": "e", "amount": 1}),
         "consume_tokens" => json!({"app_id": app_id, "amount": 1}),
         _ => json!({}),

@@ -18,6 +18,7 @@ mod faulty;
 mod harness;
 mod histories;
 mod history;
+mod input_requests;
 mod logs;
 mod messages;
 mod metrics;

@@ -1,13 +1,15 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use futures::future::try_join_all;
 use futures::try_join;
 use persistence::{Store, StoreError};
-use records::{Artifact, ChatSession, JsonObject};
+use records::{Artifact, ChatSession, InputRequest, JsonObject};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::artifacts::ArtifactFields;
+use crate::api::input_requests::InputRequestResponse;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -45,11 +47,13 @@ pub(crate) struct MetaResponse {
     duration_sec: f64,
     /// The sequence the next message gets.
     last_sequence: u64,
+    /// The questions it waits on, oldest first.
+    pending_inputs: Vec<InputRequestResponse>,
     last_artifact: Option<ArtifactFields>,
 }
 
 impl MetaResponse {
-    fn of(chat: ChatSession, artifact: Option<Artifact>) -> Self {
+    fn of(chat: ChatSession, artifact: Option<Artifact>, pending: Vec<InputRequest>) -> Self {
         Self {
             chat_id: chat.chat_id.into(),
             app_id: chat.app_id.into(),
@@ -68,12 +72,14 @@ impl MetaResponse {
             completed_at: chat.completed_at.map(Into::into),
             duration_sec: chat.duration_sec,
             last_sequence: chat.last_sequence,
+            pending_inputs: pending.into_iter().map(Into::into).collect(),
             last_artifact: artifact.map(Into::into),
         }
     }
 }
 
-/// Returns what is needed to join a chat: its seed, where it stands, and its last artifact.
+/// Returns what is needed to join a chat: its seed, where it stands, what it
+/// waits on, and its last artifact.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/meta", tag = "chat sessions",
     operation_id = "get_chat_meta", params(ChatPath),
@@ -91,5 +97,9 @@ pub(crate) async fn get_chat_meta(
     let artifact = store.get_last_artifact(&scope, &chat_id);
     let (chat, artifact) = try_join!(chat, artifact)?;
     let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
-    Ok(Json(MetaResponse::of(chat, artifact)))
+    let pending = chat.pending_inputs.iter();
+    let pending =
+        pending.map(|request_id| store.get_input_request(&scope, &chat.chat_id, request_id));
+    let pending = try_join_all(pending).await?;
+    Ok(Json(MetaResponse::of(chat, artifact, pending)))
 }

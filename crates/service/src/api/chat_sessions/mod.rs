@@ -13,3 +13,4 @@ pub(crate) mod pause;
 pub(crate) mod reopen;
 
 pub(crate) use response::ChatSessionResponse;
+pub(crate) use transition::ReasonRequest;

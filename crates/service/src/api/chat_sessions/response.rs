@@ -42,6 +42,8 @@ pub(crate) struct ChatSessionResponse {
     /// How many messages were ever appended, and so the sequence the next one gets.
     #[schema(example = 15)]
     last_sequence: u64,
+    /// The ids of the input requests it waits on, oldest first.
+    pending_inputs: Vec<String>,
 }
 
 impl From<ChatSession> for ChatSessionResponse {
@@ -63,6 +65,7 @@ impl From<ChatSession> for ChatSessionResponse {
             completed_at: chat.completed_at.map(Into::into),
             duration_sec: chat.duration_sec,
             last_sequence: chat.last_sequence,
+            pending_inputs: chat.pending_inputs.into_iter().map(Into::into).collect(),
         }
     }
 }

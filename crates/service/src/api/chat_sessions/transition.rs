@@ -16,7 +16,7 @@ use crate::problem::Problem;
 pub(crate) struct ReasonRequest {
     /// At most 1,000 characters.
     #[serde(default, deserialize_with = "bounded")]
-    pub(super) reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 /// Moves a chat to `next`, and answers with the chat session.

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use utoipa::IntoParams;
 
+use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, LastEventId, Listener, Params, Query};
@@ -34,7 +35,8 @@ impl FromParams for ListenQuery {
 /// Every message comes exactly once and in order, with its sequence in the `id`, whatever happens
 /// between two connections. `caught-up` says that there is no more for now; `message-updated` and
 /// `message-deleted` bring messages the reader knows as they are now; `status`, `context` and
-/// `artifact` say that something has changed since then.
+/// `artifact` say that something has changed since then; `input-request` brings a question the workflow
+/// waits on, right after `caught-up` or when it is asked, and `input-response` what became of it.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/events", tag = "events",
     operation_id = "listen", params(
@@ -70,6 +72,8 @@ pub(crate) enum ListenEvent {
     /// With `message`, `message-updated` and `message-deleted`.
     Message(Box<MessageResponse>),
     CaughtUp(CaughtUpResponse),
+    /// With `input-request` and `input-response`.
+    InputRequest(Box<InputRequestResponse>),
     Status(StatusResponse),
     Version(VersionResponse),
 }

@@ -1,0 +1,122 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::{AnsweredInput, Store};
+use records::json::Digest;
+use records::{EventId, NewInputAnswer, ToolCallRef, arguments_hash};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::InputRequestResponse;
+use crate::api::messages::AppendedResponse;
+use crate::extract::{InChat, InputRequestName, Json, Query};
+use crate::openapi::InputRequestPath;
+use crate::problem::{AnswerInputProblems, Problem};
+use crate::wire::{self, present};
+
+/// An answer to give.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewInputAnswer, example = json!({"event_id": "evt_answer_1", "content": "MongoDB"}))]
+pub(crate) struct AnswerRequest {
+    /// Names the message it becomes, and makes it safe to send again; minted when it is missing.
+    #[schema(value_type = Option<String>)]
+    event_id: Option<EventId>,
+    /// Who answers; the caller when it is missing.
+    name: Option<String>,
+    /// The answer, as the kind of the question wants it.
+    content: Value,
+    /// Which call of a tool it decides on; must be there for a question that is bound to one.
+    tool_call: Option<ToolCallRefRequest>,
+}
+
+/// Says which call of a tool an answer decides on: by its arguments, or by their hash.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ToolCallRef)]
+pub(crate) struct ToolCallRefRequest {
+    id: String,
+    name: String,
+    /// The `arguments_hash` of the request that was shown.
+    arguments_hash: Option<String>,
+    /// The arguments themselves.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Value>)]
+    arguments: Option<Value>,
+}
+
+impl AnswerRequest {
+    fn into_answer(self) -> Result<NewInputAnswer, Problem> {
+        let tool_call = self.tool_call.map(ToolCallRefRequest::into_reference).transpose()?;
+        let Self { event_id, name, content, .. } = self;
+        Ok(NewInputAnswer { event_id, name, content, tool_call })
+    }
+}
+
+impl ToolCallRefRequest {
+    pub(crate) fn into_reference(self) -> Result<ToolCallRef, Problem> {
+        let arguments_hash = match (&self.arguments_hash, &self.arguments) {
+            (Some(hash), None) => read_hash(hash)?,
+            (None, Some(arguments)) => arguments_hash(arguments),
+            _ => {
+                let detail = "must have either arguments_hash or arguments";
+                return Err(Problem::invalid_body("/tool_call", detail));
+            }
+        };
+        Ok(ToolCallRef { id: self.id, name: self.name, arguments_hash })
+    }
+}
+
+fn read_hash(text: &str) -> Result<Digest, Problem> {
+    let mut hash = Digest::default();
+    hex::decode_to_slice(text, &mut hash).map_err(|_| {
+        let detail = "must be the 32 hexadecimal digits that stand in the request";
+        Problem::invalid_body("/tool_call/arguments_hash", detail)
+    })?;
+    Ok(hash)
+}
+
+/// What came of an answer.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AnsweredInput)]
+pub(crate) struct AnswerResponse {
+    input_request: InputRequestResponse,
+    /// The message that the answer has become.
+    message: AppendedResponse,
+    /// The chat's counter after it: the sequence the next message gets.
+    #[schema(example = 5)]
+    last_sequence: u64,
+}
+
+/// Answers an input request: the answer becomes a message of the role `user`, and the chat runs on unless
+/// it waits for more.
+///
+/// Of several answers one wins; the others are told `input-closed`, with the request and its answer. The
+/// same `event_id` again is answered as the first time.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer",
+    tag = "input requests", operation_id = "answer_input_request", params(InputRequestPath),
+    request_body = AnswerRequest,
+    responses(
+        (status = 201, description = "The request is answered", body = AnswerResponse),
+        (status = 200, description = "It was, with this very answer", body = AnswerResponse),
+        AnswerInputProblems,
+    ),
+)]
+pub(crate) async fn answer_input_request(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    InputRequestName(request_id): InputRequestName,
+    Query(()): Query<()>,
+    Json(request): Json<AnswerRequest>,
+) -> Result<(StatusCode, Json<AnswerResponse>), Problem> {
+    let answer = request.into_answer()?;
+    let answered = store.answer_input_request(&scope, &chat_id, &request_id, answer).await;
+    let AnsweredInput { request, append } =
+        answered.map_err(|error| Problem::from(error).moved("/messages/0", ""))?;
+    let status = wire::status(append.messages.iter().map(|message| message.outcome));
+    let (message, last_sequence) = (append.messages[0].clone().into(), append.last_sequence);
+    Ok((status, Json(AnswerResponse { input_request: request.into(), message, last_sequence })))
+}

@@ -1,0 +1,34 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::InputRequestResponse;
+use crate::api::chat_sessions::ReasonRequest;
+use crate::extract::{InChat, InputRequestName, Json, OptionalJson, Query};
+use crate::openapi::InputRequestPath;
+use crate::problem::{CancelInputProblems, Problem};
+
+/// Takes a question back; the chat runs on unless it waits for more.
+///
+/// Cancelling it again answers as the first time.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/cancel",
+    tag = "input requests", operation_id = "cancel_input_request", params(InputRequestPath),
+    request_body = Option<ReasonRequest>,
+    responses(
+        (status = 200, description = "The request, cancelled", body = InputRequestResponse),
+        CancelInputProblems,
+    ),
+)]
+pub(crate) async fn cancel_input_request(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    InputRequestName(request_id): InputRequestName,
+    Query(()): Query<()>,
+    OptionalJson(request): OptionalJson<ReasonRequest>,
+) -> Result<Json<InputRequestResponse>, Problem> {
+    let reason = request.reason.as_deref();
+    let cancelled = store.cancel_input_request(&scope, &chat_id, &request_id, reason).await?;
+    Ok(Json(cancelled.into()))
+}

@@ -1,0 +1,49 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use utoipa::IntoParams;
+
+use super::InputRequestResponse;
+use crate::config::Limits;
+use crate::extract::{FromParams, InChat, InputRequestName, Json, Params, Query};
+use crate::live::{Hub, Shutdown};
+use crate::openapi::InputRequestPath;
+use crate::problem::{InputRequestProblems, Problem};
+use crate::wire::Wait;
+
+/// How long to wait for the request to be closed.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct GetInputRequestQuery {
+    /// Up to `60s`; answers as soon as the request is closed, or with what it is then.
+    #[param(value_type = Option<String>, example = "30s")]
+    wait: Option<Wait>,
+}
+
+impl FromParams for GetInputRequestQuery {
+    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+        Ok(Self { wait: params.take("wait")? })
+    }
+}
+
+/// Returns an input request, once it is closed or the wait is over.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}",
+    tag = "input requests", operation_id = "get_input_request",
+    params(InputRequestPath, GetInputRequestQuery),
+    responses(
+        (status = 200, description = "The request as it stands", body = InputRequestResponse),
+        InputRequestProblems,
+    ),
+)]
+pub(crate) async fn get_input_request(
+    State(hub): State<Arc<Hub>>,
+    InChat { scope, chat_id }: InChat,
+    InputRequestName(request_id): InputRequestName,
+    Query(query): Query<GetInputRequestQuery>,
+    shutdown: Shutdown,
+) -> Result<Json<InputRequestResponse>, Problem> {
+    let Wait(wait) = query.wait.unwrap_or_default();
+    let request = hub.wait_for_input(&scope, &chat_id, &request_id, wait, shutdown).await?;
+    Ok(Json(request.into()))
+}

@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{InputCursor, InputPage, Store};
+use records::ChatId;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::InputRequestResponse;
+use crate::api::cursor;
+use crate::config::Limits;
+use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Which requests to list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListInputRequestsQuery {
+    /// At most this many, 20 unless said, up to 100.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The `next_cursor` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<InputCursor>,
+}
+
+impl FromParams for ListInputRequestsQuery {
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        let limit = params.take_limit(limits)?;
+        let cursor = params.take_with("cursor", cursor::decode)?;
+        let cursor = cursor.map(|(created_at, request_id)| InputCursor { created_at, request_id });
+        Ok(Self { limit, cursor })
+    }
+}
+
+/// A page of a chat's input requests.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListInputRequestsResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    input_requests: Vec<InputRequestResponse>,
+    /// Where the next page begins; null when this is the last one.
+    next_cursor: Option<String>,
+}
+
+impl ListInputRequestsResponse {
+    fn of(chat_id: ChatId, page: InputPage) -> Self {
+        let next = page.next.map(|next| cursor::encode(next.created_at, next.request_id.as_str()));
+        Self {
+            chat_id: chat_id.into(),
+            input_requests: page.requests.into_iter().map(Into::into).collect(),
+            next_cursor: next,
+        }
+    }
+}
+
+/// Lists the input requests of a chat, newest first, pending ones and closed ones.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
+    operation_id = "list_input_requests", params(ChatPath, ListInputRequestsQuery),
+    responses(
+        (status = 200, description = "A page of input requests", body = ListInputRequestsResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn list_input_requests(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(query): Query<ListInputRequestsQuery>,
+) -> Result<Json<ListInputRequestsResponse>, Problem> {
+    let (limit, after) = (query.limit, query.cursor.as_ref());
+    let page = store.list_input_requests(&scope, &chat_id, limit, after).await?;
+    Ok(Json(ListInputRequestsResponse::of(chat_id, page)))
+}

@@ -1,0 +1,129 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::{RequestedInput, Store};
+use records::{BoundToolCall, InputKind, InputRequestId, JsonObject, NewInputRequest, Question};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::InputRequestResponse;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{Problem, RequestInputProblems};
+use crate::wire;
+
+/// A question to ask.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewInputRequest, example = json!({
+    "prompt": "Which database?",
+    "agent": "architect",
+    "kind": "choice",
+    "options": ["MongoDB", "SQLite"],
+    "expires_in_sec": 3600
+}))]
+pub(crate) struct InputRequestRequest {
+    /// Makes the request safe to send again; minted when it is missing.
+    #[schema(value_type = Option<String>)]
+    request_id: Option<InputRequestId>,
+    /// What people are shown: at most 16 KiB.
+    prompt: String,
+    /// The agent that asks.
+    agent: Option<String>,
+    /// What an answer may be: any content (`text`), one of the options (`choice`), or true or false
+    /// (`confirm`).
+    #[serde(default)]
+    kind: KindField,
+    /// With `choice`: 1 to 64 texts of at most 1 KiB.
+    #[serde(default)]
+    options: Vec<String>,
+    /// The call of a tool that the answer decides on: an answer must be for these arguments.
+    tool_call: Option<ToolCallRequest>,
+    /// Whatever is to be kept beside it, at most 16 KiB.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    metadata: JsonObject,
+    /// After how many seconds it takes no more answers, at most 30 days; never, when it is missing.
+    #[schema(minimum = 1, maximum = 2_592_000)]
+    expires_in_sec: Option<u32>,
+}
+
+/// What an answer may be.
+#[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = InputKind)]
+enum KindField {
+    #[default]
+    Text,
+    Choice,
+    Confirm,
+}
+
+/// A call of a tool.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewBoundToolCall)]
+struct ToolCallRequest {
+    /// As the model gave it.
+    id: String,
+    /// The tool.
+    name: String,
+    /// What it is to be called with: at most 256 KiB.
+    #[serde(default)]
+    arguments: Value,
+}
+
+impl From<KindField> for InputKind {
+    fn from(kind: KindField) -> Self {
+        match kind {
+            KindField::Text => Self::Text,
+            KindField::Choice => Self::Choice,
+            KindField::Confirm => Self::Confirm,
+        }
+    }
+}
+
+impl From<InputRequestRequest> for NewInputRequest {
+    fn from(request: InputRequestRequest) -> Self {
+        let tool_call = request.tool_call.map(|call| {
+            let ToolCallRequest { id, name, arguments } = call;
+            BoundToolCall { id, name, arguments }
+        });
+        let question = Question {
+            prompt: request.prompt,
+            agent: request.agent,
+            kind: request.kind.into(),
+            options: request.options,
+            tool_call,
+            metadata: request.metadata,
+        };
+        let InputRequestRequest { request_id, expires_in_sec, .. } = request;
+        Self { request_id, question, expires_in_sec }
+    }
+}
+
+/// Asks a question, and pauses the chat until it is answered.
+///
+/// Whoever listens is told, now or when they join. The same `request_id` again, with the same
+/// question, is answered with the request as it stands.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
+    operation_id = "request_input", params(ChatPath), request_body = InputRequestRequest,
+    responses(
+        (status = 201, description = "The question is asked", body = InputRequestResponse),
+        (status = 200, description = "It was asked before", body = InputRequestResponse),
+        RequestInputProblems,
+    ),
+)]
+pub(crate) async fn request_input(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+    Json(request): Json<InputRequestRequest>,
+) -> Result<(StatusCode, Json<InputRequestResponse>), Problem> {
+    let RequestedInput { request, outcome } =
+        store.request_input(&scope, &chat_id, request.into()).await?;
+    Ok((wire::status([outcome]), Json(request.into())))
+}

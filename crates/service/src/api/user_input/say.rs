@@ -1,0 +1,93 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::{Outcome, Store};
+use records::{Caller, EventId, InputRequestId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Submission, Submitted};
+use crate::extract::{InChat, Json, Query, UserName};
+use crate::openapi::ChatUserPath;
+use crate::problem::{Problem, ProblemKind, SubmitProblems};
+use crate::wire;
+
+/// What a user says.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = UserInput, example = json!({"message": "Add a due date"}))]
+pub(crate) struct SayRequest {
+    message: String,
+    /// The input request that it answers; the one that is pending, when it is missing.
+    #[schema(value_type = Option<String>)]
+    request_id: Option<InputRequestId>,
+    /// Makes it safe to send again.
+    #[schema(value_type = Option<String>)]
+    event_id: Option<EventId>,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SubmittedInput)]
+pub(crate) struct SubmitResponse {
+    #[schema(example = "accepted")]
+    status: &'static str,
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The input request that it has answered.
+    #[schema(example = "input_0198d4b2")]
+    request_id: Option<String>,
+    /// The message that it has become.
+    #[schema(example = "evt_msg_001")]
+    event_id: String,
+    #[schema(example = 4)]
+    sequence: u64,
+    /// Whether it had been said before.
+    duplicate: bool,
+}
+
+impl SubmitResponse {
+    pub(super) fn of(chat_id: String, submitted: Submitted) -> (StatusCode, Json<Self>) {
+        let Submitted { message, request_id } = submitted;
+        let response = Self {
+            status: "accepted",
+            chat_id,
+            request_id: request_id.map(Into::into),
+            event_id: message.event_id.into(),
+            sequence: message.sequence,
+            duplicate: message.outcome == Outcome::Duplicate,
+        };
+        (wire::status([message.outcome]), Json(response))
+    }
+}
+
+/// Says something to a workflow: as the answer to the question it waits on, or as a message.
+///
+/// For a question that is bound to a call of a tool, use the route of the request.
+#[utoipa::path(
+    post, path = "/chat/{app_id}/{chat_id}/{user_id}/input", tag = "user input",
+    operation_id = "say", params(ChatUserPath), request_body = SayRequest,
+    responses(
+        (status = 201, description = "It was said", body = SubmitResponse),
+        (status = 200, description = "It had been said before", body = SubmitResponse),
+        SubmitProblems,
+    ),
+)]
+pub(crate) async fn say(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    UserName(user_id): UserName,
+    Query(()): Query<()>,
+    Json(request): Json<SayRequest>,
+) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
+    if matches!(&scope.caller, Caller::User { user_id: caller, .. } if *caller != user_id) {
+        let detail = "a user speaks for themselves alone";
+        return Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail));
+    }
+    let SayRequest { message, request_id, event_id } = request;
+    let name = Some(user_id.into());
+    let submission = Submission { text: message, name, request_id, event_id };
+    let submitted = submission.submit(&*store, &scope, &chat_id, "/message").await?;
+    Ok(SubmitResponse::of(chat_id.into(), submitted))
+}

@@ -1,0 +1,349 @@
+//! Questions of workflows, over HTTP: asked, waited for, told and answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use insta::assert_json_snapshot;
+use persistence::memory::MemoryStore;
+use serde_json::{Value, json};
+use service::{Config, Limits};
+use tokio::time::sleep;
+
+use crate::events::Reader;
+use crate::harness::{Answer, Client, memory};
+use crate::tokens::{client, hs256, token};
+
+async fn ask(client: &Client, chat: &str, question: Value) -> Answer {
+    client.post(&format!("{chat}/input-requests"), question).await
+}
+
+async fn answer(client: &Client, chat: &str, request: &str, answer: Value) -> Answer {
+    client.post(&format!("{chat}/input-requests/{request}/answer"), answer).await
+}
+
+async fn state(client: &Client, chat: &str, request: &str) -> String {
+    let answer = client.get(&format!("{chat}/input-requests/{request}")).await;
+    answer.body()["state"].as_str().unwrap().to_owned()
+}
+
+fn choice() -> Value {
+    json!({
+        "request_id": "q1", "prompt": "Which database?", "agent": "architect", "kind": "choice",
+        "options": ["MongoDB", "SQLite"], "metadata": {"component_type": "composer"},
+        "expires_in_sec": 3_600,
+    })
+}
+
+#[tokio::test]
+async fn a_question_is_asked_shown_and_answered_once() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let asked = ask(&client, &chat, choice()).await;
+    assert_eq!(asked.status, 201, "{}", asked.text);
+    assert_json_snapshot!("asked", asked.snapshot());
+    assert_eq!(ask(&client, &chat, choice()).await.status, 200);
+    let meta = client.get(&format!("{chat}/meta")).await.body();
+    assert_eq!((&meta["status"], &meta["status_reason"]), (&json!(2), &json!("awaiting input")));
+    assert_eq!(meta["pending_inputs"], json!([asked.body()]));
+    assert_eq!(client.get(&chat).await.body()["pending_inputs"], json!(["q1"]));
+
+    let wrong = answer(&client, &chat, "q1", json!({"content": "Oracle"})).await;
+    assert_json_snapshot!("no_option", wrong.snapshot());
+    let mine = json!({"content": "MongoDB", "event_id": "e1", "name": "ada"});
+    let answered = answer(&client, &chat, "q1", mine.clone()).await;
+    assert_eq!(answered.status, 201);
+    assert_json_snapshot!("answered", answered.snapshot());
+    let again = answer(&client, &chat, "q1", mine).await;
+    assert_eq!((again.status, &again.body()["message"]["duplicate"]), (200, &json!(true)));
+    let late = answer(&client, &chat, "q1", json!({"content": "SQLite"})).await;
+    assert_json_snapshot!("closed", late.snapshot());
+    let listed = client.get(&format!("{chat}/input-requests")).await.body();
+    assert_eq!(listed["input_requests"], json!([answered.body()["input_request"]]));
+    let messages = client.get(&format!("{chat}/messages")).await.body();
+    assert_json_snapshot!("messages", messages["messages"]);
+    assert_eq!(client.get(&chat).await.body()["status"], "running");
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_or_answered_is_refused() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    for (question, pointer) in [
+        (json!({"prompt": ""}), "/prompt"),
+        (json!({"prompt": "?", "kind": "choice"}), "/options"),
+        (json!({"prompt": "?", "kind": "guess"}), "/kind"),
+        (json!({"prompt": "?", "expires_in_sec": 0}), "/expires_in_sec"),
+        (json!({"prompt": "?", "request_id": "\n"}), "/request_id"),
+        (json!({"prompt": "?", "state": "answered"}), "/state"),
+        (json!({"prompt": {"$ne": null}}), "/prompt"),
+    ] {
+        let refused = ask(&client, &chat, question.clone()).await;
+        assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{question}");
+        assert_eq!(refused.body()["errors"][0]["pointer"], pointer, "{question}");
+    }
+    let large = ask(&client, &chat, json!({"prompt": "x".repeat(17 << 10)})).await;
+    assert_eq!(large.problem(), (413, "input-too-large".to_owned()));
+    assert_eq!(client.get(&chat).await.body()["status"], "running");
+    ask(&client, &chat, choice()).await;
+    let other = ask(&client, &chat, json!({"request_id": "q1", "prompt": "?"})).await;
+    assert_eq!(other.problem(), (409, "input-conflict".to_owned()));
+    let unknown = answer(&client, &chat, "q2", json!({"content": "a"})).await;
+    assert_eq!(unknown.problem(), (404, "input-not-found".to_owned()));
+    let taken = json!({"content": "MongoDB", "event_id": "e1"});
+    client
+        .post(&format!("{chat}/messages"), json!({"event_id": "e1", "role": "user", "content": 1}))
+        .await;
+    let taken = answer(&client, &chat, "q1", taken).await;
+    assert_eq!(taken.problem(), (409, "event-conflict".to_owned()));
+    assert_eq!(taken.body()["errors"][0]["pointer"], "/event_id");
+    for wait in ["61s", "-1", "+1", "1.5s", "forever", ""] {
+        let refused = client.get(&format!("{chat}/input-requests/q1?wait={wait}")).await;
+        assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{wait}");
+    }
+    client.poke(&format!("{chat}/complete")).await;
+    assert_eq!(state(&client, &chat, "q1").await, "chat_ended");
+    assert_eq!(ask(&client, &chat, json!({"prompt": "?"})).await.problem().1, "chat-ended");
+}
+
+#[tokio::test]
+async fn an_answer_holds_for_the_arguments_that_were_shown() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let call = json!({"id": "call_1", "name": "rm", "arguments": {"path": "/tmp/a", "$set": 1}});
+    let question =
+        json!({"request_id": "q1", "prompt": "May I?", "kind": "confirm", "tool_call": call});
+    let asked = ask(&client, &chat, question).await.body();
+    let hash = asked["tool_call"]["arguments_hash"].as_str().unwrap().to_owned();
+    let other = json!({"id": "call_1", "name": "rm", "arguments": {"path": "/"}});
+    for tool_call in [Value::Null, other] {
+        let yes = json!({"content": true, "tool_call": tool_call});
+        let refused = answer(&client, &chat, "q1", yes).await;
+        assert_eq!(refused.problem(), (409, "tool-call-mismatch".to_owned()), "{tool_call}");
+    }
+    for odd in [
+        json!({"id": "call_1", "name": "rm"}),
+        json!({"id": "call_1", "name": "rm", "arguments_hash": "xyz"}),
+        json!({"id": "call_1", "name": "rm", "arguments_hash": hash, "arguments": {}}),
+    ] {
+        let refused =
+            answer(&client, &chat, "q1", json!({"content": true, "tool_call": odd})).await;
+        assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{odd}");
+    }
+    let shown = json!({"id": "call_1", "name": "rm", "arguments_hash": hash});
+    let given = answer(&client, &chat, "q1", json!({"content": true, "tool_call": shown})).await;
+    assert_eq!(given.status, 201, "{}", given.text);
+    // Who has the arguments themselves may say those.
+    let again = json!({"prompt": "May I?", "request_id": "q2", "tool_call": call});
+    ask(&client, &chat, again).await;
+    let given = answer(&client, &chat, "q2", json!({"content": "yes", "tool_call": call})).await;
+    assert_eq!(given.status, 201, "{}", given.text);
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_as_soon_as_it_is_closed() {
+    let client = Client::over(memory(), Config::default());
+    let chat = client.create_chat("c1").await;
+    ask(&client, &chat, json!({"request_id": "q1", "prompt": "?"})).await;
+    let waiting = join_all((0..4).map(|_| {
+        let (client, url) = (client.clone(), format!("{chat}/input-requests/q1?wait=60s"));
+        async move { client.get(&url).await }
+    }));
+    let answering = async {
+        sleep(Duration::from_millis(50)).await;
+        client.post(&format!("{chat}/messages"), json!({"role": "user", "content": "hm"})).await;
+        answer(&client, &chat, "q1", json!({"content": "SQLite"})).await
+    };
+    let (waited, answered) = tokio::join!(waiting, answering);
+    for waited in waited {
+        assert_eq!(waited.body(), answered.body()["input_request"]);
+    }
+    ask(&client, &chat, json!({"prompt": "?", "request_id": "q2"})).await;
+    let in_vain = client.get(&format!("{chat}/input-requests/q2?wait=1")).await;
+    assert_eq!(in_vain.body()["state"], "pending");
+    let cancelling = async {
+        sleep(Duration::from_millis(50)).await;
+        let reason = json!({"reason": "no longer of interest"});
+        client.post(&format!("{chat}/input-requests/q2/cancel"), reason).await
+    };
+    let url = format!("{chat}/input-requests/q2?wait=60s");
+    let (waited, cancelled) = tokio::join!(client.get(&url), cancelling);
+    assert_eq!(waited.body(), cancelled.body());
+    assert_json_snapshot!("cancelled", cancelled.snapshot());
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_when_it_expires() {
+    let client = Client::over(Arc::new(MemoryStore::default()), Config::default());
+    let chat = client.create_chat("c1").await;
+    ask(&client, &chat, json!({"request_id": "q1", "prompt": "?", "expires_in_sec": 1})).await;
+    let waited = client.get(&format!("{chat}/input-requests/q1?wait=60s")).await;
+    assert_eq!(waited.body()["state"], "expired");
+}
+
+#[tokio::test]
+async fn overdue_questions_are_closed_and_their_chats_run_on() {
+    let store = Arc::new(MemoryStore::default());
+    let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
+    let chat = client.create_chat("c1").await;
+    let mut reader = Reader::open(&client, &format!("{chat}/events"), None).await;
+    let expiring = tokio::spawn(service::expire_input_requests(store));
+    ask(&client, &chat, json!({"request_id": "q1", "prompt": "?", "expires_in_sec": 1})).await;
+    let told = reader.until("input-response").await;
+    assert_eq!(told.last().unwrap().data["state"], "expired");
+    assert_eq!(client.get(&chat).await.body()["status"], "running");
+    expiring.abort();
+}
+
+#[tokio::test]
+async fn questions_and_answers_are_told_at_once_and_to_who_comes_later() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let mut early = Reader::open(&client, &format!("{chat}/events"), None).await;
+    early.until("caught-up").await;
+    let asked = ask(&client, &chat, choice()).await.body();
+    let told = early.until("input-request").await;
+    assert_eq!(told.last().unwrap().data, asked);
+    let mut late = Reader::open(&client, &format!("{chat}/events"), None).await;
+    let caught_up = late.until("caught-up").await;
+    assert_eq!(caught_up.last().unwrap().data["pending_inputs"], json!(["q1"]));
+    assert_eq!(late.next().await.unwrap().data, asked);
+    let answered = answer(&client, &chat, "q1", json!({"content": "MongoDB"})).await.body();
+    for reader in [&mut early, &mut late] {
+        let told = reader.until("input-response").await;
+        let names: Vec<_> = told.iter().map(|event| event.name.as_str()).collect();
+        assert!(names.contains(&"message"), "the message comes first: {names:?}");
+        assert_eq!(told.last().unwrap().data, answered["input_request"]);
+    }
+    // Who comes now is asked nothing.
+    let mut last = Reader::open(&client, &format!("{chat}/events"), None).await;
+    let caught_up = last.until("caught-up").await;
+    assert_eq!(caught_up.last().unwrap().data["pending_inputs"], json!([]));
+}
+
+#[tokio::test]
+async fn every_question_is_told_once_however_fast_they_come() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let mut reader = Reader::open(&client, &format!("{chat}/events"), None).await;
+    reader.until("caught-up").await;
+    let asking = async {
+        for n in 0..200 {
+            let request = format!("q{n}");
+            ask(&client, &chat, json!({"request_id": request, "prompt": "?"})).await;
+            answer(&client, &chat, &request, json!({"content": n})).await;
+        }
+    };
+    let reading = async {
+        let mut answers = Vec::new();
+        while answers.len() < 200 {
+            let event = reader.next().await.unwrap();
+            if event.name == "input-response" {
+                answers.push(event.data["answer"]["content"].clone());
+            }
+        }
+        answers
+    };
+    let ((), answers) = tokio::join!(asking, reading);
+    assert_eq!(answers, (0..200).map(Value::from).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn too_many_who_wait_are_refused() {
+    let limits = Limits { subscribers_per_chat: 1, ..Limits::default() };
+    let client = Client::over(memory(), Config { limits, ..Config::default() });
+    let chat = client.create_chat("c1").await;
+    ask(&client, &chat, choice()).await;
+    let mut reader = Reader::open(&client, &format!("{chat}/events"), None).await;
+    reader.until("caught-up").await;
+    let refused = client.get(&format!("{chat}/input-requests/q1?wait=60s")).await;
+    assert_eq!(refused.problem(), (503, "too-many-subscribers".to_owned()));
+    assert_eq!(client.get(&format!("{chat}/input-requests/q1")).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_a_user_says_answers_what_is_pending() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let say = "/chat/acme_corp/c1/ada/input";
+    let said = client.post(say, json!({"message": "hello", "event_id": "e1"})).await;
+    assert_eq!(said.status, 201, "{}", said.text);
+    assert_json_snapshot!("said", said.snapshot());
+    assert_eq!(client.post(say, json!({"message": "hello", "event_id": "e1"})).await.status, 200);
+    ask(&client, &chat, json!({"request_id": "q1", "prompt": "Sure?", "kind": "confirm"})).await;
+    let odd = client.post(say, json!({"message": "perhaps"})).await;
+    assert_eq!(odd.body()["errors"][0]["pointer"], "/message", "{}", odd.text);
+    let said = client.post(say, json!({"message": "true"})).await;
+    assert_eq!(said.body()["request_id"], "q1");
+    let question = client.get(&format!("{chat}/input-requests/q1")).await.body();
+    assert_eq!(
+        (&question["answer"]["content"], &question["answer"]["name"]),
+        (&json!(true), &json!("ada"))
+    );
+    for request in ["q2", "q3"] {
+        ask(&client, &chat, json!({"request_id": request, "prompt": "?"})).await;
+    }
+    let unnamed = client.post(say, json!({"message": "x"})).await;
+    assert_eq!(unnamed.body()["errors"][0]["pointer"], "/request_id");
+    let named = client.post(say, json!({"message": "x", "request_id": "q3"})).await;
+    assert_eq!(named.body()["request_id"], "q3");
+    let blank = client.post(say, json!({"message": " \n"})).await;
+    assert_eq!(blank.problem(), (422, "invalid-request".to_owned()));
+    let unknown = client.post("/chat/acme_corp/c2/ada/input", json!({"message": "x"})).await;
+    assert_eq!(unknown.problem(), (404, "chat-not-found".to_owned()));
+}
+
+#[tokio::test]
+async fn an_answer_finds_its_request_by_its_id() {
+    let client = Client::open();
+    let (one, other) = (client.create_chat("c1").await, client.create_chat("c2").await);
+    ask(&client, &one, json!({"request_id": "q1", "prompt": "?"})).await;
+    let submit = async |changes: Value| {
+        let mut body = json!({"app_id": "acme_corp", "input_request_id": "q1", "user_input": "so"});
+        body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        client.post("/api/user-input/submit", body).await
+    };
+    for (changes, status, slug) in [
+        (json!({"app_id": null}), 400, "invalid-app-id"),
+        (json!({"app_id": "globex"}), 404, "input-not-found"),
+        (json!({"input_request_id": "q2"}), 404, "input-not-found"),
+        (json!({"user_input": ""}), 422, "invalid-request"),
+    ] {
+        assert_eq!(submit(changes.clone()).await.problem(), (status, slug.to_owned()), "{changes}");
+    }
+    ask(&client, &other, json!({"request_id": "q1", "prompt": "?"})).await;
+    let ambiguous = submit(json!({})).await;
+    assert_eq!(ambiguous.body()["errors"][0]["pointer"], "/chat_id");
+    let submitted = submit(json!({"chat_id": "c2"})).await;
+    assert_json_snapshot!("submitted", submitted.snapshot());
+    let late = submit(json!({"chat_id": "c2"})).await;
+    assert_eq!(late.problem(), (409, "input-closed".to_owned()));
+}
+
+#[tokio::test]
+async fn a_user_speaks_for_themselves_alone() {
+    let client = client(hs256());
+    let service = client.with_token(token(&json!({"role": "service"})));
+    let new =
+        json!({"chat_id": "c1", "workflow_name": "w", "user_id": "alice", "visibility": "private"});
+    assert_eq!(service.post("/api/chats/acme_corp", new).await.status, 201);
+    let chat = "/api/chats/acme_corp/c1";
+    ask(&service, chat, json!({"request_id": "q1", "prompt": "?"})).await;
+    let alice = client.with_token(token(&json!({"sub": "alice", "role": "user"})));
+    let mallory = client.with_token(token(&json!({"sub": "mallory", "role": "user"})));
+    let text = json!({"message": "x"});
+    let as_alice = mallory.post("/chat/acme_corp/c1/alice/input", text.clone()).await;
+    assert_eq!(as_alice.problem(), (403, "forbidden-owner".to_owned()));
+    for path in ["/chat/acme_corp/c1/mallory/input"] {
+        assert_eq!(mallory.post(path, text.clone()).await.problem().0, 404);
+    }
+    let submitted = json!({"app_id": "acme_corp", "input_request_id": "q1", "user_input": "x"});
+    let refused = mallory.post("/api/user-input/submit", submitted).await;
+    assert_eq!(refused.problem(), (404, "input-not-found".to_owned()));
+    let refused = answer(&mallory, chat, "q1", json!({"content": "x"})).await;
+    assert_eq!(refused.problem(), (404, "chat-not-found".to_owned()));
+    let said = alice.post("/chat/acme_corp/c1/alice/input", text).await;
+    assert_eq!((said.status, &said.body()["request_id"]), (201, &json!("q1")));
+    let question = alice.get(&format!("{chat}/input-requests/q1")).await.body();
+    assert_eq!(question["answer"]["name"], "alice");
+}
