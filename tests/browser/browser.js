@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -19,9 +20,15 @@ export async function launch() {
 
 /**
  * Opens a page and, after `look`, checks that nothing was wrong with it. `answers` are the statuses of
- * refusals that are expected, which a browser calls errors as well.
+ * refusals that are expected, which a browser calls errors as well; so are broken connections where
+ * the service `goesAway`.
  */
-export async function watched(browser, service, look, { answers = [], ...options } = {}) {
+export async function watched(
+  browser,
+  service,
+  look,
+  { answers = [], goesAway = false, ...options } = {},
+) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
@@ -32,7 +39,9 @@ export async function watched(browser, service, look, { answers = [], ...options
     dialog.dismiss();
   });
   page.on("console", (message) => {
-    const isExpected = answers.some((status) => message.text().includes(`status of ${status}`));
+    const isExpected =
+      answers.some((status) => message.text().includes(`status of ${status}`)) ||
+      (goesAway && message.text().includes("net::ERR_"));
     if (["error", "warning"].includes(message.type()) && !isExpected) faults.push(message.text());
   });
   page.on("request", (request) => {
@@ -64,6 +73,31 @@ class Place {
   async shows(title) {
     await this.page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
     await this.page.getByText("Live", { exact: true }).waitFor();
+  }
+
+  /** Waits until those messages are shown, and no others: pairs of a sequence and what is said. */
+  async showsMessages(expected) {
+    const shown = () =>
+      this.page
+        .locator(".message")
+        .evaluateAll((all) =>
+          all.map((it) => [Number(it.dataset.sequence), it.querySelector("p").textContent]),
+        );
+    const last = this.page.locator(`[data-sequence="${expected.at(-1)[0]}"]`);
+    await last.waitFor({ state: "attached" });
+    for (let looks = 0; looks < 100; looks += 1) {
+      if (isDeepStrictEqual(await shown(), expected)) return;
+      await this.page.waitForTimeout(50);
+    }
+    assert.deepEqual(await shown(), expected);
+  }
+
+  /** Tells the page whether nobody looks at it. */
+  async isHidden(hidden) {
+    await this.page.evaluate((is) => {
+      Object.defineProperty(document, "hidden", { configurable: true, value: is });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
   }
 
   text(text) {

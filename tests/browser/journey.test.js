@@ -152,12 +152,12 @@ test("a tab that nobody looks at asks nothing", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp");
     await place.shows("acme_corp");
-    await see(page, "hidden");
+    await place.isHidden(true);
     let asked = 0;
     page.on("request", () => (asked += 1));
     await page.waitForTimeout(6_000);
     assert.equal(asked, 0);
-    await see(page, "visible");
+    await place.isHidden(false);
     await page.waitForResponse((response) => response.url().includes("/api/stats/"));
   });
 });
@@ -189,13 +189,6 @@ test("a long conversation is shown from its end, and the rest on request", async
     assert.equal(await first.textContent(), messages[0].content);
   });
 });
-
-async function see(page, state) {
-  await page.evaluate((hidden) => {
-    Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }, state === "hidden");
-}
 
 const focused = (page) => page.evaluate(() => document.activeElement.textContent);
 

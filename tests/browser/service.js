@@ -13,19 +13,34 @@ const BINARY =
 export async function startService(settings = {}) {
   const data = await mkdtemp(join(tmpdir(), "reprise-browser-"));
   const env = { ...process.env, REPRISE__LOG__FILTER: "warn", ...settings };
-  const child = spawn(BINARY, ["serve", "--listen", "127.0.0.1:0", "--data-dir", data], {
-    env,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  const url = await firstLine(child);
-  const service = { url, client: (token) => client(url, token), stop };
-  await until(async () => (await fetch(`${url}/api/health/ready`)).ok);
-  return service;
+  let running = await start("127.0.0.1:0");
+  const { url } = running;
+  return { url, client: (token) => client(url, token), pause, resume, stop };
+
+  async function start(address) {
+    const child = spawn(BINARY, ["serve", "--listen", address, "--data-dir", data], {
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const url = await firstLine(child);
+    await until(async () => (await fetch(`${url}/api/health/ready`)).ok);
+    return { child, ended, url };
+  }
+
+  /** Stops it, with its mongod; its data stay. */
+  async function pause() {
+    running.child.kill("SIGTERM");
+    await running.ended;
+  }
+
+  /** Starts it again where it was. */
+  async function resume() {
+    running = await start(new URL(url).host);
+  }
 
   async function stop() {
-    child.kill("SIGTERM");
-    await ended;
+    await pause();
     await rm(data, { recursive: true, force: true });
   }
 }

@@ -34,6 +34,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "routes.js" => script(include_str!("page/routes.js")),
         "screen.js" => script(include_str!("page/screen.js")),
         "api.js" => script(include_str!("page/api.js")),
+        "events.js" => script(include_str!("page/events.js")),
         "poll.js" => script(include_str!("page/poll.js")),
         "messages.js" => script(include_str!("page/messages.js")),
         "dom.js" => script(include_str!("page/dom.js")),

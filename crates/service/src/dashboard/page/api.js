@@ -44,12 +44,28 @@ export async function get(address, signal) {
   return parse(await ask(address, signal));
 }
 
-/** The same, with every number as it was written: beyond 2^53 JavaScript would round it. */
+/** The same, with every number as it was written. */
 export async function getExact(address, signal) {
-  return parse(await ask(address, signal), (key, value, context) => {
+  return parseExact(await ask(address, signal));
+}
+
+/** Parses JSON with every number as it was written: beyond 2^53 JavaScript would round it. */
+export function parseExact(text) {
+  return parse(text, (key, value, context) => {
     const isRounded = typeof value === "number" && context?.source !== String(value);
     return isRounded && JSON.rawJSON && context?.source ? JSON.rawJSON(context.source) : value;
   });
+}
+
+/** Hands on an answer's text as it comes, in pieces, until it ends. */
+export async function* pieces(address, headers, signal) {
+  const response = await send(address, headers, signal);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reached(() => reader.read(), signal);
+    if (done) return;
+    yield value;
+  }
 }
 
 /** Follows `next_cursor` through so many pages; what `field` names in them is put together. */
@@ -65,20 +81,27 @@ export async function pages(base, field, wanted, signal) {
 }
 
 async function ask(address, signal) {
-  const headers = { accept: "application/json" };
+  const response = await send(address, { accept: "application/json" }, signal);
+  return reached(() => response.text(), signal);
+}
+
+/** Sends a request; a refusal is thrown. */
+async function send(address, headers, signal) {
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
-  let response;
-  let text;
+  const options = { headers, signal, credentials: "omit", redirect: "error" };
+  const response = await reached(() => fetch(address, options), signal);
+  if (response.ok) return response;
+  throw problem(response, await reached(() => response.text(), signal));
+}
+
+async function reached(work, signal) {
   try {
-    response = await fetch(address, { headers, signal, credentials: "omit", redirect: "error" });
-    text = await response.text();
+    return await work();
   } catch (error) {
     if (signal?.aborted) throw error;
     const detail = "The service did not answer. The page goes on trying.";
     throw new Problem({ title: "Out of reach", detail });
   }
-  if (!response.ok) throw problem(response, text);
-  return text;
 }
 
 function problem(response, text) {

@@ -18,12 +18,12 @@ export class Screen {
   #problem = null;
   #render = null;
   #retry = () => {};
+  #link = { state: null, error: null };
 
   constructor({ key, title, crumbs }) {
     this.#key = key;
     this.#title = title;
     this.crumbs(crumbs);
-    live(null);
     this.#draw();
   }
 
@@ -47,23 +47,29 @@ export class Screen {
   show(render) {
     this.#render = render;
     this.#problem = null;
-    live("Live");
     this.#draw();
   }
 
   /** Shows why there is no newer data, above what there is. */
   fail(error) {
-    if (!(error instanceof Problem)) reportError(error);
-    this.#problem = error instanceof Problem ? error : FAULT;
-    live("Not updated");
+    this.#problem = known(error);
+    this.#draw();
+  }
+
+  /** Says that the connection which brings news is not as it should be, and why; null where it is. */
+  link(state, error = null) {
+    if (state === this.#link.state && error === this.#link.error) return;
+    this.#link = { state, error, problem: error && known(error) };
     this.#draw();
   }
 
   #draw() {
     document.title = this.#title === "Apps" ? "Reprise" : `${this.#title} · Reprise`;
-    const waiting = this.#problem ? null : h("p", { class: "waiting" }, "Loading…");
+    const problem = this.#problem ?? this.#link.problem;
+    live(this.#link.state ?? (problem ? "Not updated" : this.#render && "Live"));
+    const waiting = problem ? null : h("p", { class: "waiting" }, "Loading…");
     const body = this.#render ? this.#render() : waiting;
-    const panel = this.#problem && problemPanel(this.#problem, this.#retry);
+    const panel = problem && problemPanel(problem, this.#retry);
     const heading = h("h1", { tabindex: "-1", dir: "auto", title: this.#title }, this.#title);
     const next = h("div", { class: "view", "data-key": this.#key }, heading, panel, body);
     const main = byId("main");
@@ -73,11 +79,18 @@ export class Screen {
   }
 }
 
+/** What is no problem of the service or the way to it is a fault of this page. */
+function known(error) {
+  if (error instanceof Problem) return error;
+  reportError(error);
+  return FAULT;
+}
+
 function live(text) {
   const place = byId("live");
   place.hidden = text === null;
   place.textContent = text ?? "";
-  place.classList.toggle("stale", text === "Not updated");
+  place.classList.toggle("stale", text !== "Live");
 }
 
 /** Has a change read out, once whatever is being read has ended. */

@@ -1,13 +1,16 @@
 // The messages of a chat, the newest first to be read and the oldest on request. They are added to
-// the page as they come and left alone after that: a chat may have a hundred thousand.
+// the page as they come and left alone until they are edited: a chat may have a hundred thousand.
 
 import { h } from "../dom.js";
 import { follow, newest } from "../messages.js";
 import { announce } from "../screen.js";
 import { message } from "./message.js";
 
-/** Keeps the messages of a chat up to date once it is started. */
-export function transcript(chat, screen, signal) {
+/**
+ * Keeps the messages of a chat up to date once it is started. `happened` gets the names and data of all
+ * events of the chat.
+ */
+export function transcript(chat, screen, { signal, happened }) {
   const list = h("ol", { class: "messages" });
   const earlier = h("button", { type: "button", class: "more", hidden: true }, "Earlier messages");
   const empty = h("p", { class: "dim", hidden: true }, "Nothing has been said yet.");
@@ -15,7 +18,10 @@ export function transcript(chat, screen, signal) {
   const heading = h("h2", {}, "Messages");
   const inner = [heading, earlier, empty, list, toEnd];
   let started = false;
+  let reconnect = () => {};
   let unseen = 0;
+  /** What is edited while earlier messages are on their way, by sequence. */
+  let edited = null;
 
   const element = () => {
     // Only the first of them gets into the page; after that it is kept as it is.
@@ -25,13 +31,16 @@ export function transcript(chat, screen, signal) {
   };
 
   async function start() {
-    if (started) return;
+    // Whoever starts again has reached the service.
+    if (started) return reconnect();
     started = true;
     try {
       const first = await newest(chat, null, signal);
       show(first, (items) => list.append(...items));
       empty.hidden = first.length > 0;
-      follow(chat, first.at(-1)?.sequence ?? -1, { signal, received, failed: fail });
+      screen.link("Connecting…");
+      const after = first.at(-1)?.sequence ?? -1;
+      reconnect = follow(chat, after, { signal, received, connected });
     } catch (problem) {
       // It is tried again after the next time the chat itself could be read.
       started = false;
@@ -39,8 +48,16 @@ export function transcript(chat, screen, signal) {
     }
   }
 
-  function received(messages) {
-    if (messages.length === 0 || signal.aborted) return;
+  function received(events) {
+    if (signal.aborted) return;
+    const named = (...names) => events.filter(({ name }) => names.includes(name));
+    append(named("message").map(({ data }) => data));
+    named("message-updated", "message-deleted").forEach(({ data }) => replace(data));
+    happened(events);
+  }
+
+  function append(messages) {
+    if (messages.length === 0) return;
     const atEnd = isAtEnd();
     show(messages, (items) => list.append(...items));
     empty.hidden = true;
@@ -51,10 +68,26 @@ export function transcript(chat, screen, signal) {
     toEnd.hidden = false;
   }
 
+  function replace(changed) {
+    edited?.set(changed.sequence, changed);
+    const old = list.querySelector(`[data-sequence="${changed.sequence}"]`);
+    if (!old) return;
+    const hadFocus = old.contains(document.activeElement);
+    const item = message(changed);
+    old.replaceWith(item);
+    if (hadFocus) item.focus({ preventScroll: true });
+  }
+
   function show(messages, place) {
     place(messages.map((it) => message(it)));
     const first = Number(list.firstElementChild?.dataset.sequence ?? 0);
     earlier.hidden = first === 0;
+  }
+
+  function connected(is, problem) {
+    // With a token that is refused it is not tried again.
+    const cut = problem?.wantsToken ? "Not updated" : "Reconnecting…";
+    screen.link(is ? null : cut, problem);
   }
 
   function fail(problem) {
@@ -69,14 +102,19 @@ export function transcript(chat, screen, signal) {
     last.focus({ preventScroll: true });
   };
   earlier.onclick = async () => {
-    const top = list.firstElementChild;
+    if (edited) return;
+    edited = new Map();
     try {
+      const top = list.firstElementChild;
       const before = await newest(chat, top.dataset.sequence, signal);
-      show(before, (items) => list.prepend(...items));
-      top.previousElementSibling?.focus({ preventScroll: true });
+      const current = before.map((it) => edited.get(it.sequence) ?? it);
+      show(current, (items) => list.prepend(...items));
+      // The first of those that were shown may have been replaced meanwhile.
+      list.children[before.length - 1]?.focus({ preventScroll: true });
     } catch (problem) {
       fail(problem);
     }
+    edited = null;
   };
   addEventListener(
     "scroll",

@@ -23,18 +23,36 @@ export const chat = {
 
   open(screen, { appId, chatId }, signal) {
     const base = path`api/chats/${appId}/${chatId}`;
-    const messages = transcript({ appId, chatId }, screen, signal);
+    const messages = transcript({ appId, chatId }, screen, { signal, happened });
+    const context = { at: `${base}/context`, version: null, told: 0 };
+    const artifact = { at: `${base}/artifact`, version: null, told: 0 };
     let wanted = 1;
-    let beside = { at: null };
     let workflow = null;
-    const refresh = poll(load, { every: 3_000, signal, failed: (problem) => screen.fail(problem) });
+    let soon = null;
+    // What happens is told; that a call was recorded is not.
+    const refresh = poll(load, { every: 10_000, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
+
+    function happened(events) {
+      for (const { name, data } of events) {
+        if (name === "context") context.told = data.version;
+        if (name === "artifact") artifact.told = data.version;
+        if (name === "caught-up") {
+          context.told = data.context_version;
+          artifact.told = data.artifact_version;
+        }
+      }
+      // Once for all that happens within a moment.
+      soon ??= setTimeout(() => {
+        soon = null;
+        refresh();
+      }, 300);
+    }
 
     async function load() {
       const session = await get(base, signal);
       const calls = await pages(`${base}/calls`, "calls", wanted, signal);
-      // Both may be large; they are asked for again only when the chat has changed.
-      if (beside.at !== session.last_updated_at) beside = await readBeside(session.last_updated_at);
+      await Promise.all([renewed(context), renewed(artifact)]);
       // Once, as it never changes: new links would take the focus from the old ones.
       if (workflow === null) {
         workflow = session.workflow_name;
@@ -50,16 +68,20 @@ export const chat = {
           wanted += 1;
           refresh();
         });
+      const beside = {
+        context: context.answer.context_snapshot,
+        artifact: artifact.answer.last_artifact,
+      };
       screen.show(() => render(session, calls, beside, further, messages));
       messages.start();
     }
 
-    async function readBeside(at) {
-      const [context, artifact] = await Promise.all([
-        getExact(`${base}/context`, signal),
-        getExact(`${base}/artifact`, signal),
-      ]);
-      return { at, context: context.context_snapshot, artifact: artifact.last_artifact };
+    /** Reads what stands beside the messages, which may be large, if that is new. */
+    async function renewed(it) {
+      const version = it.told;
+      if (it.version === version) return;
+      it.answer = await getExact(it.at, signal);
+      it.version = version;
     }
   },
 };
