@@ -36,6 +36,10 @@ pub(crate) struct Arguments {
     /// Write the table to this file, as Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+
+    /// Be a service over a database, for scenarios that need one in another process.
+    #[arg(long, hide = true, num_args = 2, value_names = ["URI", "DATABASE"])]
+    pub(crate) serve: Vec<String>,
 }
 
 impl Arguments {

@@ -9,6 +9,7 @@ mod messages;
 
 mod floor;
 mod http;
+mod live;
 mod ours;
 
 mod measure;
@@ -30,6 +31,9 @@ use stage::Stage;
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if let [uri, database] = &arguments.serve[..] {
+        return http::serve(uri, database).await;
+    }
     // Large enough for all that a scenario stores, so that reads are not reads of the disk.
     let options = Options { cache_size_gb: 1.0, oplog_size_mb: 2_048, ..Options::from_env() };
     let mongod = LocalMongod::start(options).await?;
@@ -55,12 +59,12 @@ async fn play(uri: &str, arguments: &Arguments) -> Result<Report> {
     for scenario in arguments.scenarios() {
         let (name, began) = (scenario.name(), Instant::now());
         let stage = Stage::set_up(uri, &name, plan).await?;
-        let comparisons = scenario.run(&stage).await;
-        let comparisons = comparisons.with_context(|| format!("scenario {name}"))?;
+        let findings = scenario.run(&stage).await;
+        let findings = findings.with_context(|| format!("scenario {name}"))?;
         stage.strike().await?;
         let seconds = began.elapsed().as_secs();
         writeln!(std::io::stderr(), "{name}: played in {seconds} s")?;
-        scenarios.push(Played { name, seconds, comparisons });
+        scenarios.push(Played { name, seconds, findings });
     }
     Ok(Report { machine, seed: plan.seed, rounds: plan.rounds, scenarios })
 }

@@ -9,10 +9,13 @@ use crate::messages::SharedSource;
 /// What a scenario plays on: a store and a floor, each with a fresh database on one server.
 #[derive(Debug)]
 pub(crate) struct Stage {
+    /// Where the server is, for clients of other processes.
+    pub(crate) uri: String,
     pub(crate) store: MongoStore,
     /// The database of the store, for floors that read what the store has written.
     pub(crate) store_database: String,
     pub(crate) floor: Floor,
+    pub(crate) floor_database: String,
     pub(crate) source: SharedSource,
     pub(crate) rounds: usize,
     size: Size,
@@ -47,9 +50,11 @@ impl Stage {
         let floor_database = format!("floor_{scenario}");
         let floor = Floor::connect(uri, &floor_database, options.max_pool_size).await?;
         Ok(Self {
+            uri: uri.to_owned(),
             store,
             store_database,
             floor,
+            floor_database,
             source: SharedSource::new(plan.seed),
             rounds: plan.rounds,
             size: plan.size,

@@ -7,12 +7,14 @@ mod insert;
 mod list;
 mod message;
 mod session;
+mod watch;
 mod window;
 
 pub(crate) use counter::CountThenInsert;
 pub(crate) use insert::{InsertMany, InsertOne};
 pub(crate) use list::ListSessions;
 pub(crate) use session::ReadSession;
+pub(crate) use watch::Watch;
 pub(crate) use window::ReadWindow;
 
 use std::time::Duration;

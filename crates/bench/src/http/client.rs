@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper_util::rt::TokioIo;
@@ -35,6 +36,14 @@ impl Client {
         let body = response.into_body().collect().await?.to_bytes();
         ensure!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
         Ok(body)
+    }
+
+    /// Sends a request whose answer is read as it comes, over this connection's rest.
+    pub(super) async fn open(self, request: Request<Full<Bytes>>) -> Result<Incoming> {
+        let response = self.sender.into_inner().send_request(request).await?;
+        let status = response.status();
+        ensure!(status.is_success(), "{status}");
+        Ok(response.into_body())
     }
 }
 

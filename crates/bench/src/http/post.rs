@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use anyhow::Result;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -13,7 +15,7 @@ use crate::messages::Message;
 /// Posts one message at a time.
 #[derive(Debug)]
 pub(crate) struct Post {
-    pub(crate) client: Client,
+    pub(crate) client: Arc<Client>,
     pub(crate) path: String,
 }
 

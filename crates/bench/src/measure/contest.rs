@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 
-use super::lane::{Lane, Reading, Writing};
-use super::{Comparison, Lap, Load, Measure, Read, Write};
+use super::lane::{Delivering, Lane, Reading, Writing};
+use super::{Comparison, Deliver, Lap, Load, Measure, Read, Write};
 use crate::stage::Stage;
 
 /// Lanes that take turns.
@@ -46,6 +46,17 @@ impl<'a> Contest<'a> {
     /// Adds a lane that reads so often in each lap.
     pub(crate) fn reading(mut self, name: &'static str, reads: usize, read: impl Read) -> Self {
         self.lanes.push((name, Box::new(Reading { read, reads })));
+        self
+    }
+
+    /// Adds a lane that has messages delivered so often in each lap.
+    pub(crate) fn delivering(
+        mut self,
+        name: &'static str,
+        deliveries: usize,
+        deliver: impl Deliver,
+    ) -> Self {
+        self.lanes.push((name, Box::new(Delivering { deliver, deliveries })));
         self
     }
 

@@ -34,6 +34,19 @@ pub(crate) trait Read: Send + Sync + 'static {
     async fn read(&self) -> Result<()>;
 }
 
+/// A way of having messages told to whoever listens.
+#[async_trait]
+pub(crate) trait Deliver: Send + Sync + 'static {
+    /// How many messages one delivery takes.
+    fn messages(&self) -> usize {
+        1
+    }
+
+    /// Stores messages and waits until all who listen have them; returns, for each of those, how long
+    /// that took from the beginning of the write.
+    async fn deliver(&self, messages: &[Message]) -> Result<Vec<Duration>>;
+}
+
 /// How much is written in a lap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
@@ -83,6 +96,29 @@ impl<R: Read> Lane for Reading<R> {
             latencies.push(began.elapsed());
         }
         Ok(Lap::new(latencies, began.elapsed(), self.reads))
+    }
+}
+
+/// A lane of one who writes and others who listen.
+pub(super) struct Delivering<D> {
+    pub(super) deliver: D,
+    pub(super) deliveries: usize,
+}
+
+#[async_trait]
+impl<D: Deliver> Lane for Delivering<D> {
+    fn messages(&self) -> usize {
+        self.deliveries * self.deliver.messages()
+    }
+
+    async fn lap(&self, messages: &[Message]) -> Result<Lap> {
+        let mut latencies = Vec::new();
+        let began = Instant::now();
+        for messages in messages.chunks(self.deliver.messages()).take(self.deliveries) {
+            latencies.extend(self.deliver.deliver(messages).await?);
+        }
+        let delivered = latencies.len();
+        Ok(Lap::new(latencies, began.elapsed(), delivered))
     }
 }
 

@@ -7,11 +7,13 @@
 
 mod comparison;
 mod contest;
+mod delays;
 mod lane;
 mod lap;
 mod quantiles;
 
 pub(crate) use comparison::{Comparison, Measure, Spread, Summary, Target};
 pub(crate) use contest::Contest;
-pub(crate) use lane::{Load, Read, Write};
+pub(crate) use delays::Delays;
+pub(crate) use lane::{Deliver, Load, Read, Write};
 use lap::Lap;

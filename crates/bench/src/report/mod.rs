@@ -25,7 +25,31 @@ pub(crate) struct Report {
 pub(crate) struct Played {
     pub(crate) name: String,
     pub(crate) seconds: u64,
+    #[serde(flatten)]
+    pub(crate) findings: Findings,
+}
+
+/// What a scenario found.
+#[derive(Debug, Serialize)]
+pub(crate) struct Findings {
     pub(crate) comparisons: Vec<Comparison>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl From<Vec<Comparison>> for Findings {
+    fn from(comparisons: Vec<Comparison>) -> Self {
+        Self { comparisons, figures: Vec::new() }
+    }
+}
+
+/// A number that is compared with nothing but its aim.
+#[derive(Debug, Serialize)]
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+    /// What it should not exceed.
+    pub(crate) at_most: Option<f64>,
 }
 
 impl Report {

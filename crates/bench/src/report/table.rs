@@ -1,7 +1,7 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, Table, TableStyle};
 
-use super::Report;
+use super::{Figure, Played, Report};
 use crate::measure::{Comparison, Measure, Spread, Summary, Target};
 
 const COLUMNS: [&str; 13] = [
@@ -25,12 +25,14 @@ const WORDS: [usize; 4] = [0, 1, 5, 11];
 
 /// Returns the report as a table for a terminal.
 pub(crate) fn text(report: &Report) -> String {
-    format!("{}\n{}\n", table(report, UTF8_FULL_CONDENSED), circumstances(report))
+    let table = table(report, UTF8_FULL_CONDENSED);
+    format!("{table}\n{}{}\n", figures(report, "\n"), circumstances(report))
 }
 
 /// Returns the report as it stands in a Markdown document.
 pub(crate) fn markdown(report: &Report) -> String {
-    format!("{}\n\n{}\n", table(report, ASCII_MARKDOWN), circumstances(report))
+    let table = table(report, ASCII_MARKDOWN);
+    format!("{table}\n\n{}{}\n", figures(report, "\n\n"), circumstances(report))
 }
 
 fn table(report: &Report, style: TableStyle) -> Table {
@@ -41,7 +43,7 @@ fn table(report: &Report, style: TableStyle) -> Table {
         column.set_cell_alignment(if is_word { CellAlignment::Left } else { CellAlignment::Right });
     }
     for played in &report.scenarios {
-        for comparison in &played.comparisons {
+        for comparison in &played.findings.comparisons {
             table.add_row(row(&played.name, comparison));
         }
     }
@@ -87,6 +89,19 @@ fn goal(measure: Measure, target: Target) -> String {
         Target::RatioAtLeast(bound) => format!("{} ≥ {bound} ×", of(measure)),
         Target::DifferenceAtMost(bound) => format!("p50 ≤ floor + {bound} ms"),
     }
+}
+
+/// Says what stands in no table, each figure with what ends a line.
+fn figures(report: &Report, end: &str) -> String {
+    let figures =
+        report.scenarios.iter().flat_map(|Played { name: scenario, findings, .. }| {
+            findings.figures.iter().map(move |Figure { name, value, unit, at_most }| {
+                let aim =
+                    at_most.map_or_else(String::new, |most| format!(" (aim: ≤ {most} {unit})"));
+                format!("{scenario}: {name}: {value:.2} {unit}{aim}.{end}")
+            })
+        });
+    figures.collect()
 }
 
 /// Says what the numbers were measured with.

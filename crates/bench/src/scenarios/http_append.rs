@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
 use crate::http::{Client, Post, Server};
 use crate::measure::{Comparison, Contest, Load, Measure, Target};
@@ -19,8 +19,10 @@ pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
     let nothing = Server::of_nothing(ANSWER_BYTES).await?;
     let chat = Chat::create(&stage.store).await?;
     let path = format!("/api/chats/{APP}/{}/messages", chat.id);
-    let post = Post { client: Client::connect(service.address).await?, path: path.clone() };
-    let post_nothing = Post { client: Client::connect(nothing.address).await?, path };
+    let client =
+        async |server: &Server| Ok::<_, Error>(Arc::new(Client::connect(server.address).await?));
+    let post = Post { client: client(&service).await?, path: path.clone() };
+    let post_nothing = Post { client: client(&nothing).await?, path };
 
     let load = Load { writers: 1, writes: stage.sized(50, 5), batch: 1 };
     let contest = Contest::new(stage)

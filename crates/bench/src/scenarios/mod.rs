@@ -8,7 +8,10 @@ mod append_many;
 mod calls_hot;
 mod http_append;
 mod http_resume;
+mod join;
 mod list;
+mod live_fanout;
+mod live_latency;
 mod resume;
 mod stats;
 mod tail;
@@ -16,7 +19,7 @@ mod tail;
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::measure::Comparison;
+use crate::report::Findings;
 use crate::stage::Stage;
 
 /// What can be measured; the words below are those of `--help`.
@@ -47,6 +50,16 @@ pub(crate) enum Scenario {
     CallsHot,
     /// What a workflow has done, with 100,000 and 1,000,000 calls behind it; floor: with 1,000
     Stats,
+    /// From an append to its event at a listener, over HTTP, of the service in the same process and in
+    /// another one, and how long after the acknowledgement that is; floor: `insert_one`, and a change
+    /// stream of the driver
+    LiveLatency,
+    /// The same for 2,000 listeners of one chat, and for 2,000 chats with one each, and the memory of
+    /// the service for each of them; floor: one listener of one chat
+    LiveFanout,
+    /// Joining a chat of 10,000 messages, over HTTP, to its first message and to the boundary; floor: its stored
+    /// documents as raw bytes
+    Join,
 }
 
 impl Scenario {
@@ -56,9 +69,9 @@ impl Scenario {
         value.map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Plays it; returns its lines of the table.
-    pub(crate) async fn run(self, stage: &Stage) -> Result<Vec<Comparison>> {
-        match self {
+    /// Plays it; returns what it found.
+    pub(crate) async fn run(self, stage: &Stage) -> Result<Findings> {
+        let comparisons = match self {
             Self::Append => append::run(stage).await,
             Self::AppendGrowth => append_growth::run(stage).await,
             Self::AppendHot => append_hot::run(stage).await,
@@ -71,6 +84,10 @@ impl Scenario {
             Self::HttpResume => http_resume::run(stage).await,
             Self::CallsHot => calls_hot::run(stage).await,
             Self::Stats => stats::run(stage).await,
-        }
+            Self::LiveLatency => return live_latency::run(stage).await,
+            Self::LiveFanout => return live_fanout::run(stage).await,
+            Self::Join => join::run(stage).await,
+        };
+        Ok(comparisons?.into())
     }
 }

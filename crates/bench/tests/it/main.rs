@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SCENARIOS: [&str; 12] = [
+const SCENARIOS: [&str; 15] = [
     "append",
     "append-growth",
     "append-hot",
@@ -28,6 +28,9 @@ const SCENARIOS: [&str; 12] = [
     "http-resume",
     "calls-hot",
     "stats",
+    "live-latency",
+    "live-fanout",
+    "join",
 ];
 
 #[test]
