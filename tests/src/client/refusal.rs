@@ -1,6 +1,7 @@
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// Why a call did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,8 @@ pub struct Problem {
     pub status: u16,
     /// What happened.
     pub detail: String,
+    /// The input request that takes no answer any more, as it stands.
+    pub input_request: Option<Box<Value>>,
     /// When to try again, in seconds.
     #[serde(skip)]
     pub retry_after: Option<u64>,
@@ -67,6 +70,12 @@ impl Problem {
     /// What is not described as a problem, such as the answer of `ready`.
     fn untold(status: StatusCode, text: String) -> Self {
         let status = status.as_u16();
-        Self { kind: "untold".to_owned(), status, detail: text, retry_after: None }
+        Self {
+            kind: "untold".to_owned(),
+            status,
+            detail: text,
+            input_request: None,
+            retry_after: None,
+        }
     }
 }

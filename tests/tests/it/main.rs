@@ -4,6 +4,7 @@ mod resume_flow;
 mod transcripts;
 
 mod crowd;
+mod input_requests;
 mod readers;
 mod writers;
 

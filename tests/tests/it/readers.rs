@@ -117,15 +117,25 @@ async fn readers_of_two_services_see_what_both_write() -> Result<()> {
 
 #[tokio::test]
 async fn readers_miss_nothing_when_primaries_and_services_are_killed() -> Result<()> {
-    const MESSAGES: usize = 3_000;
+    read_through_disasters(3_000, 60).await
+}
+
+#[tokio::test]
+#[ignore = "takes minutes"]
+async fn two_hundred_readers_miss_none_of_twenty_thousand_messages() -> Result<()> {
+    read_through_disasters(20_000, 200).await
+}
+
+/// Kills the primary, and then a service, while so many messages are read by so many.
+async fn read_through_disasters(messages: usize, readers: usize) -> Result<()> {
     let mut cluster = Cluster::start(3, 2, Timing::SHORT).await?;
     let services = cluster.reached();
-    let crowd = Crowd::gather(MESSAGES, services.clone()).await?;
-    let reading = read_all(&crowd, &services, MESSAGES, 60);
+    let crowd = Crowd::gather(messages, services.clone()).await?;
+    let reading = read_all(&crowd, &services, messages, readers);
     let disasters = async {
-        crowd.has_written(MESSAGES / 4).await?;
+        crowd.has_written(messages / 4).await?;
         cluster.primary().await?.kill_hard().await?;
-        crowd.has_written(MESSAGES / 2).await?;
+        crowd.has_written(messages / 2).await?;
         cluster.set().restart().await?;
         cluster.hosts()[0].kill().await?;
         cluster.hosts()[0].start_again().await?;

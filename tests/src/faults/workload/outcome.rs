@@ -38,7 +38,7 @@ mod tests {
 
     fn told(status: u16) -> Outcome<()> {
         let (kind, detail) = (String::new(), String::new());
-        let problem = Problem { kind, status, detail, retry_after: None };
+        let problem = Problem { kind, status, detail, input_request: None, retry_after: None };
         outcome(Err(CallError::Refused(problem)))
     }
 
