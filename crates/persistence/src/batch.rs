@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use records::json::Digest;
-use records::{ChatId, EventId, Ids, Invalid, Limits, Message, MessageBody, NewMessage};
+use records::{
+    Author, Caller, ChatId, EventId, Ids, Invalid, Limits, Message, MessageBody, NewMessage,
+};
 
 use crate::StoreError;
 use crate::store::{Append, Appended, Outcome};
@@ -25,6 +27,8 @@ pub(crate) struct Batch {
 pub(crate) struct Entry {
     pub(crate) event_id: EventId,
     pub(crate) body: MessageBody,
+    /// No part of what tells a repeat: the first who sent a message stays its author.
+    pub(crate) author: Option<Author>,
     pub(crate) digest: Digest,
     pub(crate) bytes: usize,
     /// The id was minted here: no earlier call can have used it.
@@ -42,8 +46,12 @@ pub(crate) struct Known {
 }
 
 impl Batch {
-    /// Checks messages against the limits and gives an id to those without.
-    pub(crate) fn check(messages: Vec<NewMessage>, ids: &dyn Ids) -> Result<Self, Invalid> {
+    /// Checks messages against the limits, gives an id to those without, and says who wrote them.
+    pub(crate) fn check(
+        caller: &Caller,
+        messages: Vec<NewMessage>,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
         if messages.is_empty() {
             return Err(Invalid::value("/messages", "must hold at least one message"));
         }
@@ -52,7 +60,7 @@ impl Batch {
             return Err(Invalid::too_large("/messages", limit));
         }
         let entries = messages.into_iter().enumerate().map(|(index, message)| {
-            Entry::check(message, ids).map_err(|e| e.below(&format!("/messages/{index}")))
+            Entry::check(caller, message, ids).map_err(|e| e.below(&format!("/messages/{index}")))
         });
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let bytes = entries.iter().map(|entry| entry.bytes).sum::<usize>();
@@ -119,16 +127,29 @@ impl Batch {
 }
 
 impl Entry {
-    fn check(message: NewMessage, ids: &dyn Ids) -> Result<Self, Invalid> {
+    fn check(caller: &Caller, message: NewMessage, ids: &dyn Ids) -> Result<Self, Invalid> {
         let bytes = message.body.check()?;
+        let author = author(caller, message.author)?;
         let is_minted = message.event_id.is_none();
         let event_id = message.event_id.unwrap_or_else(|| EventId::mint(ids));
         let digest = message.body.digest();
-        Ok(Self { event_id, body: message.body, digest, bytes, is_minted })
+        Ok(Self { event_id, body: message.body, author, digest, bytes, is_minted })
     }
 
     fn says_what(&self, other: &MessageBody) -> bool {
         self.body.role == other.role && self.body.content == other.content
+    }
+}
+
+/// Returns who wrote a message: the person who appends it, or whom a service states.
+fn author(caller: &Caller, stated: Option<Author>) -> Result<Option<Author>, Invalid> {
+    let Some(person) = caller.person() else { return Ok(stated) };
+    match stated {
+        Some(author) if author.user_id != *person => {
+            Err(Invalid::value("/author/user_id", "must be the caller's own"))
+        }
+        Some(author) => Ok(Some(author)),
+        None => Ok(Some(Author { user_id: person.clone(), display_name: None })),
     }
 }
 
@@ -280,8 +301,8 @@ mod tests {
     fn the_counter_of_an_answer_is_past_every_message_in_it() {
         let body = MessageBody::new("user", Some("user"), "hello");
         let event_id = EventId::parse("evt_1").unwrap();
-        let message = NewMessage { event_id: Some(event_id.clone()), body };
-        let batch = Batch::check(vec![message], &Uuid7Ids).unwrap();
+        let message = NewMessage { event_id: Some(event_id.clone()), ..body.into() };
+        let batch = Batch::check(&Caller::Service, vec![message], &Uuid7Ids).unwrap();
         let digest = batch.entries[0].digest;
         let known = [Known { event_id, sequence: 928, digest, is_ours: false }];
         let plan = batch.plan(&ChatId::parse("chat_a").unwrap(), &known).unwrap();

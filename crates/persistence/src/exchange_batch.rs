@@ -1,7 +1,7 @@
 //! Checked messages and their call on their way into a chat.
 
 use chrono::{DateTime, Utc};
-use records::{Ids, Invalid, MessageBody, NewMessage, NewProviderCall};
+use records::{Caller, Ids, Invalid, MessageBody, NewMessage, NewProviderCall};
 use serde_json::Value;
 
 use crate::batch::Batch;
@@ -17,6 +17,7 @@ pub(crate) struct ExchangeBatch {
 
 impl ExchangeBatch {
     pub(crate) fn check(
+        caller: &Caller,
         mut messages: Vec<NewMessage>,
         call: NewProviderCall,
         now: DateTime<Utc>,
@@ -36,6 +37,6 @@ impl ExchangeBatch {
             }
         }
         let call = DigestedCall::check(call, now, ids).map_err(|e| e.below("/call"))?;
-        Ok(Self { messages: Batch::check(messages, ids)?, calls: CallBatch::of(call) })
+        Ok(Self { messages: Batch::check(caller, messages, ids)?, calls: CallBatch::of(call) })
     }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use records::json::Digest;
 use records::{
-    BoundToolCall, Caller, ChatId, ChatSession, ChatStatus, Clock, Closed, Closing, EventId, Ids,
+    BoundToolCall, ChatId, ChatSession, ChatStatus, Clock, Closed, Closing, EventId, Ids,
     InputAnswer, InputRequest, InputRequestId, Invalid, NewInputAnswer, NewInputRequest, Scope,
 };
 
@@ -156,12 +156,8 @@ impl Reply {
         answer: NewInputAnswer,
         ids: &dyn Ids,
     ) -> Result<Self, Invalid> {
-        let caller = match &scope.caller {
-            Caller::Service => None,
-            Caller::User { user_id, .. } => Some(user_id),
-        };
-        let message = answer.message(request_id, caller);
-        let batch = Batch::check(vec![message], ids).map_err(|mut invalid| {
+        let message = answer.message(request_id, scope.caller.person());
+        let batch = Batch::check(&scope.caller, vec![message], ids).map_err(|mut invalid| {
             if let Some(pointer) = invalid.pointer.strip_prefix("/messages/0") {
                 invalid.pointer = pointer.to_owned();
             }

@@ -60,7 +60,7 @@ impl Change<'_> {
 
 /// Refuses a caller to whom the wallet of a user does not exist.
 pub(crate) fn check_open(scope: &Scope, user_id: &UserId) -> Result<(), StoreError> {
-    if scope.caller.may_open_wallet_of(user_id) {
+    if scope.caller.may_act_for(user_id) {
         return Ok(());
     }
     Err(StoreError::WalletNotFound(user_id.clone()))

@@ -115,6 +115,10 @@ id! {
     UserId, "user_id", is_name, NAME_RULE
 }
 id! {
+    /// What a person is called, for other people to read.
+    DisplayName, "display_name", is_name, NAME_RULE
+}
+id! {
     /// Names a group of users.
     TeamId, "team_id", is_name, NAME_RULE
 }

@@ -345,7 +345,7 @@ impl NewInputAnswer {
         let mut body = MessageBody::new("user", Some(name), self.content.clone());
         let of_request = (Self::REQUEST.to_owned(), Value::from(request_id.as_str()));
         body.metadata = Some(JsonObject::from_iter([of_request]));
-        NewMessage { event_id: self.event_id.clone(), body }
+        NewMessage { event_id: self.event_id.clone(), ..body.into() }
     }
 }
 

@@ -2,8 +2,8 @@
 
 mod ids;
 pub use ids::{
-    AppId, CallId, ChatId, EntryId, EventId, IdError, Ids, InputRequestId, TeamId, UserId,
-    Uuid7Ids, WorkflowName,
+    AppId, CallId, ChatId, DisplayName, EntryId, EventId, IdError, Ids, InputRequestId, TeamId,
+    UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -22,7 +22,7 @@ mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
 
 mod message;
-pub use message::{Message, MessageBody, MessageEdit, NewMessage};
+pub use message::{Author, Message, MessageBody, MessageEdit, NewMessage};
 
 mod input_request;
 pub use input_request::{

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::ids::is_name;
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
-use crate::{EventId, Invalid};
+use crate::{DisplayName, EventId, Invalid, UserId};
 
 /// A message in its chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,12 +14,23 @@ pub struct Message {
     pub event_id: EventId,
     /// What was said, by whom.
     pub body: MessageBody,
+    /// The person who appended it; edits and deletion leave it.
+    pub author: Option<Author>,
     /// When it was stored.
     pub created_at: DateTime<Utc>,
     /// When its body was last changed, if it was.
     pub edited_at: Option<DateTime<Utc>>,
     /// When it was deleted, if it was; the body then keeps only the role and the name.
     pub deleted_at: Option<DateTime<Utc>>,
+}
+
+/// The person who wrote a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// Who it is.
+    pub user_id: UserId,
+    /// What they were called then, as stated with the message.
+    pub display_name: Option<DisplayName>,
 }
 
 /// What was said, by whom.
@@ -146,11 +157,13 @@ pub struct NewMessage {
     pub event_id: Option<EventId>,
     /// What was said, by whom.
     pub body: MessageBody,
+    /// The person who wrote it: for a service to state. A person is the author of what they append.
+    pub author: Option<Author>,
 }
 
 impl From<MessageBody> for NewMessage {
     fn from(body: MessageBody) -> Self {
-        Self { event_id: None, body }
+        Self { event_id: None, body, author: None }
     }
 }
 

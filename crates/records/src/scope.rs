@@ -77,11 +77,16 @@ impl Caller {
         }
     }
 
-    /// Tells whether the wallet of a user is open to this caller: a person has only their own.
-    pub fn may_open_wallet_of(&self, owner: &UserId) -> bool {
+    /// Tells whether this caller may act for a user: a person only for themselves.
+    pub fn may_act_for(&self, user: &UserId) -> bool {
+        self.person().is_none_or(|user_id| user_id == user)
+    }
+
+    /// Returns the person who calls; `None` for a service.
+    pub fn person(&self) -> Option<&UserId> {
         match self {
-            Self::Service => true,
-            Self::User { user_id, .. } => user_id == owner,
+            Self::Service => None,
+            Self::User { user_id, .. } => Some(user_id),
         }
     }
 }

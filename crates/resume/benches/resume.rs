@@ -50,6 +50,7 @@ fn chat(body: fn(usize) -> MessageBody) -> Vec<Message> {
             sequence: number as u64,
             event_id,
             body: body(number),
+            author: None,
             created_at: DateTime::UNIX_EPOCH,
             edited_at: None,
             deleted_at: None,

@@ -77,7 +77,7 @@ impl<'a> GrowingChat<'a> {
         let event_id = EventId::parse(format!("evt-{number}"))?;
         let content = text(number, self.message_bytes);
         let body = MessageBody::new("assistant", Some("planner"), content);
-        Ok(NewMessage { event_id: Some(event_id), body })
+        Ok(NewMessage { event_id: Some(event_id), ..body.into() })
     }
 }
 

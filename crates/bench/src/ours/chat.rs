@@ -77,7 +77,7 @@ pub(super) fn new_messages(messages: &[Message], ids: EventIds) -> Result<Vec<Ne
         let content = message.content.as_str();
         let mut body = MessageBody::new(message.role, Some(message.name), content);
         body.timestamp = Some(message.timestamp.clone());
-        Ok(NewMessage { event_id, body })
+        Ok(NewMessage { event_id, ..body.into() })
     };
     messages.iter().map(new_message).collect()
 }

@@ -16,6 +16,7 @@ pub mod stats;
 pub mod statuses;
 
 pub mod appends;
+pub mod authors;
 pub mod edits;
 pub mod exchanges;
 pub mod initial_messages;

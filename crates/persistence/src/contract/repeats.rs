@@ -240,7 +240,7 @@ pub async fn an_event_id_belongs_to_its_chat(store: Arc<dyn Store>) {
 }
 
 fn with_id(id: &str, body: MessageBody) -> NewMessage {
-    NewMessage { event_id: Some(event_id(id)), body }
+    NewMessage { event_id: Some(event_id(id)), ..body.into() }
 }
 
 fn conflict(chat: &TestChat, id: &str, sequence: u64, index: usize) -> StoreError {

@@ -55,6 +55,13 @@ macro_rules! contract_tests {
                 a_paused_and_a_reopened_chat_take_messages,
                 thirty_messages_of_900_kb_all_come_back,
             }
+            authors {
+                what_a_person_appends_is_theirs_in_every_way,
+                a_service_states_who_wrote_a_message,
+                a_person_may_name_themselves_and_nobody_else,
+                who_sent_a_message_first_stays_its_author,
+                an_author_survives_edits_and_deletion,
+            }
             repeats {
                 appending_twice_with_one_event_id_keeps_one_message,
                 a_repeat_may_order_its_keys_differently,
@@ -292,6 +299,7 @@ mod tests {
             include_str!("statuses.rs"),
             include_str!("lists.rs"),
             include_str!("appends.rs"),
+            include_str!("authors.rs"),
             include_str!("repeats.rs"),
             include_str!("races.rs"),
             include_str!("limits.rs"),

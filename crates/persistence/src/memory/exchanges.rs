@@ -19,7 +19,7 @@ impl Exchanges for MemoryStore {
         billing: Billing,
     ) -> Result<Exchange, StoreError> {
         let now = self.clock.now();
-        let exchange = ExchangeBatch::check(messages, call, now, &*self.ids)?;
+        let exchange = ExchangeBatch::check(&scope.caller, messages, call, now, &*self.ids)?;
         self.metrics.appends.given(&exchange.messages);
         self.with_chat(scope, chat_id, |chat| {
             let (fresh, mut recorded) = exchange.calls.plan(chat_id, &chat.calls)?;

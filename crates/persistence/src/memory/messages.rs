@@ -17,7 +17,7 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(messages, &*self.ids)?;
+        let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
         self.metrics.appends.given(&batch);
         self.with_chat(scope, chat_id, |chat| {
             let plan = batch.plan(chat_id, &chat.known())?;
@@ -31,7 +31,7 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(messages, &*self.ids)?;
+        let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
         self.metrics.appends.given(&batch);
         self.with_chat(scope, chat_id, |chat| {
             let mut plan = batch.plan(chat_id, &chat.known())?;
@@ -167,6 +167,7 @@ impl MemoryStore {
                     sequence,
                     event_id: entry.event_id.clone(),
                     body: entry.body.clone(),
+                    author: entry.author.clone(),
                     created_at: now,
                     edited_at: None,
                     deleted_at: None,

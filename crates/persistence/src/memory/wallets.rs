@@ -40,7 +40,7 @@ impl Wallets for MemoryStore {
     ) -> Result<Option<Wallet>, StoreError> {
         let ledgers = held(&self.ledgers);
         let ledger = ledgers.get(&key(scope, user_id));
-        let ledger = ledger.filter(|_| scope.caller.may_open_wallet_of(user_id));
+        let ledger = ledger.filter(|_| scope.caller.may_act_for(user_id));
         Ok(ledger.map(|ledger| ledger.wallet.clone()))
     }
 
@@ -88,7 +88,7 @@ impl Wallets for MemoryStore {
         let wallets = ledgers.values().map(|ledger| &ledger.wallet);
         let listed = wallets.filter(|wallet| {
             wallet.app_id == scope.app_id
-                && scope.caller.may_open_wallet_of(&wallet.user_id)
+                && scope.caller.may_act_for(&wallet.user_id)
                 && after.is_none_or(|after| wallet.user_id > *after)
         });
         let listed = listed.take(limit.saturating_add(1)).cloned().collect();

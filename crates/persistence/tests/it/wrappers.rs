@@ -26,7 +26,8 @@ fn scope() -> Scope {
 
 fn message(event_id: &str, content: &str) -> Vec<NewMessage> {
     let event_id = Some(EventId::parse(event_id).unwrap());
-    vec![NewMessage { event_id, body: MessageBody::new("user", Some("user"), content) }]
+    let body = MessageBody::new("user", Some("user"), content);
+    vec![NewMessage { event_id, ..body.into() }]
 }
 
 #[tokio::test]

@@ -25,6 +25,7 @@ pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
             ..MessageBody::default()
         },
         created_at: Default::default(),
+        author: None,
         edited_at: None,
         deleted_at: message.get("deleted_at").map(|_| Default::default()),
     }

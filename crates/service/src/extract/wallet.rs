@@ -26,7 +26,7 @@ impl InWallet {
         state: &AppState,
     ) -> Result<Self, Problem> {
         let scope = admitted(app_id, identity, state).await?;
-        if scope.caller.may_open_wallet_of(&user_id) {
+        if scope.caller.may_act_for(&user_id) {
             return Ok(Self { scope, user_id });
         }
         Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, "a user has only their own wallet"))

@@ -50,6 +50,7 @@ fn message(sequence: usize) -> Message {
         event_id: EventId::parse(format!("evt_{sequence}")).unwrap(),
         body: MessageBody::new("assistant", Some("planner"), "x".repeat(CONTENT)),
         created_at: DateTime::UNIX_EPOCH,
+        author: None,
         edited_at: None,
         deleted_at: None,
     }

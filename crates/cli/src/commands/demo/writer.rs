@@ -74,7 +74,7 @@ pub(super) async fn write(
     for (index, body) in transcript.messages.iter().enumerate().skip(first) {
         // The id is made from the position, so that a repeated message is known for what it is.
         let event_id = Some(EventId::parse(format!("demo-{index}"))?);
-        let message = NewMessage { event_id, body: body.clone() };
+        let message = NewMessage { event_id, ..body.clone().into() };
         let append = store.append(&scope, &chat_id, vec![message]).await?;
         let snapshot = json!({ "written": index + 1, "last_speaker": body.name });
         if let serde_json::Value::Object(snapshot) = snapshot {

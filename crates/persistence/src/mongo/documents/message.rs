@@ -3,7 +3,7 @@ use bson::spec::BinarySubtype;
 use bson::{Binary, DateTime, RawDocumentBuf, rawdoc};
 use chrono::{DateTime as Time, Utc};
 use records::json::Digest;
-use records::{Message, MessageBody};
+use records::{Author, Message, MessageBody};
 
 use super::super::fields::Fields;
 use super::super::json::{append, key, to_raw_document};
@@ -26,6 +26,7 @@ pub(in super::super) struct StoredMessage {
 pub(in super::super) fn message_document(entry: &Entry, now: Time<Utc>) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
+    append_author(&mut document, entry.author.as_ref());
     finish(&mut document, entry.digest, bytes as u64, now);
     document
 }
@@ -48,6 +49,20 @@ fn body_document(event_id: &str, body: &MessageBody) -> RawDocumentBuf {
     document
 }
 
+fn append_author(document: &mut RawDocumentBuf, author: Option<&Author>) {
+    let Some(author) = author else { return };
+    let mut stored = rawdoc! { "user_id": author.user_id.as_str() };
+    if let Some(display_name) = &author.display_name {
+        stored.append(cstr!("display_name"), display_name.as_str());
+    }
+    document.append(cstr!("author"), stored);
+}
+
+fn read_author(fields: &Fields<'_>) -> Result<Author, StoreError> {
+    let display_name = fields.field("display_name")?.optional_parsed()?;
+    Ok(Author { user_id: fields.parsed("user_id")?, display_name })
+}
+
 fn finish(document: &mut RawDocumentBuf, digest: Digest, bytes: u64, created_at: Time<Utc>) {
     let digest = Binary { subtype: BinarySubtype::Generic, bytes: digest.to_vec() };
     document.append(cstr!("digest"), digest);
@@ -60,6 +75,7 @@ impl StoredMessage {
     pub(in super::super) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut body = MessageBody::default();
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
+        let mut author = None;
         let (mut created_at, mut edited_at, mut deleted_at) = (None, None, None);
         for field in fields.each() {
             let field = field?;
@@ -70,6 +86,10 @@ impl StoredMessage {
                 "content" => body.content = field.value()?,
                 "timestamp" => body.timestamp = field.optional_string()?,
                 "metadata" => body.metadata = field.optional_object()?,
+                "author" => {
+                    let stored = field.optional_document()?.map(|author| fields.inside(author));
+                    author = stored.as_ref().map(read_author).transpose()?;
+                }
                 "digest" => digest = Some(field.bytes()?),
                 "bytes" => bytes = Some(field.number()?),
                 "created_at" => created_at = Some(field.time()?),
@@ -84,7 +104,8 @@ impl StoredMessage {
         body.role = fields.required("role", role)?;
         let event_id = fields.required("event_id", event_id)?;
         let created_at = fields.required("created_at", created_at)?;
-        let message = Message { sequence, event_id, body, created_at, edited_at, deleted_at };
+        let message =
+            Message { sequence, event_id, body, author, created_at, edited_at, deleted_at };
         let digest = fields.required("digest", digest)?;
         Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
     }
@@ -93,6 +114,7 @@ impl StoredMessage {
     pub(in super::super) fn document(&self) -> RawDocumentBuf {
         let message = &self.message;
         let mut document = body_document(message.event_id.as_str(), &message.body);
+        append_author(&mut document, message.author.as_ref());
         finish(&mut document, self.digest, self.bytes, message.created_at);
         if let Some(edited_at) = message.edited_at {
             document.append(cstr!("edited_at"), DateTime::from_chrono(edited_at));

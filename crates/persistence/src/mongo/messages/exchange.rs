@@ -26,7 +26,7 @@ impl Exchanges for MongoStore {
         billing: Billing,
     ) -> Result<Exchange, StoreError> {
         let (clock, ids) = (&self.inner.clock, &self.inner.ids);
-        let exchange = ExchangeBatch::check(messages, call, clock.now(), &**ids)?;
+        let exchange = ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
         self.inner.metrics.appends.given(&exchange.messages);
         let recording = &Marked { id: ids.mint("recording_"), billing };
         self.write(|_| self.append_exchange_once(scope, chat_id, &exchange, recording)).await

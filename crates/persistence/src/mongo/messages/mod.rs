@@ -25,7 +25,7 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(messages, &*self.inner.ids)?;
+        let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&batch);
         self.append_batch(scope, chat_id, batch).await
     }
@@ -36,7 +36,7 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(messages, &*self.inner.ids)?;
+        let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&batch);
         self.append_initial(scope, chat_id, &batch).await
     }

@@ -54,7 +54,7 @@ impl Wallets for MongoStore {
         scope: &Scope,
         user_id: &UserId,
     ) -> Result<Option<Wallet>, StoreError> {
-        if !scope.caller.may_open_wallet_of(user_id) {
+        if !scope.caller.may_act_for(user_id) {
             return Ok(None);
         }
         let stored = self.read(|| async { self.stored_wallet(scope, user_id).await }).await?;

@@ -132,7 +132,7 @@ fn message() -> impl Strategy<Value = NewMessage> {
 }
 
 fn named(number: u32, body: MessageBody) -> NewMessage {
-    NewMessage { event_id: EventId::parse(format!("e{number}")).ok(), body }
+    NewMessage { event_id: EventId::parse(format!("e{number}")).ok(), ..body.into() }
 }
 
 fn body() -> impl Strategy<Value = MessageBody> {

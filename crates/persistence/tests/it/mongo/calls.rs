@@ -89,7 +89,7 @@ async fn a_transaction_that_fails_leaves_nothing() {
 
 fn said(id: &str) -> NewMessage {
     let body = MessageBody::new("assistant", Some("planner"), id);
-    NewMessage { event_id: Some(EventId::parse(id).unwrap()), body }
+    NewMessage { event_id: Some(EventId::parse(id).unwrap()), ..body.into() }
 }
 
 #[tokio::test]

@@ -75,7 +75,8 @@ pub(crate) async fn chat(database: &Database) -> ChatId {
 
 pub(crate) fn message(event_id: Option<&str>) -> Vec<NewMessage> {
     let event_id = event_id.map(|id| EventId::parse(id).unwrap());
-    vec![NewMessage { event_id, body: MessageBody::new("user", Some("user"), "hello") }]
+    let body = MessageBody::new("user", Some("user"), "hello");
+    vec![NewMessage { event_id, ..body.into() }]
 }
 
 /// Messages with the ids `{prefix}_0`, `{prefix}_1` and so on.

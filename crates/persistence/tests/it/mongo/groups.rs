@@ -179,7 +179,11 @@ async fn who_may_not_see_the_chat_is_told_so_beside_those_who_may() {
     let appends = scopes.iter().enumerate().map(|(index, scope)| {
         let event_id = EventId::parse(format!("evt_{index}")).unwrap();
         let body = MessageBody::new("user", Some("user"), "hello");
-        database.append(scope, &chat_id, vec![NewMessage { event_id: Some(event_id), body }])
+        database.append(
+            scope,
+            &chat_id,
+            vec![NewMessage { event_id: Some(event_id), ..body.into() }],
+        )
     });
     let answers = join_all(appends).await;
     let mut sequence = 0;

@@ -195,7 +195,7 @@ async fn use_wallet(database: &Database, scope: &Scope) {
 async fn use_messages(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let message = |index: usize| NewMessage {
         event_id: Some(EventId::parse(format!("event-{index}")).unwrap()),
-        body: MessageBody::new("user", Some("user"), format!("message {index}")),
+        ..MessageBody::new("user", Some("user"), format!("message {index}")).into()
     };
     let first = vec![MessageBody::new("user", Some("user"), "start").into()];
     database.persist_initial_messages(scope, chat_id, first).await.unwrap();

@@ -25,7 +25,7 @@ async fn chat_of(store: &MongoStore, messages: usize) -> ChatId {
 async fn append(store: &MongoStore, chat_id: &ChatId, index: usize) {
     let event_id = EventId::parse(format!("event-{index}")).unwrap();
     let body = MessageBody::new("user", Some("user"), format!("message {index}"));
-    let message = NewMessage { event_id: Some(event_id), body };
+    let message = NewMessage { event_id: Some(event_id), ..body.into() };
     let appended = store.append(&scope(), chat_id, vec![message]).await.unwrap();
     assert_eq!(appended.messages[0].sequence, index as u64);
 }

@@ -85,7 +85,7 @@ impl MessageRequest {
             extra,
         };
         let event_id = self.event_id;
-        Ok(NewMessage { event_id, body })
+        Ok(NewMessage { event_id, ..body.into() })
     }
 
     /// Takes the fields of [`MessageBody::EXTRA`] that were given.

@@ -97,7 +97,7 @@ impl Submission {
         };
         let name = self.name.as_deref().or(caller).unwrap_or("user");
         let body = MessageBody::new("user", Some(name), self.text);
-        let message = NewMessage { event_id: self.event_id, body };
+        let message = NewMessage { event_id: self.event_id, ..body.into() };
         let append = store.append(scope, chat_id, vec![message]).await;
         let append = append.map_err(|error| {
             Problem::from(error).moved("/messages/0/content", field).moved("/messages/0", "")
