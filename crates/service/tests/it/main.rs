@@ -6,6 +6,7 @@
 mod apps;
 mod artifacts;
 mod auth;
+mod authors;
 mod bodies;
 mod calls;
 mod chat_sessions;

@@ -1,4 +1,4 @@
-use records::{CallId, EventId, JsonObject, MessageBody, NewMessage};
+use records::{Author, CallId, DisplayName, EventId, JsonObject, MessageBody, NewMessage, UserId};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -36,6 +36,8 @@ pub(crate) struct MessageRequest {
     /// Whatever the caller keeps beside the message.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
+    /// The person who wrote it, for a service to state; what a person appends is their own.
+    author: Option<AuthorRequest>,
     event_type: Option<Value>,
     function_call: Option<Value>,
     is_user_proxy: Option<Value>,
@@ -49,6 +51,24 @@ pub(crate) struct MessageRequest {
     tool_call_id: Option<Value>,
     tool_calls: Option<Value>,
     tool_responses: Option<Value>,
+}
+
+/// The person who wrote a message.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewAuthor)]
+pub(crate) struct AuthorRequest {
+    #[schema(value_type = String, example = "user_alice_456")]
+    user_id: UserId,
+    /// What they are called now: 1 to 128 characters without control characters.
+    #[schema(value_type = Option<String>, example = "Alice")]
+    display_name: Option<DisplayName>,
+}
+
+impl From<AuthorRequest> for Author {
+    fn from(author: AuthorRequest) -> Self {
+        Self { user_id: author.user_id, display_name: author.display_name }
+    }
 }
 
 /// The fields beside which a message may lack a content.
@@ -84,8 +104,8 @@ impl MessageRequest {
             metadata: self.metadata,
             extra,
         };
-        let event_id = self.event_id;
-        Ok(NewMessage { event_id, ..body.into() })
+        let (event_id, author) = (self.event_id, self.author.map(Into::into));
+        Ok(NewMessage { event_id, body, author })
     }
 
     /// Takes the fields of [`MessageBody::EXTRA`] that were given.

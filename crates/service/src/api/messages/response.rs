@@ -1,6 +1,6 @@
 use axum::http::StatusCode;
 use persistence::{Append, Appended, Outcome};
-use records::{ChatId, JsonObject, Message};
+use records::{Author, ChatId, JsonObject, Message};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -35,6 +35,9 @@ pub(crate) struct MessageResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
+    /// The person who wrote it, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<AuthorResponse>,
     /// When it was last changed, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_at: Option<Time>,
@@ -57,9 +60,28 @@ impl From<Message> for MessageResponse {
             created_at,
             extra: body.extra,
             metadata: body.metadata,
+            author: message.author.map(Into::into),
             edited_at: message.edited_at.map(Into::into),
             deleted_at: message.deleted_at.map(Into::into),
         }
+    }
+}
+
+/// The person who wrote a message.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Author)]
+pub(crate) struct AuthorResponse {
+    #[schema(example = "user_alice_456")]
+    user_id: String,
+    /// What they were called then, if that was stated with the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Alice")]
+    display_name: Option<String>,
+}
+
+impl From<Author> for AuthorResponse {
+    fn from(author: Author) -> Self {
+        Self { user_id: author.user_id.into(), display_name: author.display_name.map(Into::into) }
     }
 }
 

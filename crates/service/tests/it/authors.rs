@@ -1,0 +1,82 @@
+//! Who wrote a message, on the wire.
+
+use serde_json::{Value, json};
+
+use crate::harness::Client;
+use crate::tokens::{client, hs256, token};
+
+/// The same service, called by an orchestrator and by alice, and the path of a chat of it.
+async fn callers() -> (Client, Client, String) {
+    let client = client(hs256());
+    let service = client.with_token(token(&json!({"sub": "orchestrator", "role": "service"})));
+    let path = service.create_chat("c1").await;
+    (service, client.with_token(token(&json!({}))), path)
+}
+
+fn message(author: &Value) -> Value {
+    json!({"role": "user", "content": "hello", "author": author})
+}
+
+#[tokio::test]
+async fn messages_of_people_say_who_wrote_them() {
+    let (service, alice, path) = callers().await;
+    let messages = format!("{path}/messages");
+    let bob = json!({"user_id": "bob", "display_name": "Bob"});
+    for (caller, author) in [
+        (&service, Value::Null),
+        (&service, bob),
+        (&alice, Value::Null),
+        (&alice, json!({"user_id": "alice", "display_name": "Alice"})),
+    ] {
+        assert_eq!(caller.post(&messages, message(&author)).await.status, 201);
+    }
+    alice.delete(&format!("{messages}/2")).await;
+    let listed = alice.get(&messages).await.body();
+    let listed = listed["messages"].as_array().unwrap();
+    let authors: Vec<_> = listed.iter().map(|message| message["author"].clone()).collect();
+    let expected = json!([
+        null,
+        {"user_id": "bob", "display_name": "Bob"},
+        {"user_id": "alice"},
+        {"user_id": "alice", "display_name": "Alice"},
+    ]);
+    assert_eq!(Value::from(authors), expected);
+    let call = json!({"call_id": "call_1"});
+    let exchange = json!({"messages": [message(&Value::Null)], "call": call});
+    assert_eq!(alice.post(&format!("{path}/exchanges"), exchange).await.status, 201);
+    assert_eq!(
+        alice.get(&format!("{messages}/4")).await.body()["author"],
+        json!({"user_id": "alice"})
+    );
+}
+
+#[tokio::test]
+async fn an_author_that_cannot_be_is_refused() {
+    let (service, alice, path) = callers().await;
+    let another = json!({"user_id": "bob"});
+    for (caller, author, pointer) in [
+        (&alice, another.clone(), "/author/user_id"),
+        (&service, json!({"user_id": ""}), "/author/user_id"),
+        (&service, json!({"user_id": {"$ne": null}}), "/author/user_id"),
+        (&service, json!({"user_id": "a\u{0}b"}), "/author/user_id"),
+        (
+            &service,
+            json!({"user_id": "bob", "display_name": "x".repeat(129)}),
+            "/author/display_name",
+        ),
+        (&service, json!({"display_name": "Bob"}), "/author"),
+        (&service, json!({"user_id": "bob", "role": "x"}), "/author/role"),
+        (&service, json!("bob"), "/author"),
+    ] {
+        for below in ["messages", "initial-messages"] {
+            let refused = caller.post(&format!("{path}/{below}"), message(&author)).await;
+            assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{author}");
+            assert_eq!(refused.culprit(), pointer, "{author}");
+        }
+    }
+    let call = json!({"call_id": "call_1"});
+    let exchange = json!({"messages": [message(&another)], "call": call});
+    let refused = alice.post(&format!("{path}/exchanges"), exchange).await;
+    assert_eq!(refused.culprit(), "/messages/0/author/user_id");
+    assert_eq!(service.get(&path).await.body()["last_sequence"], 0);
+}
