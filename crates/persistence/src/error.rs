@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    UserId,
+    Limits, UserId,
 };
 
 /// The error of a backend, kept as the source of a [`StoreError`].
@@ -101,6 +101,10 @@ pub enum StoreError {
     /// The chat has as many input requests pending as it may have.
     #[error("chat {0} has {limit} input requests pending", limit = InputRequest::MAX_PENDING)]
     TooManyInputs(ChatId),
+
+    /// The chat has as many participants as it may have.
+    #[error("chat {0} has {limit} participants, as many as it may have", limit = Limits::PARTICIPANTS)]
+    TooManyParticipants(ChatId),
 
     /// The chat has ended and takes no more messages.
     #[error("chat {chat_id} is {status}")]

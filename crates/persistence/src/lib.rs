@@ -5,9 +5,9 @@ pub use store::{
     AnsweredInput, AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage,
     Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatSessions, ChatStats,
     ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
-    InputCursor, InputPage, InputRequests, MessageRange, Messages, Outcome, Page, Payment,
-    RecordedCall, Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    InputCursor, InputPage, InputRequests, Joined, MessageRange, Messages, Outcome, Page,
+    ParticipantCursor, ParticipantPage, Participants, Payment, RecordedCall, Recording,
+    RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;

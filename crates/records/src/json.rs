@@ -48,6 +48,9 @@ impl Limits {
     pub const ARGUMENTS_BYTES: usize = 256 << 10;
     /// Longest time, in seconds, in which an input request expires: 30 days.
     pub const INPUT_EXPIRY_SEC: u32 = 30 * 86_400;
+
+    /// Most participants of one chat.
+    pub const PARTICIPANTS: usize = 1_000;
     /// Most calls of a model recorded at once.
     pub const BATCH_CALLS: usize = 1_000;
     /// Most tokens of one call.

@@ -30,6 +30,9 @@ pub use input_request::{
     NewInputRequest, Question, ToolCallRef, arguments_hash,
 };
 
+mod participant;
+pub use participant::Participant;
+
 mod artifact;
 pub use artifact::{Artifact, NewArtifact};
 

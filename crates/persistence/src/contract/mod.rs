@@ -22,6 +22,7 @@ pub mod exchanges;
 pub mod initial_messages;
 pub mod limits;
 pub mod messages;
+pub mod participants;
 pub mod races;
 pub mod repeats;
 

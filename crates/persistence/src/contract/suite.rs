@@ -140,6 +140,17 @@ macro_rules! contract_tests {
                 an_edited_message_is_recognised_by_what_it_says_now,
                 in_an_ended_chat_they_are_recognised_and_new_ones_refused,
             }
+            participants {
+                a_user_who_joins_takes_part,
+                joining_again_changes_the_name_at_most,
+                whoever_leaves_takes_part_no_longer,
+                participants_are_listed_oldest_first_page_by_page,
+                of_racing_joins_of_one_user_one_is_new,
+                a_chat_has_room_for_so_many_participants,
+                participants_of_other_chats_stay_apart,
+                names_are_nothing_but_names,
+                a_chat_in_any_status_may_be_joined,
+            }
             calls {
                 every_field_of_a_call_comes_back,
                 what_a_chat_has_used_is_the_sum_of_its_calls,
@@ -306,6 +317,7 @@ mod tests {
             include_str!("messages.rs"),
             include_str!("edits.rs"),
             include_str!("initial_messages.rs"),
+            include_str!("participants.rs"),
             include_str!("contexts.rs"),
             include_str!("artifacts.rs"),
             include_str!("calls.rs"),

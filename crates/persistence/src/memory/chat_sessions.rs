@@ -37,6 +37,7 @@ impl ChatSessions for MemoryStore {
                     input_version: 0,
                     recent_inputs: Vec::new(),
                     status_changes: Vec::new(),
+                    participants: Vec::new(),
                 });
                 self.count(&session, session.created_at);
                 Ok(session)

@@ -12,6 +12,7 @@ mod contexts;
 mod exchanges;
 mod input_requests;
 mod messages;
+mod participants;
 mod stats;
 mod wallets;
 
@@ -23,7 +24,7 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, InputRequestId,
-    Message, Scope, StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
+    Message, Participant, Scope, StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -67,6 +68,7 @@ struct Chat {
     input_version: u64,
     recent_inputs: Vec<InputRequestId>,
     status_changes: Vec<StatusChange>,
+    participants: Vec<Participant>,
 }
 
 /// A message, with the digest of the body it was appended with.

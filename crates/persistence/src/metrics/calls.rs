@@ -20,6 +20,9 @@ label! {
         GetMessage = "get_message",
         UpdateMessage = "update_message",
         DeleteMessage = "delete_message",
+        JoinChat = "join_chat",
+        LeaveChat = "leave_chat",
+        ListParticipants = "list_participants",
         UpdateContextSnapshot = "update_context_snapshot",
         MergeContextSnapshot = "merge_context_snapshot",
         LoadContextSnapshot = "load_context_snapshot",
@@ -181,6 +184,7 @@ impl CallOutcome {
             | StoreError::EntryConflict { .. }
             | StoreError::InsufficientTokens { .. }
             | StoreError::BalanceTooLarge { .. }
+            | StoreError::TooManyParticipants(_)
             | StoreError::ChatEnded { .. }
             | StoreError::IllegalTransition { .. } => Self::Conflict,
             StoreError::Invalid(_) => Self::Invalid,

@@ -29,6 +29,7 @@ mod chat_sessions;
 mod contexts;
 mod input_requests;
 mod messages;
+mod participants;
 mod stats;
 mod wallets;
 
@@ -66,6 +67,7 @@ struct Inner {
     chat_sessions: Collection<RawDocumentBuf>,
     chat_segments: Collection<RawDocumentBuf>,
     chat_blobs: Collection<RawDocumentBuf>,
+    chat_participants: Collection<RawDocumentBuf>,
     provider_calls: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
     status_changes: Collection<RawDocumentBuf>,
@@ -112,6 +114,7 @@ impl MongoStore {
             chat_sessions: database.collection(documents::CHAT_SESSIONS),
             chat_segments: database.collection(documents::CHAT_SEGMENTS),
             chat_blobs: database.collection(documents::CHAT_BLOBS),
+            chat_participants: database.collection(documents::CHAT_PARTICIPANTS),
             provider_calls: database.collection(documents::PROVIDER_CALLS),
             workflow_stats: database.collection(documents::WORKFLOW_STATS),
             status_changes: database.collection(documents::STATUS_CHANGES),

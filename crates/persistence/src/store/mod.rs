@@ -21,6 +21,7 @@ mod contexts;
 mod exchanges;
 mod input_requests;
 mod messages;
+mod participants;
 mod stats;
 mod wallets;
 
@@ -33,6 +34,7 @@ pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
+pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub(crate) use stats::dearest_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
@@ -44,6 +46,7 @@ pub use wallets::{EntryPage, WalletPage, Wallets};
 pub trait Store:
     ChatSessions
     + Messages
+    + Participants
     + Contexts
     + Artifacts
     + Changes

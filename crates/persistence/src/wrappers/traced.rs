@@ -6,9 +6,9 @@ use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
-    InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact, NewChatSession,
-    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Scope, Usage,
-    UserId, Wallet, WalletEntry, WorkflowName,
+    DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact,
+    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry,
+    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
@@ -16,9 +16,9 @@ use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
     Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, CountedApps, Cursor,
-    EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests,
-    MessageRange, Messages, Page, Recording, RequestedInput, Stats, Store, Transcript, WalletPage,
-    Wallets, WorkflowStats, WorkflowSummary,
+    EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests, Joined,
+    MessageRange, Messages, Page, ParticipantCursor, ParticipantPage, Participants, Recording,
+    RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -181,6 +181,41 @@ impl<S: Store> Messages for Traced<S> {
     ) -> Result<Message, StoreError> {
         let work = self.store.delete_message(scope, chat_id, sequence);
         self.trace(Call::DeleteMessage, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Participants for Traced<S> {
+    async fn join_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+        display_name: Option<&DisplayName>,
+    ) -> Result<Joined, StoreError> {
+        let work = self.store.join_chat(scope, chat_id, user_id, display_name);
+        self.trace(Call::JoinChat, Some(chat_id), work).await
+    }
+
+    async fn leave_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+    ) -> Result<(), StoreError> {
+        let work = self.store.leave_chat(scope, chat_id, user_id);
+        self.trace(Call::LeaveChat, Some(chat_id), work).await
+    }
+
+    async fn list_participants(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&ParticipantCursor>,
+    ) -> Result<ParticipantPage, StoreError> {
+        let work = self.store.list_participants(scope, chat_id, limit, after);
+        self.trace(Call::ListParticipants, Some(chat_id), work).await
     }
 }
 

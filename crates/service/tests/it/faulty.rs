@@ -13,14 +13,15 @@ use persistence::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
     Calls, Change, Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts,
     CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
-    InputRequests, MessageRange, Messages, Page, Recording, RequestedInput, Stats, Store,
-    StoreError, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage,
+    Participants, Recording, RequestedInput, Stats, Store, StoreError, Transcript, WalletPage,
+    Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
-    InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact, NewChatSession,
-    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Scope, Usage,
-    UserId, Wallet, WalletEntry, WorkflowName,
+    DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact,
+    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry,
+    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -194,6 +195,33 @@ impl Messages for Faulty {
     }
 
     async fn delete_message(&self, _: &Scope, _: &ChatId, _: u64) -> Result<Message, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Participants for Faulty {
+    async fn join_chat(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: &UserId,
+        _: Option<&DisplayName>,
+    ) -> Result<Joined, StoreError> {
+        self.fail().await
+    }
+
+    async fn leave_chat(&self, _: &Scope, _: &ChatId, _: &UserId) -> Result<(), StoreError> {
+        self.fail().await
+    }
+
+    async fn list_participants(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: usize,
+        _: Option<&ParticipantCursor>,
+    ) -> Result<ParticipantPage, StoreError> {
         self.fail().await
     }
 }

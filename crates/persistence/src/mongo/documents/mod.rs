@@ -5,6 +5,7 @@ mod blob;
 mod chat_session;
 mod input_request;
 mod message;
+mod participant;
 mod provider_call;
 mod rollup;
 mod segment;
@@ -25,6 +26,9 @@ pub(super) use input_request::{
     PENDING, StoredInput, closing_fields, input_document, input_key, input_record,
 };
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
+pub(super) use participant::{
+    StoredParticipant, participant_records, participants_with, participants_without,
+};
 pub(super) use provider_call::{call_document, call_key, call_record, open_call};
 pub(super) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
@@ -43,6 +47,8 @@ pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
 pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
 /// Large context snapshots and artifact payloads.
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
+/// Those who take part in chats.
+pub(super) const CHAT_PARTICIPANTS: &str = "chat_participants";
 /// Calls of models.
 pub(super) const PROVIDER_CALLS: &str = "provider_calls";
 /// The questions of workflows.

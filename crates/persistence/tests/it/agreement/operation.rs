@@ -4,8 +4,9 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{Billing, ChatFilter, MessageRange, Page, Store, StoreError};
 use records::{
-    AppId, CallId, Caller, ChatId, ChatStatus, Ids as _, JsonObject, MessageEdit, NewArtifact,
-    NewChatSession, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids, WorkflowName,
+    AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MessageEdit,
+    NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids,
+    WorkflowName,
 };
 
 use super::apps::AppCall;
@@ -52,6 +53,9 @@ pub(crate) enum Call {
     Uncall(CallId),
     ListCalls,
     ChatUsage,
+    Join(UserId, Option<DisplayName>),
+    Leave(UserId),
+    ListParticipants,
     Stats(WorkflowName),
     Input(InputCall),
     Wallet(UserId, WalletCall),
@@ -84,6 +88,7 @@ impl Playground {
             Call::ListCalls,
             Call::ChatUsage,
             Call::Input(InputCall::List),
+            Call::ListParticipants,
         ];
         let of_an_app = [
             Call::List { filter: ChatFilter::default(), limit: 10 },
@@ -169,6 +174,11 @@ impl Operation {
             Call::Uncall(call_id) => print(store.delete_call(scope, chat, &call_id).await),
             Call::ListCalls => print(store.list_calls(scope, chat, 100, None).await),
             Call::ChatUsage => print(store.chat_usage(scope, chat).await),
+            Call::Join(user_id, name) => {
+                print(store.join_chat(scope, chat, &user_id, name.as_ref()).await)
+            }
+            Call::Leave(user_id) => print(store.leave_chat(scope, chat, &user_id).await),
+            Call::ListParticipants => print(store.list_participants(scope, chat, 100, None).await),
             Call::Stats(workflow_name) => {
                 let (app_id, ever) =
                     (&scope.app_id, DateTime::UNIX_EPOCH..DateTime::<Utc>::MAX_UTC);

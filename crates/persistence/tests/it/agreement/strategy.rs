@@ -7,8 +7,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
-    CallId, Caller, ChatStatus, EventId, MessageBody, MessageEdit, MicroDollars, NewArtifact,
-    NewChatSession, NewMessage, NewProviderCall, TeamId, UserId, Visibility, WorkflowName,
+    CallId, Caller, ChatStatus, DisplayName, EventId, MessageBody, MessageEdit, MicroDollars,
+    NewArtifact, NewChatSession, NewMessage, NewProviderCall, TeamId, UserId, Visibility,
+    WorkflowName,
 };
 use serde_json::{Value, json};
 
@@ -64,6 +65,9 @@ fn call() -> impl Strategy<Value = Call> {
         3 => (messages(), provider_call())
             .prop_map(|(messages, call)| Call::Exchange(messages, call)),
         1 => call_id().prop_map(Call::Uncall),
+        4 => (user(), option::of(display_name()))
+            .prop_map(|(user_id, name)| Call::Join(user_id, name)),
+        1 => user().prop_map(Call::Leave),
         1 => workflow().prop_map(Call::Stats),
         10 => (user(), wallet_call()).prop_map(|(user_id, call)| Call::Wallet(user_id, call)),
         10 => input_call().prop_map(Call::Input),
@@ -80,6 +84,10 @@ fn call_to_create() -> impl Strategy<Value = Call> {
         4 => new_chat().prop_map(Call::Create),
         1 => new_chat().prop_map(Call::CreateAnother),
     ]
+}
+
+fn display_name() -> impl Strategy<Value = DisplayName> {
+    select(vec!["Ada", "$b"]).prop_map(|name| DisplayName::parse(name).unwrap())
 }
 
 fn caller() -> impl Strategy<Value = Caller> {

@@ -6,13 +6,13 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, InputRequests, MessageRange, Messages, Stats, Wallets,
+    Exchanges, InputRequests, MessageRange, Messages, Participants, Stats, Wallets,
 };
 use records::{
-    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, EntryId, EventId, InputRequestId,
-    JsonObject, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer,
-    NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Question, Scope, TeamId, UserId,
-    WorkflowName,
+    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, DisplayName, EntryId, EventId,
+    InputRequestId, JsonObject, MessageBody, MessageEdit, NewArtifact, NewChatSession,
+    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Question, Scope,
+    TeamId, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -111,6 +111,7 @@ async fn use_everything(database: &Database) {
         use_context_and_artifact(database, &scope, &chat_id).await;
         use_calls(database, &scope, &chat_id).await;
         use_inputs(database, &scope, &chat_id).await;
+        use_participants(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
         use_wallet(database, &scope).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
@@ -137,6 +138,18 @@ async fn use_inputs(database: &Database, scope: &Scope, chat_id: &ChatId) {
     database.find_input_requests(scope, &asked[3]).await.unwrap();
     let page = database.list_input_requests(scope, chat_id, 2, None).await.unwrap();
     database.list_input_requests(scope, chat_id, 2, page.next.as_ref()).await.unwrap();
+}
+
+async fn use_participants(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let name = DisplayName::parse("Ada").unwrap();
+    for user_id in ["ada", "bob"].map(|user_id| UserId::parse(user_id).unwrap()) {
+        for _ in 0..2 {
+            database.join_chat(scope, chat_id, &user_id, Some(&name)).await.unwrap();
+        }
+        let page = database.list_participants(scope, chat_id, 1, None).await.unwrap();
+        database.list_participants(scope, chat_id, 1, page.next.as_ref()).await.unwrap();
+        database.leave_chat(scope, chat_id, &user_id).await.unwrap();
+    }
 }
 
 async fn use_stats(database: &Database) {

@@ -6,7 +6,7 @@ use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, MessageRange, Messages,
-    Stats, StoreError, Wallets,
+    Participants, Stats, StoreError, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact,
@@ -63,6 +63,12 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("stats_v1", stats.models);
     let workflow = Workflow { app_id: scope().app_id, workflow_name };
     database.verify_stats(&workflow, &|| {}).await.unwrap();
+
+    database.insert("chat_participants", golden("chat_participants")).await;
+    let participants = database.list_participants(&scope(), &chat_id, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("participants_v1", participants);
+    let alice = UserId::parse("alice").unwrap();
+    database.leave_chat(&scope(), &chat_id, &alice).await.unwrap();
 
     let more = vec![MessageBody::new("user", Some("user"), "more").into()];
     let append = database.append(&scope(), &chat_id, more).await.unwrap();
@@ -179,6 +185,9 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let question = Question { tool_call: Some(bound_call()), ..Question::of("May I?") };
     let question = NewInputRequest { request_id: None, question, expires_in_sec: Some(60) };
     database.request_input(&scope(), &chat_id, question).await.unwrap();
+    let user_id = UserId::parse("alice").unwrap();
+    database.join_chat(&scope(), &chat_id, &user_id, None).await.unwrap();
+
     write_app_and_wallet(&database).await;
 
     let records = [
@@ -189,6 +198,7 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         ("chat_segments", "chat_segment"),
         ("chat_blobs", "chat_blob"),
         ("input_requests", "input_request"),
+        ("chat_participants", "chat_participants"),
     ];
     for (collection, record) in records {
         let written = Document::try_from(&*database.all(collection).await[0]).unwrap();

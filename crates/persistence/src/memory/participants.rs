@@ -1,0 +1,56 @@
+use async_trait::async_trait;
+use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
+
+use super::MemoryStore;
+use crate::StoreError;
+use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
+
+#[async_trait]
+impl Participants for MemoryStore {
+    async fn join_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+        display_name: Option<&DisplayName>,
+    ) -> Result<Joined, StoreError> {
+        let joined_at = self.clock.now();
+        self.with_chat(scope, chat_id, |chat| {
+            if let Some(kept) = chat.participants.iter_mut().find(|kept| kept.user_id == *user_id) {
+                kept.display_name = display_name.or(kept.display_name.as_ref()).cloned();
+                return Ok(Joined { participant: kept.clone(), outcome: Outcome::Duplicate });
+            }
+            if chat.participants.len() >= Limits::PARTICIPANTS {
+                return Err(StoreError::TooManyParticipants(chat_id.clone()));
+            }
+            let (user_id, display_name) = (user_id.clone(), display_name.cloned());
+            let participant = Participant { user_id, display_name, joined_at };
+            chat.participants.push(participant.clone());
+            Ok(Joined { participant, outcome: Outcome::Stored })
+        })
+    }
+
+    async fn leave_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+    ) -> Result<(), StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            chat.participants.retain(|kept| kept.user_id != *user_id);
+            Ok(())
+        })
+    }
+
+    async fn list_participants(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&ParticipantCursor>,
+    ) -> Result<ParticipantPage, StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            Ok(ParticipantPage::of(chat.participants.clone(), limit, after))
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Those who take part in a chat are one document, so that one update decides whether there is room.
+
+use async_trait::async_trait;
+use bson::doc;
+use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
+
+use super::MongoStore;
+use super::documents::{
+    SCHEMA_VERSION, StoredParticipant, participant_records, participants_with, participants_without,
+};
+use super::failure::{Failure, is_duplicate_key};
+use crate::StoreError;
+use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
+
+#[async_trait]
+impl Participants for MongoStore {
+    async fn join_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+        display_name: Option<&DisplayName>,
+    ) -> Result<Joined, StoreError> {
+        let joined_at = self.inner.clock.now();
+        let (user_id, display_name) = (user_id.clone(), display_name.cloned());
+        let joining = StoredParticipant {
+            participant: Participant { user_id, display_name, joined_at },
+            join_id: self.inner.ids.mint("join_"),
+        };
+        self.write(|_| self.join_once(scope, chat_id, &joining)).await
+    }
+
+    async fn leave_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+    ) -> Result<(), StoreError> {
+        self.write(|_| async {
+            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+            let with = participants_with(scope, chat_id, user_id);
+            let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
+            self.inner.chat_participants.update_one(with, pull).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_participants(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&ParticipantCursor>,
+    ) -> Result<ParticipantPage, StoreError> {
+        self.read(|| async {
+            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+            let all = self.participants_within(scope, chat_id).await?;
+            let all = all.into_iter().map(|stored| stored.participant).collect();
+            Ok(ParticipantPage::of(all, limit, after))
+        })
+        .await
+    }
+}
+
+impl MongoStore {
+    /// Looks who takes part, and joins or renames while that is so.
+    async fn join_once(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        joining: &StoredParticipant,
+    ) -> Result<Joined, Failure> {
+        let StoredParticipant { participant, join_id } = joining;
+        let user_id = &participant.user_id;
+        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        loop {
+            let stored = self.participants_within(scope, chat_id).await?;
+            let count = stored.len();
+            if let Some(kept) = stored.into_iter().find(|kept| kept.participant.user_id == *user_id)
+            {
+                // An earlier attempt may have had them join.
+                let is_new = kept.join_id == *join_id;
+                let outcome = if is_new { Outcome::Stored } else { Outcome::Duplicate };
+                if let Some(participant) = self.rename(scope, chat_id, participant, kept).await? {
+                    return Ok(Joined { participant, outcome });
+                }
+            } else if count >= Limits::PARTICIPANTS {
+                return Err(StoreError::TooManyParticipants(chat_id.clone()).into());
+            } else if self.add(scope, chat_id, joining).await? {
+                let participant = participant.clone();
+                return Ok(Joined { participant, outcome: Outcome::Stored });
+            }
+        }
+    }
+
+    /// Adds a participant, if that is one more and there is room.
+    async fn add(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        joining: &StoredParticipant,
+    ) -> Result<bool, Failure> {
+        let without = participants_without(scope, chat_id, &joining.participant.user_id);
+        let push = doc! {
+            "$push": { "participants": { "$each": [joining.document()] } },
+            "$setOnInsert": { "schema_version": SCHEMA_VERSION },
+        };
+        let adding = self.inner.chat_participants.update_one(without, push).upsert(true);
+        match adding.await {
+            Ok(_) => Ok(true),
+            // There are some, and they are not such: somebody else was first.
+            Err(error) if is_duplicate_key(&error) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives a participant a new name, if there is one; `None`: they have just left.
+    async fn rename(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        named: &Participant,
+        kept: StoredParticipant,
+    ) -> Result<Option<Participant>, Failure> {
+        let kept = kept.participant;
+        let Some(name) = &named.display_name else { return Ok(Some(kept)) };
+        let with = participants_with(scope, chat_id, &kept.user_id);
+        let set = doc! { "$set": { "participants.$.display_name": name.as_str() } };
+        let renamed = self.inner.chat_participants.update_one(with, set).await?;
+        let participant = Participant { display_name: Some(name.clone()), ..kept };
+        Ok((renamed.matched_count == 1).then_some(participant))
+    }
+
+    pub(super) async fn participants_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Vec<StoredParticipant>, Failure> {
+        let filter = doc! { "_id": chat_id.as_str(), "app_id": scope.app_id.as_str() };
+        let found = self.inner.chat_participants.find_one(filter).await?;
+        Ok(found.map_or(Ok(Vec::new()), |raw| participant_records(&raw))?)
+    }
+}
