@@ -23,6 +23,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
         (name = "messages", description = "What was said, in order"),
+        (name = "participants", description = "Who takes part in a chat"),
         (name = "events", description = "What happens in a chat, as it happens"),
         (name = "input requests", description = "The questions that workflows wait on, and their answers"),
         (name = "user input", description = "What people say to a workflow, in the shapes of MozaiksAI"),
@@ -126,6 +127,22 @@ pub(crate) struct MessagePath {
     /// The position of the message in the chat.
     #[param(example = 1)]
     sequence: u64,
+}
+
+/// The path of a participant.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+pub(crate) struct ParticipantPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The user: 1 to 128 characters without control characters.
+    #[param(example = "user_alice_456")]
+    user_id: String,
 }
 
 /// The path of a call.

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, messages, metrics, stats, tokens, user_input, wallets,
+    input_requests as inputs, messages, metrics, participants, stats, tokens, user_input, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -70,6 +70,10 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(messages::list::list_messages, messages::append::append_messages))
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
+
+        // … participants, participants/{user_id}
+        .routes(routes!(participants::list::list_participants, participants::join::join_chat))
+        .routes(routes!(participants::leave::leave_chat))
 
         // … calls, calls/{call_id}, exchanges
         .routes(routes!(calls::list::list_calls, calls::record::record_calls))

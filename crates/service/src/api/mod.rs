@@ -13,6 +13,7 @@ pub(crate) mod health;
 pub(crate) mod input_requests;
 pub(crate) mod messages;
 pub(crate) mod metrics;
+pub(crate) mod participants;
 pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod user_input;

@@ -14,10 +14,10 @@ pub(crate) use openapi::{
     CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems, CreateProblems,
     CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
     DeleteMessageProblems, EnsureWalletProblems, EventsProblems, ExchangeProblems, HistoryProblems,
-    InputRequestProblems, MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples,
-    PutArtifactProblems, RecordCallsProblems, RegisterAppProblems, RequestInputProblems,
-    StatsProblems, StatusProblems, SubmitProblems, TokenBalanceProblems, UpdateMessageProblems,
-    WalletProblems,
+    InputRequestProblems, JoinProblems, LeaveProblems, MessageProblems, MetricsProblems,
+    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
+    RegisterAppProblems, RequestInputProblems, StatsProblems, StatusProblems, SubmitProblems,
+    TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

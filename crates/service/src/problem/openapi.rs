@@ -96,6 +96,14 @@ groups! {
     ]);
     /// The deletion of a message.
     DeleteMessageProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
+    /// The joining of a participant.
+    JoinProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[P::CHAT_NOT_FOUND, P::FORBIDDEN_OWNER, P::TOO_MANY_PARTICIPANTS],
+    ]);
+    /// The leaving of a participant.
+    LeaveProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::FORBIDDEN_OWNER]]);
     /// A recording of calls.
     RecordCallsProblems => describe(&[
         &WRITE,

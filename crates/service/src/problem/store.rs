@@ -16,6 +16,9 @@ impl From<StoreError> for Problem {
             StoreError::ChatNotFound(_) => Self::new(ProblemKind::CHAT_NOT_FOUND, detail),
             StoreError::MessageNotFound { .. } => Self::new(ProblemKind::MESSAGE_NOT_FOUND, detail),
             StoreError::ChatExists(_) => Self::new(ProblemKind::CHAT_EXISTS, detail),
+            StoreError::TooManyParticipants(_) => {
+                Self::new(ProblemKind::TOO_MANY_PARTICIPANTS, detail)
+            }
             StoreError::ChatEnded { .. } => Self::new(ProblemKind::CHAT_ENDED, detail),
             StoreError::IllegalTransition { .. } => {
                 Self::new(ProblemKind::ILLEGAL_TRANSITION, detail)

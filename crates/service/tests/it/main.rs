@@ -25,6 +25,7 @@ mod messages;
 mod metrics;
 mod openapi;
 mod ownership;
+mod participants;
 mod poison;
 mod queries;
 mod requests;

@@ -24,6 +24,7 @@ fn endpoints() -> Vec<(Method, &'static str, Value)> {
         (Method::GET, "/context", Value::Null),
         (Method::GET, "/artifact", Value::Null),
         (Method::GET, "/calls", Value::Null),
+        (Method::GET, "/participants", Value::Null),
         (Method::POST, "/calls", json!({})),
         (Method::DELETE, "/calls/call_0", Value::Null),
         (Method::POST, "/exchanges", json!({"messages": [message], "call": {"call_id": "call_1"}})),
@@ -53,7 +54,7 @@ async fn call(client: &Client, method: &Method, path: &str, body: &Value) -> Ans
 /// Returns everything the chat holds.
 async fn state(service: &Client, path: &str) -> Vec<String> {
     let mut state = Vec::new();
-    for below in ["", "/messages", "/context", "/artifact", "/calls"] {
+    for below in ["", "/messages", "/context", "/artifact", "/calls", "/participants"] {
         state.push(service.get(&format!("{path}{below}")).await.text);
     }
     state
@@ -104,7 +105,7 @@ async fn every_endpoint_answers_by_owner_team_visibility_and_app_and_changes_not
             }
         }
     }
-    assert_eq!(cells, 792);
+    assert_eq!(cells, 825);
 }
 
 async fn chat_of_alice(service: &Client, chat_id: &str, visibility: &str) -> String {

@@ -1,0 +1,77 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{ParticipantCursor, ParticipantPage, Store};
+use records::ChatId;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::response::ParticipantResponse;
+use crate::api::cursor;
+use crate::config::Limits;
+use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Which participants to list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ListParticipantsQuery {
+    /// At most this many, 20 unless said, up to 100.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The `next_cursor` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<ParticipantCursor>,
+}
+
+impl FromParams for ListParticipantsQuery {
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        let limit = params.take_limit(limits)?;
+        let cursor = params.take_with("cursor", cursor::decode)?;
+        Ok(Self {
+            limit,
+            cursor: cursor.map(|(joined_at, user_id)| ParticipantCursor { joined_at, user_id }),
+        })
+    }
+}
+
+/// A page of a chat's participants, oldest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ListParticipantsResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    participants: Vec<ParticipantResponse>,
+    /// Where the next page begins; null when this is the last one.
+    next_cursor: Option<String>,
+}
+
+impl ListParticipantsResponse {
+    fn of(chat_id: ChatId, page: ParticipantPage) -> Self {
+        let next = page.next.map(|next| cursor::encode(next.joined_at, next.user_id.as_str()));
+        Self {
+            chat_id: chat_id.into(),
+            participants: page.participants.into_iter().map(Into::into).collect(),
+            next_cursor: next,
+        }
+    }
+}
+
+/// Lists who takes part in a chat, oldest first.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/participants", tag = "participants",
+    operation_id = "list_participants", params(ChatPath, ListParticipantsQuery),
+    responses(
+        (status = 200, description = "A page of participants", body = ListParticipantsResponse),
+        ChatProblems,
+    ),
+)]
+pub(crate) async fn list_participants(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(query): Query<ListParticipantsQuery>,
+) -> Result<Json<ListParticipantsResponse>, Problem> {
+    let after = query.cursor.as_ref();
+    let page = store.list_participants(&scope, &chat_id, query.limit, after).await?;
+    Ok(Json(ListParticipantsResponse::of(chat_id, page)))
+}
