@@ -3,11 +3,12 @@
 pub mod store;
 pub use store::{
     AnsweredInput, AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage,
-    Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatSessions, ChatStats,
-    ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
-    InputCursor, InputPage, InputRequests, Joined, MessageRange, Messages, Outcome, Page,
-    ParticipantCursor, ParticipantPage, Participants, Payment, RecordedCall, Recording,
-    RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatPresence, ChatSessions,
+    ChatStats, ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges,
+    HourlyStats, InputCursor, InputPage, InputRequests, Joined, MessageRange, Messages, Outcome,
+    Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence, RecordedCall,
+    Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
+    WorkflowSummary,
 };
 
 mod error;
@@ -22,6 +23,7 @@ mod exchange_batch;
 mod input;
 mod ledger;
 mod new_chat;
+mod presence;
 
 pub mod memory;
 pub mod mongo;

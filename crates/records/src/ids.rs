@@ -115,6 +115,10 @@ id! {
     UserId, "user_id", is_name, NAME_RULE
 }
 id! {
+    /// Names a connection over which a person listens to a chat.
+    ConnectionId, "connection_id", is_name, NAME_RULE
+}
+id! {
     /// What a person is called, for other people to read.
     DisplayName, "display_name", is_name, NAME_RULE
 }
@@ -170,6 +174,13 @@ impl InputRequestId {
     /// Mints a new request id.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("input_"))
+    }
+}
+
+impl ConnectionId {
+    /// Mints a new connection id.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("conn_"))
     }
 }
 

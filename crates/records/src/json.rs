@@ -51,6 +51,8 @@ impl Limits {
 
     /// Most participants of one chat.
     pub const PARTICIPANTS: usize = 1_000;
+    /// Most persons named as present in one chat.
+    pub const PRESENT: usize = 200;
     /// Most calls of a model recorded at once.
     pub const BATCH_CALLS: usize = 1_000;
     /// Most tokens of one call.

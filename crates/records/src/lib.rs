@@ -2,8 +2,8 @@
 
 mod ids;
 pub use ids::{
-    AppId, CallId, ChatId, DisplayName, EntryId, EventId, IdError, Ids, InputRequestId, TeamId,
-    UserId, Uuid7Ids, WorkflowName,
+    AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError, Ids,
+    InputRequestId, TeamId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -32,6 +32,9 @@ pub use input_request::{
 
 mod participant;
 pub use participant::Participant;
+
+mod presence;
+pub use presence::{Connection, Present};
 
 mod artifact;
 pub use artifact::{Artifact, NewArtifact};

@@ -23,6 +23,7 @@ pub mod initial_messages;
 pub mod limits;
 pub mod messages;
 pub mod participants;
+pub mod presence;
 pub mod races;
 pub mod repeats;
 

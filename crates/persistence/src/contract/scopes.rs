@@ -131,6 +131,7 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("update_last_artifact", chat.update_artifact(NewArtifact::default()).await.map(drop)),
         ("clear_last_artifact", chat.clear_artifact().await),
         ("list_participants", chat.participants().await.map(drop)),
+        ("presence", chat.store.presence(&chat.scope, &chat.id).await.map(drop)),
         ("join_chat", chat.join("user").await.map(drop)),
         ("leave_chat", chat.leave("user").await),
         ("set_status", chat.set_status(ChatStatus::Completed, None).await.map(drop)),

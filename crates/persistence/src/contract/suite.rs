@@ -151,6 +151,16 @@ macro_rules! contract_tests {
                 names_are_nothing_but_names,
                 a_chat_in_any_status_may_be_joined,
             }
+            presence {
+                whoever_is_announced_is_present,
+                participants_are_present_by_their_names,
+                an_announcement_lasts_as_long_as_it_says,
+                announcing_again_changes_nothing_but_the_end,
+                what_is_withdrawn_is_gone,
+                presence_stays_within_its_chat_and_app,
+                more_persons_than_are_named_are_counted,
+                whoever_listens_is_told_who_comes_and_goes,
+            }
             calls {
                 every_field_of_a_call_comes_back,
                 what_a_chat_has_used_is_the_sum_of_its_calls,
@@ -318,6 +328,7 @@ mod tests {
             include_str!("edits.rs"),
             include_str!("initial_messages.rs"),
             include_str!("participants.rs"),
+            include_str!("presence.rs"),
             include_str!("contexts.rs"),
             include_str!("artifacts.rs"),
             include_str!("calls.rs"),

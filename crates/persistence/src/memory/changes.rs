@@ -13,7 +13,7 @@ impl Changes for MemoryStore {
         let began = stream::iter([Change::Began]);
         let changes = stream::unfold(self.changes.subscribe(), async |mut told| {
             let change = match told.recv().await {
-                Ok(change) => Change::Chat(change),
+                Ok(change) => change,
                 // Some were overwritten before they were read.
                 Err(RecvError::Lagged(_)) => Change::Began,
                 Err(RecvError::Closed) => return None,
@@ -56,7 +56,12 @@ impl MemoryStore {
     fn tell(&self, chat: &Chat, last_sequence: Option<u64>) {
         let chat_id = chat.session.chat_id.clone();
         // An error says that nobody listens.
-        let _ = self.changes.send(ChatChange { chat_id, last_sequence });
+        let _ = self.changes.send(Change::Chat(ChatChange { chat_id, last_sequence }));
+    }
+
+    /// Tells who listens that others are present in a chat, or by other names.
+    pub(super) fn tell_presence(&self, chat: &Chat) {
+        let _ = self.changes.send(Change::Presence(chat.session.chat_id.clone()));
     }
 }
 

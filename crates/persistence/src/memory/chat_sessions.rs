@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
 use async_trait::async_trait;
@@ -38,6 +39,7 @@ impl ChatSessions for MemoryStore {
                     recent_inputs: Vec::new(),
                     status_changes: Vec::new(),
                     participants: Vec::new(),
+                    announced: BTreeMap::new(),
                 });
                 self.count(&session, session.created_at);
                 Ok(session)

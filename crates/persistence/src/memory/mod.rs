@@ -13,6 +13,7 @@ mod exchanges;
 mod input_requests;
 mod messages;
 mod participants;
+mod presence;
 mod stats;
 mod wallets;
 
@@ -23,8 +24,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
-    App, AppId, Artifact, ChatId, ChatSession, Clock, ContextSnapshot, Ids, InputRequestId,
-    Message, Participant, Scope, StatusChange, SystemClock, UserId, Uuid7Ids, WorkflowName,
+    App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
+    InputRequestId, Message, Participant, Scope, StatusChange, SystemClock, UserId, Uuid7Ids,
+    WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -32,7 +34,8 @@ use crate::StoreError;
 use crate::call_batch::DigestedCall;
 use crate::input::KeptInput;
 use crate::metrics::StoreMetrics;
-use crate::store::{ChatChange, Store};
+use crate::presence::Announced;
+use crate::store::{Change, Store};
 use wallets::Ledger;
 
 /// Keeps everything in memory.
@@ -46,7 +49,7 @@ pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     metrics: StoreMetrics,
-    changes: broadcast::Sender<ChatChange>,
+    changes: broadcast::Sender<Change>,
 }
 
 /// How many changes are kept for a listener that is slow to take them.
@@ -69,6 +72,7 @@ struct Chat {
     recent_inputs: Vec<InputRequestId>,
     status_changes: Vec<StatusChange>,
     participants: Vec<Participant>,
+    announced: BTreeMap<ConnectionId, Announced>,
 }
 
 /// A message, with the digest of the body it was appended with.

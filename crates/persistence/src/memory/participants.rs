@@ -18,7 +18,9 @@ impl Participants for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             if let Some(kept) = chat.participants.iter_mut().find(|kept| kept.user_id == *user_id) {
                 kept.display_name = display_name.or(kept.display_name.as_ref()).cloned();
-                return Ok(Joined { participant: kept.clone(), outcome: Outcome::Duplicate });
+                let participant = kept.clone();
+                self.tell_presence(chat);
+                return Ok(Joined { participant, outcome: Outcome::Duplicate });
             }
             if chat.participants.len() >= Limits::PARTICIPANTS {
                 return Err(StoreError::TooManyParticipants(chat_id.clone()));
@@ -26,6 +28,7 @@ impl Participants for MemoryStore {
             let (user_id, display_name) = (user_id.clone(), display_name.cloned());
             let participant = Participant { user_id, display_name, joined_at };
             chat.participants.push(participant.clone());
+            self.tell_presence(chat);
             Ok(Joined { participant, outcome: Outcome::Stored })
         })
     }
@@ -38,6 +41,7 @@ impl Participants for MemoryStore {
     ) -> Result<(), StoreError> {
         self.with_chat(scope, chat_id, |chat| {
             chat.participants.retain(|kept| kept.user_id != *user_id);
+            self.tell_presence(chat);
             Ok(())
         })
     }

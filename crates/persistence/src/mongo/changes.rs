@@ -20,7 +20,7 @@ impl Changes for MongoStore {
         let made_here = stream::unfold(made_here, async |mut made_here| {
             loop {
                 match made_here.recv().await {
-                    Ok(change) => return Some((Change::Chat(change), made_here)),
+                    Ok(change) => return Some((change, made_here)),
                     // The server tells them as well.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return None,
@@ -82,7 +82,16 @@ impl MongoStore {
     }
 
     fn tell(&self, chat_id: &ChatId, last_sequence: Option<u64>) {
-        let change = ChatChange { chat_id: chat_id.clone(), last_sequence };
+        let chat_id = chat_id.clone();
+        self.announce_change(Change::Chat(ChatChange { chat_id, last_sequence }));
+    }
+
+    /// Tells who listens that others are present in a chat, or by other names.
+    pub(super) fn tell_presence(&self, chat_id: &ChatId) {
+        self.announce_change(Change::Presence(chat_id.clone()));
+    }
+
+    fn announce_change(&self, change: Change) {
         // An error says that nobody listens.
         let _ = self.inner.announcements.send(change);
     }

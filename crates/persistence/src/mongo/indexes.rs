@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use bson::{Document, RawDocumentBuf, doc};
 use mongodb::options::IndexOptions;
 use mongodb::{Collection, IndexModel};
@@ -36,7 +38,9 @@ const CONFLICTS: [i32; 2] = [85, 86];
 pub(super) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
     let mut reports = Vec::new();
     for (collection, name, keys) in wanted(store) {
-        let options = IndexOptions::builder().name(name.to_owned()).build();
+        let options = IndexOptions::builder().name(name.to_owned());
+        let options =
+            options.expire_after(name.ends_with("_ttl").then_some(Duration::ZERO)).build();
         let index = IndexModel::builder().keys(keys).options(options).build();
         let state = store.read(|| async { create(collection, index.clone()).await }).await?;
         let report =
@@ -64,8 +68,9 @@ async fn create(
 
 /// One index for each way of asking; a query that scans a collection is a fault.
 ///
-/// The lists of chats are ordered by creation and then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 17] {
+/// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
+/// then by id, so each of their indexes ends so.
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 18] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
@@ -74,6 +79,7 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
     let rollups = &store.inner.workflow_stats;
     let lines = &store.inner.wallet_entries;
     [
+        (&store.inner.presence, "presence_ttl", doc! { "expires_at": 1 }),
         (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
         (sessions, "idx_status", doc! { "status": 1 }),
         (sessions, "cs_app_created", doc! { "app_id": 1, "created_at": -1, "_id": -1 }),

@@ -30,6 +30,7 @@ mod contexts;
 mod input_requests;
 mod messages;
 mod participants;
+mod presence;
 mod stats;
 mod wallets;
 
@@ -49,7 +50,7 @@ use tokio::sync::{OnceCell, broadcast};
 
 use crate::StoreError;
 use crate::metrics::StoreMetrics;
-use crate::store::{ChatChange, Store};
+use crate::store::{Change, Store};
 use sealing::Sealer;
 use watcher::ChangeStreams;
 
@@ -68,6 +69,7 @@ struct Inner {
     chat_segments: Collection<RawDocumentBuf>,
     chat_blobs: Collection<RawDocumentBuf>,
     chat_participants: Collection<RawDocumentBuf>,
+    presence: Collection<RawDocumentBuf>,
     provider_calls: Collection<RawDocumentBuf>,
     workflow_stats: Collection<RawDocumentBuf>,
     status_changes: Collection<RawDocumentBuf>,
@@ -82,7 +84,7 @@ struct Inner {
     known_chats: messages::KnownChats,
     stripes: stats::Stripes,
     metrics: Arc<StoreMetrics>,
-    announcements: broadcast::Sender<ChatChange>,
+    announcements: broadcast::Sender<Change>,
     change_streams: ChangeStreams,
     indexes: OnceCell<()>,
     clock: Arc<dyn Clock>,
@@ -115,6 +117,7 @@ impl MongoStore {
             chat_segments: database.collection(documents::CHAT_SEGMENTS),
             chat_blobs: database.collection(documents::CHAT_BLOBS),
             chat_participants: database.collection(documents::CHAT_PARTICIPANTS),
+            presence: database.collection(documents::PRESENCE),
             provider_calls: database.collection(documents::PROVIDER_CALLS),
             workflow_stats: database.collection(documents::WORKFLOW_STATS),
             status_changes: database.collection(documents::STATUS_CHANGES),

@@ -41,6 +41,7 @@ impl Participants for MongoStore {
             let with = participants_with(scope, chat_id, user_id);
             let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
             self.inner.chat_participants.update_one(with, pull).await?;
+            self.tell_presence(chat_id);
             Ok(())
         })
         .await
@@ -108,7 +109,10 @@ impl MongoStore {
         };
         let adding = self.inner.chat_participants.update_one(without, push).upsert(true);
         match adding.await {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                self.tell_presence(chat_id);
+                Ok(true)
+            }
             // There are some, and they are not such: somebody else was first.
             Err(error) if is_duplicate_key(&error) => Ok(false),
             Err(error) => Err(error.into()),
@@ -128,6 +132,7 @@ impl MongoStore {
         let with = participants_with(scope, chat_id, &kept.user_id);
         let set = doc! { "$set": { "participants.$.display_name": name.as_str() } };
         let renamed = self.inner.chat_participants.update_one(with, set).await?;
+        self.tell_presence(chat_id);
         let participant = Participant { display_name: Some(name.clone()), ..kept };
         Ok((renamed.matched_count == 1).then_some(participant))
     }

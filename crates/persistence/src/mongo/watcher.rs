@@ -13,13 +13,13 @@ use futures::stream::{self, Stream, StreamExt};
 use mongodb::change_stream::ChangeStream;
 use mongodb::error::Error;
 use mongodb::options::ClientOptions;
-use mongodb::{Client, Collection};
+use mongodb::{Client, Database};
 use records::ChatId;
 use tokio::sync::OnceCell;
 use tokio::time::sleep;
 
 use super::MongoStore;
-use super::documents::CHAT_SESSIONS;
+use super::documents::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE};
 use super::failure::code;
 use crate::store::{Change, ChatChange};
 
@@ -40,14 +40,17 @@ const NO_CHANGE_STREAMS: i32 = 40_573;
 const OTHERS: [&str; 6] =
     ["revision", "status", "status_reason", "context_version", "artifact_version", "input_version"];
 
+/// What happens to a collection of which nothing that was told holds any longer.
+const GONE: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
+
 /// How change streams are opened.
 #[derive(Debug)]
 pub(super) struct ChangeStreams {
     options: ClientOptions,
-    database: String,
+    database_name: String,
     /// A client of its own, from when it is first needed: its timeouts are others, and a stream keeps a
     /// connection.
-    sessions: OnceCell<Collection<RawDocumentBuf>>,
+    watched: OnceCell<Database>,
     are_supported: AtomicBool,
 }
 
@@ -56,8 +59,8 @@ impl ChangeStreams {
         options.server_selection_timeout = Some(SELECTION_TIMEOUT);
         // Its connections are not those that calls wait for.
         options.cmap_event_handler = None;
-        let (database, sessions) = (database.to_owned(), OnceCell::new());
-        Self { options, database, sessions, are_supported: AtomicBool::new(true) }
+        let (database_name, watched) = (database.to_owned(), OnceCell::new());
+        Self { options, database_name, watched, are_supported: AtomicBool::new(true) }
     }
 
     pub(super) fn are_supported(&self) -> bool {
@@ -73,10 +76,10 @@ impl ChangeStreams {
     async fn open(&self) -> Result<ChangeStream<RawDocumentBuf>, Error> {
         let connect = async || {
             let client = Client::with_options(self.options.clone())?;
-            Ok::<_, Error>(client.database(&self.database).collection(CHAT_SESSIONS))
+            Ok::<_, Error>(client.database(&self.database_name))
         };
-        let sessions = self.sessions.get_or_try_init(connect).await?;
-        Ok(sessions.watch().pipeline(pipeline()).await?.with_type())
+        let watched = self.watched.get_or_try_init(connect).await?;
+        Ok(watched.watch().pipeline(pipeline()).await?.with_type())
     }
 }
 
@@ -88,8 +91,19 @@ fn pipeline() -> [Document; 2] {
     let mut worth_telling: Vec<Document> = OTHERS.iter().map(|field| is_there(field)).collect();
     worth_telling.push(is_there("last_sequence"));
     // The server writes a small document anew where that is shorter, and calls it a replacement.
-    worth_telling.push(doc! { "operationType": "replace" });
-    worth_telling.push(doc! { "operationType": "delete" });
+    worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
+    let of = |collection: &str, worth_telling: Document| {
+        doc! { "$and": [{ "ns.coll": collection }, worth_telling] }
+    };
+    let is_one_of = |operations: &[&str]| doc! { "operationType": { "$in": operations.to_vec() } };
+    let told = vec![
+        of(CHAT_SESSIONS, doc! { "$or": worth_telling }),
+        // That somebody is still there is an update, and nothing new.
+        of(PRESENCE, is_one_of(&["insert", "delete"])),
+        of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
+        of(CHAT_SESSIONS, is_one_of(&GONE)),
+        is_one_of(&["dropDatabase", "invalidate"]),
+    ];
     let mut fields = doc! {
         "operationType": 1, "ns": 1, "documentKey._id": 1, updated("last_sequence"): 1,
     };
@@ -98,16 +112,27 @@ fn pipeline() -> [Document; 2] {
         let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
         ((*field).to_owned(), Bson::Document(is_there))
     }));
-    [doc! { "$match": { "$or": worth_telling } }, doc! { "$project": fields }]
+    [doc! { "$match": { "$or": told } }, doc! { "$project": fields }]
 }
 
 /// Reads what the server says of one change; `None` where it is none of a chat.
-fn change(event: &RawDocument) -> Option<ChatChange> {
-    let chat_id = event.get_document("documentKey").ok()?.get_str("_id").ok()?;
+fn change(event: &RawDocument) -> Option<Change> {
+    if event.get_str("operationType").is_ok_and(|operation| GONE.contains(&operation)) {
+        return Some(Change::Lost);
+    }
+    let collection = event.get_document("ns").ok()?.get_str("coll").ok()?;
+    let key = event.get_document("documentKey").ok()?;
+    let chat_id = match collection {
+        PRESENCE => key.get_document("_id").ok()?.get_str("chat_id").ok()?,
+        _ => key.get_str("_id").ok()?,
+    };
     let chat_id = ChatId::parse(chat_id).ok()?;
+    if collection != CHAT_SESSIONS {
+        return Some(Change::Presence(chat_id));
+    }
     let is_more = OTHERS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
     let last_sequence = last_sequence(event).filter(|_| !is_more);
-    Some(ChatChange { chat_id, last_sequence })
+    Some(Change::Chat(ChatChange { chat_id, last_sequence }))
 }
 
 fn last_sequence(event: &RawDocument) -> Option<u64> {
@@ -155,9 +180,11 @@ impl Watcher {
             };
             match stream.next().await {
                 Some(Ok(event)) => {
-                    if let Some(change) = change(&event) {
-                        return Change::Chat(change);
+                    let Some(change) = change(&event) else { continue };
+                    if change == Change::Lost {
+                        self.stream = None;
                     }
+                    return change;
                 }
                 ended => {
                     let error = ended.and_then(Result::err);

@@ -43,6 +43,9 @@ pub enum Change {
     Lost,
     /// A chat has changed.
     Chat(ChatChange),
+    /// Others are present in a chat, or are called otherwise. Not told of those whose announcement has
+    /// run out.
+    Presence(ChatId),
 }
 
 /// A change of a chat.

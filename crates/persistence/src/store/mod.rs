@@ -22,6 +22,7 @@ mod exchanges;
 mod input_requests;
 mod messages;
 mod participants;
+mod presence;
 mod stats;
 mod wallets;
 
@@ -35,6 +36,7 @@ pub use exchanges::{Exchange, Exchanges};
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
+pub use presence::{ChatPresence, Presence};
 pub(crate) use stats::dearest_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
@@ -47,6 +49,7 @@ pub trait Store:
     ChatSessions
     + Messages
     + Participants
+    + Presence
     + Contexts
     + Artifacts
     + Changes

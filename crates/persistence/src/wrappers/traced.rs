@@ -5,20 +5,21 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
-    App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
-    DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact,
-    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry,
-    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
+    ContextSnapshot, DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit,
+    NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
+    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
-    Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts, CountedApps, Cursor,
-    EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage, InputRequests, Joined,
-    MessageRange, Messages, Page, ParticipantCursor, ParticipantPage, Participants, Recording,
-    RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage, Contexts,
+    CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
+    InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage,
+    Participants, Presence, Recording, RequestedInput, Stats, Store, Transcript, WalletPage,
+    Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -216,6 +217,27 @@ impl<S: Store> Participants for Traced<S> {
     ) -> Result<ParticipantPage, StoreError> {
         let work = self.store.list_participants(scope, chat_id, limit, after);
         self.trace(Call::ListParticipants, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Presence for Traced<S> {
+    async fn announce(
+        &self,
+        scope: &Scope,
+        connections: &[Connection],
+        lasting: Duration,
+    ) -> Result<(), StoreError> {
+        let work = self.store.announce(scope, connections, lasting);
+        self.trace(Call::Announce, None, work).await
+    }
+
+    async fn withdraw(&self, scope: &Scope, connections: &[Connection]) -> Result<(), StoreError> {
+        self.trace(Call::Withdraw, None, self.store.withdraw(scope, connections)).await
+    }
+
+    async fn presence(&self, scope: &Scope, chat_id: &ChatId) -> Result<ChatPresence, StoreError> {
+        self.trace(Call::Presence, Some(chat_id), self.store.presence(scope, chat_id)).await
     }
 }
 

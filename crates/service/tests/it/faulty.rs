@@ -11,17 +11,17 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::metrics::StoreMetrics;
 use persistence::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
-    Calls, Change, Changes, ChatFilter, ChatHead, ChatSessions, ChatStatsPage, Contexts,
-    CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
-    InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage,
-    Participants, Recording, RequestedInput, Stats, Store, StoreError, Transcript, WalletPage,
-    Wallets, WorkflowStats, WorkflowSummary,
+    Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage,
+    Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
+    InputPage, InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor,
+    ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats, Store, StoreError,
+    Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
-    App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, ContextSnapshot,
-    DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit, NewArtifact,
-    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry,
-    Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
+    ContextSnapshot, DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit,
+    NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
+    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -222,6 +222,21 @@ impl Participants for Faulty {
         _: usize,
         _: Option<&ParticipantCursor>,
     ) -> Result<ParticipantPage, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Presence for Faulty {
+    async fn announce(&self, _: &Scope, _: &[Connection], _: Duration) -> Result<(), StoreError> {
+        self.fail().await
+    }
+
+    async fn withdraw(&self, _: &Scope, _: &[Connection]) -> Result<(), StoreError> {
+        self.fail().await
+    }
+
+    async fn presence(&self, _: &Scope, _: &ChatId) -> Result<ChatPresence, StoreError> {
         self.fail().await
     }
 }

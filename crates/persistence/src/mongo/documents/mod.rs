@@ -6,6 +6,7 @@ mod chat_session;
 mod input_request;
 mod message;
 mod participant;
+mod presence;
 mod provider_call;
 mod rollup;
 mod segment;
@@ -29,6 +30,7 @@ pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, messag
 pub(super) use participant::{
     StoredParticipant, participant_records, participants_with, participants_without,
 };
+pub(super) use presence::{announced_record, announcement, presence_id, present_in};
 pub(super) use provider_call::{call_document, call_key, call_record, open_call};
 pub(super) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
@@ -49,6 +51,8 @@ pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
 /// Those who take part in chats.
 pub(super) const CHAT_PARTICIPANTS: &str = "chat_participants";
+/// The connections over which people listen to chats.
+pub(super) const PRESENCE: &str = "presence";
 /// Calls of models.
 pub(super) const PROVIDER_CALLS: &str = "provider_calls";
 /// The questions of workflows.

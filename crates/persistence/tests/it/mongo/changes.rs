@@ -179,20 +179,20 @@ async fn a_cursor_that_is_killed_misses_nothing() {
     }
 }
 
-/// Kills every cursor on the sessions.
+/// Kills every cursor on the database as a whole.
 async fn kill_cursors(database: &Database) {
     let admin =
         mongodb::Client::with_uri_str(&database.options.uri).await.unwrap().database("admin");
     let open = admin.aggregate([
         doc! { "$currentOp": { "idleCursors": true, "allUsers": true } },
-        doc! { "$match": { "cursor.cursorId": { "$exists": true }, "ns": { "$regex": "chat_sessions$" } } },
+        doc! { "$match": { "cursor.cursorId": { "$exists": true }, "ns": { "$regex": "\\$cmd.aggregate$" } } },
         doc! { "$project": { "_id": 0, "cursor": "$cursor.cursorId" } },
     ]);
     let open: Vec<_> = open.with_type::<RawDocumentBuf>().await.unwrap().collect().await;
     assert!(!open.is_empty());
     for cursor in open {
         let cursor = Bson::Int64(cursor.unwrap().get_i64("cursor").unwrap());
-        let kill = doc! { "killCursors": "chat_sessions", "cursors": [cursor] };
+        let kill = doc! { "killCursors": "$cmd.aggregate", "cursors": [cursor] };
         database.raw.run_command(kill).await.unwrap();
     }
 }

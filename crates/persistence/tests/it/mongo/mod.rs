@@ -12,6 +12,7 @@ mod large_groups;
 mod many_chats;
 mod metrics;
 mod plans;
+mod presence;
 mod reading;
 mod repeats;
 mod sealing;

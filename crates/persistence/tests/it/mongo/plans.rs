@@ -1,18 +1,20 @@
 //! No query scans a collection or sorts in memory, whatever is asked.
 
+use std::time::Duration;
+
 use bson::{Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, InputRequests, MessageRange, Messages, Participants, Stats, Wallets,
+    Exchanges, InputRequests, MessageRange, Messages, Participants, Presence, Stats, Wallets,
 };
 use records::{
-    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, DisplayName, EntryId, EventId,
-    InputRequestId, JsonObject, MessageBody, MessageEdit, NewArtifact, NewChatSession,
-    NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry, Question, Scope,
-    TeamId, UserId, WorkflowName,
+    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
+    EntryId, EventId, InputRequestId, JsonObject, MessageBody, MessageEdit, NewArtifact,
+    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry,
+    Question, Scope, TeamId, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -29,8 +31,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names =
-        "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|apps|wallet)";
+    let names = "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -149,6 +150,17 @@ async fn use_participants(database: &Database, scope: &Scope, chat_id: &ChatId) 
         let page = database.list_participants(scope, chat_id, 1, None).await.unwrap();
         database.list_participants(scope, chat_id, 1, page.next.as_ref()).await.unwrap();
         database.leave_chat(scope, chat_id, &user_id).await.unwrap();
+        let connection_id = ConnectionId::parse(user_id.as_str()).unwrap();
+        let connection = Connection { connection_id, chat_id: chat_id.clone(), user_id };
+        for _ in 0..2 {
+            let hour = Duration::from_hours(1);
+            database
+                .announce(scope, &[connection.clone(), connection.clone()], hour)
+                .await
+                .unwrap();
+        }
+        assert_eq!(database.presence(scope, chat_id).await.unwrap().count, 1);
+        database.withdraw(scope, &[connection]).await.unwrap();
     }
 }
 

@@ -1,16 +1,18 @@
 //! Documents of every version that was ever written load; those of a newer one are refused.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, MessageRange, Messages,
-    Participants, Stats, StoreError, Wallets,
+    Participants, Presence, Stats, StoreError, Wallets,
 };
 use records::{
-    AppId, BoundToolCall, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewArtifact,
-    NewChatSession, NewInputRequest, NewWalletEntry, Question, Scope, UserId, WorkflowName,
+    AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
+    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewWalletEntry, Question, Scope,
+    UserId, WorkflowName,
 };
 
 use serde_json::json;
@@ -67,6 +69,9 @@ async fn documents_of_version_1_load() {
     database.insert("chat_participants", golden("chat_participants")).await;
     let participants = database.list_participants(&scope(), &chat_id, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("participants_v1", participants);
+    database.insert("presence", golden("presence")).await;
+    let presence = database.presence(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("presence_v1", presence.present);
     let alice = UserId::parse("alice").unwrap();
     database.leave_chat(&scope(), &chat_id, &alice).await.unwrap();
 
@@ -188,6 +193,10 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let user_id = UserId::parse("alice").unwrap();
     database.join_chat(&scope(), &chat_id, &user_id, None).await.unwrap();
 
+    let connection_id = ConnectionId::parse("conn_1").unwrap();
+    let connection = Connection { connection_id, chat_id, user_id };
+    database.announce(&scope(), &[connection], Duration::from_hours(1)).await.unwrap();
+
     write_app_and_wallet(&database).await;
 
     let records = [
@@ -199,6 +208,7 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         ("chat_blobs", "chat_blob"),
         ("input_requests", "input_request"),
         ("chat_participants", "chat_participants"),
+        ("presence", "presence"),
     ];
     for (collection, record) in records {
         let written = Document::try_from(&*database.all(collection).await[0]).unwrap();

@@ -1,0 +1,66 @@
+use std::time::Duration;
+
+use bson::raw::RawDocumentBuf;
+use bson::{Bson, DateTime, Document, RawDocument, doc, rawdoc};
+use chrono::{DateTime as Time, Utc};
+use records::{ChatId, Connection, Scope};
+
+use super::super::fields::Fields;
+use super::{PRESENCE, SCHEMA_VERSION};
+use crate::StoreError;
+use crate::presence::Announced;
+
+/// Returns the id of a connection's announcement.
+pub(in super::super) fn presence_id(connection: &Connection) -> Document {
+    let Connection { chat_id, connection_id, .. } = connection;
+    doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id.as_str() }
+}
+
+/// Returns the filter for what was announced of a chat and still counts.
+pub(in super::super) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Document {
+    let id =
+        |connection_id: Bson| doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id };
+    doc! {
+        "_id": { "$gte": id(Bson::MinKey), "$lt": id(Bson::MaxKey) },
+        "app_id": scope.app_id.as_str(),
+        "expires_at": { "$gt": DateTime::from_chrono(now) },
+    }
+}
+
+/// Returns the statement that announces a connection, as a part of an `update` command.
+pub(in super::super) fn announcement(
+    scope: &Scope,
+    connection: &Connection,
+    now: Time<Utc>,
+    lasting: Duration,
+) -> RawDocumentBuf {
+    rawdoc! {
+        "q": {
+            "_id": {
+                "chat_id": connection.chat_id.as_str(),
+                "connection_id": connection.connection_id.as_str(),
+            },
+            "app_id": scope.app_id.as_str(),
+        },
+        "u": {
+            "$set": { "expires_at": DateTime::from_chrono(now + lasting) },
+            "$setOnInsert": {
+                "user_id": connection.user_id.as_str(),
+                "since": DateTime::from_chrono(now),
+                "schema_version": SCHEMA_VERSION,
+            },
+        },
+        "upsert": true,
+        "hint": "_id_",
+    }
+}
+
+/// Reads an announcement.
+pub(in super::super) fn announced_record(raw: &RawDocument) -> Result<Announced, StoreError> {
+    let fields = Fields::open(PRESENCE, "(of a connection)", raw, SCHEMA_VERSION)?;
+    Ok(Announced {
+        user_id: fields.parsed("user_id")?,
+        since: fields.time("since")?,
+        expires_at: fields.time("expires_at")?,
+    })
+}

@@ -1,0 +1,93 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bson::raw::RawArrayBuf;
+use bson::{Bson, Document, RawDocumentBuf, doc, rawdoc};
+use futures::TryStreamExt;
+use records::{ChatId, Connection, Scope};
+
+use super::MongoStore;
+use super::documents::{PRESENCE, announced_record, announcement, presence_id, present_in};
+use super::failure::Failure;
+use crate::StoreError;
+use crate::store::{ChatPresence, Presence};
+
+#[async_trait]
+impl Presence for MongoStore {
+    async fn announce(
+        &self,
+        scope: &Scope,
+        connections: &[Connection],
+        lasting: Duration,
+    ) -> Result<(), StoreError> {
+        if connections.is_empty() {
+            return Ok(());
+        }
+        self.write(|_| self.announce_once(scope, connections, lasting)).await
+    }
+
+    async fn withdraw(&self, scope: &Scope, connections: &[Connection]) -> Result<(), StoreError> {
+        let ids: Vec<Document> = connections.iter().map(presence_id).collect();
+        let filter = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
+        self.write(|_| async { Ok(self.inner.presence.delete_many(filter.clone()).await?) })
+            .await?;
+        for connection in connections {
+            self.tell_presence(&connection.chat_id);
+        }
+        Ok(())
+    }
+
+    async fn presence(&self, scope: &Scope, chat_id: &ChatId) -> Result<ChatPresence, StoreError> {
+        self.read(|| async {
+            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+            let now = self.inner.clock.now();
+            let find = self.inner.presence.find(present_in(scope, chat_id, now));
+            let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+            if found.is_empty() {
+                return Ok(ChatPresence::default());
+            }
+            let announced = found.iter().map(|raw| announced_record(raw));
+            let announced = announced.collect::<Result<Vec<_>, _>>()?;
+            let participants = self.participants_within(scope, chat_id).await?;
+            let participants: Vec<_> = participants.into_iter().map(|of| of.participant).collect();
+            Ok(ChatPresence::at(now, announced, &participants))
+        })
+        .await
+    }
+}
+
+impl MongoStore {
+    /// Announces all in one command; those that were not announced before are told.
+    async fn announce_once(
+        &self,
+        scope: &Scope,
+        connections: &[Connection],
+        lasting: Duration,
+    ) -> Result<(), Failure> {
+        let now = self.inner.clock.now();
+        let mut statements = RawArrayBuf::new();
+        for connection in connections {
+            statements.push(announcement(scope, connection, now, lasting));
+        }
+        let command = rawdoc! {
+            "update": PRESENCE,
+            "updates": statements,
+            "ordered": false,
+            "writeConcern": { "w": "majority", "j": true },
+        };
+        let reply = self.inner.database.run_raw_command(command).await?;
+        for new in reply.get_array("upserted").map_or(&[][..], Vec::as_slice) {
+            let index = new.as_document().and_then(|new| new.get("index")).and_then(Bson::as_i32);
+            let new = index.and_then(|index| connections.get(usize::try_from(index).ok()?));
+            if let Some(new) = new {
+                self.tell_presence(&new.chat_id);
+            }
+        }
+        for error in ["writeErrors", "writeConcernError"] {
+            if let Some(error) = reply.get(error) {
+                return Err(Failure::Unsafe(error.to_string().into()));
+            }
+        }
+        Ok(())
+    }
+}
