@@ -23,7 +23,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
         (name = "messages", description = "What was said, in order"),
-        (name = "participants", description = "Who takes part in a chat"),
+        (name = "participants", description = "Who takes part in a chat, and who is present"),
         (name = "events", description = "What happens in a chat, as it happens"),
         (name = "input requests", description = "The questions that workflows wait on, and their answers"),
         (name = "user input", description = "What people say to a workflow, in the shapes of MozaiksAI"),

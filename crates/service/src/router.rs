@@ -13,7 +13,8 @@ use utoipa_axum::routes;
 
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, messages, metrics, participants, stats, tokens, user_input, wallets,
+    input_requests as inputs, messages, metrics, participants, presence, stats, tokens, user_input,
+    wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -71,9 +72,10 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
 
-        // … participants, participants/{user_id}
+        // … participants, participants/{user_id}, presence
         .routes(routes!(participants::list::list_participants, participants::join::join_chat))
         .routes(routes!(participants::leave::leave_chat))
+        .routes(routes!(presence::get::get_presence))
 
         // … calls, calls/{call_id}, exchanges
         .routes(routes!(calls::list::list_calls, calls::record::record_calls))

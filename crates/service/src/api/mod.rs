@@ -14,6 +14,7 @@ pub(crate) mod input_requests;
 pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod participants;
+pub(crate) mod presence;
 pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod user_input;

@@ -163,6 +163,8 @@ pub struct Limits {
     pub subscribers_per_chat: usize,
     /// How long nothing may be sent to one who listens before a comment is.
     pub keep_alive_ms: u64,
+    /// How long a person counts as present after their process was last heard of.
+    pub presence_expiry_ms: u64,
     /// How long a shutdown waits for the calls already accepted.
     pub shutdown_grace_ms: u64,
     /// Chat sessions in a page when the caller does not say.
@@ -186,6 +188,7 @@ impl Default for Limits {
             subscribers: 8_000,
             subscribers_per_chat: 4_000,
             keep_alive_ms: 15_000,
+            presence_expiry_ms: 45_000,
             shutdown_grace_ms: 15_000,
             list_default: 20,
             list_max: 100,
@@ -212,6 +215,10 @@ impl Limits {
         Duration::from_millis(self.keep_alive_ms)
     }
 
+    pub(crate) fn presence_expiry(&self) -> Duration {
+        Duration::from_millis(self.presence_expiry_ms)
+    }
+
     pub(crate) fn shutdown_grace(&self) -> Duration {
         Duration::from_millis(self.shutdown_grace_ms)
     }
@@ -226,6 +233,7 @@ impl Limits {
             ("subscribers", self.subscribers as u64),
             ("subscribers_per_chat", self.subscribers_per_chat as u64),
             ("keep_alive_ms", self.keep_alive_ms),
+            ("presence_expiry_ms", self.presence_expiry_ms),
             ("list_default", self.list_default as u64),
             ("messages_default", self.messages_default as u64),
         ];

@@ -1,18 +1,19 @@
 use std::sync::Arc;
 
-use persistence::ChatHead;
-use records::{InputRequest, Message};
+use persistence::{ChatHead, ChatPresence};
+use records::{ChatId, InputRequest, Message};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Position;
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
+use crate::api::presence::PresenceResponse;
 
 /// Something that whoever listens to a chat is told.
 ///
 /// Written once, however many listen; cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
     /// What kind of event it is.
     pub(super) name: &'static str,
@@ -69,6 +70,11 @@ impl Event {
 
     pub(super) fn artifact(head: &ChatHead) -> Self {
         Self::new("artifact", &VersionResponse { version: head.artifact_version })
+    }
+
+    /// Who is present.
+    pub(super) fn presence(chat_id: &ChatId, presence: ChatPresence) -> Self {
+        Self::new("presence", &PresenceResponse::of(chat_id, presence))
     }
 
     fn new(name: &'static str, data: &impl Serialize) -> Self {

@@ -25,6 +25,8 @@ pub(super) struct Feed {
     pub(super) chat_id: ChatId,
     pub(super) window: watch::Sender<Window>,
     wake: Notify,
+    /// Others may be present.
+    pub(super) presence_moved: Notify,
     /// The counter the chat is known to have reached.
     counter: AtomicU64,
     /// Whether more than messages may have changed.
@@ -35,7 +37,8 @@ impl Feed {
     pub(super) fn new(store: Arc<dyn Store>, scope: Scope, chat_id: ChatId) -> Self {
         let (window, _) = watch::channel(Window::new());
         let (counter, is_stale) = (AtomicU64::new(0), AtomicBool::new(true));
-        Self { store, scope, chat_id, window, wake: Notify::new(), counter, is_stale }
+        let (wake, presence_moved) = (Notify::new(), Notify::new());
+        Self { store, scope, chat_id, window, wake, presence_moved, counter, is_stale }
     }
 
     /// Takes notice that the chat has reached a counter, or of any change where it is `None`.
@@ -63,6 +66,13 @@ impl Feed {
 
     /// Reads what is new whenever there is something, until the chat is gone.
     pub(super) async fn run(self: Arc<Self>) {
+        tokio::select! {
+            () = self.follow_messages() => {}
+            () = self.follow_presence() => {}
+        }
+    }
+
+    async fn follow_messages(&self) {
         let mut pause = PAUSES.0;
         loop {
             match self.refresh().await {

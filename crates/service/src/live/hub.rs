@@ -9,6 +9,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::feed::Feed;
+use super::presence::{Announced, Announcer};
 use super::watch::watch;
 use super::window::Window;
 use super::{Position, Shutdown, Subscription};
@@ -27,12 +28,20 @@ pub(crate) struct Hub {
     limits: Arc<Limits>,
     feeds: Arc<Feeds>,
     readers: Arc<Semaphore>,
+    announcer: Arc<Announcer>,
 }
 
 impl Hub {
     pub(crate) fn new(store: Arc<dyn Store>, limits: Arc<Limits>) -> Self {
         let (feeds, readers) = (Arc::default(), Arc::new(Semaphore::new(READERS)));
-        Self { store, limits, feeds, readers }
+        let announcer = Arc::new(Announcer::new(Arc::clone(&store), limits.presence_expiry()));
+        Self { store, limits, feeds, readers, announcer }
+    }
+
+    /// Announces a person who listens as present, for as long as what is returned is held; `None` for a
+    /// service, which nobody sees.
+    pub(crate) fn announce(&self, scope: &Scope, chat_id: &ChatId) -> Option<Announced> {
+        self.announcer.enter(scope, chat_id)
     }
 
     /// Listens to a chat, from where a caller is who may see it.
@@ -181,6 +190,20 @@ impl Feeds {
     pub(super) fn notice(&self, change: &ChatChange) {
         if let Some(followed) = self.state().chats.get(&change.chat_id) {
             followed.feed.notice(change.last_sequence);
+        }
+    }
+
+    /// Has who is present in a chat read anew, if somebody listens to it.
+    pub(super) fn notice_presence(&self, chat_id: &ChatId) {
+        if let Some(followed) = self.state().chats.get(chat_id) {
+            followed.feed.presence_moved.notify_one();
+        }
+    }
+
+    /// Has everything beside messages read anew, in all chats.
+    pub(super) fn notice_asides(&self) {
+        for followed in self.state().chats.values() {
+            followed.feed.presence_moved.notify_one();
         }
     }
 

@@ -6,10 +6,12 @@
 //! where it is not as far yet, or no longer. So there is no difference between joining, lagging and
 //! coming back, and no queue that a slow reader could fill.
 
+mod aside;
 mod event;
 mod feed;
 mod hub;
 mod position;
+mod presence;
 mod sse;
 mod subscription;
 mod watch;
@@ -18,5 +20,6 @@ mod window;
 pub(crate) use event::{CaughtUpResponse, StatusResponse, VersionResponse};
 pub(crate) use hub::Hub;
 pub(crate) use position::Position;
+pub(crate) use presence::Announced;
 pub(crate) use sse::{Ends, Shutdown, respond};
 pub(crate) use subscription::Subscription;

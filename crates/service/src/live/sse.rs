@@ -13,8 +13,8 @@ use futures::stream::Stream;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::Subscription;
 use super::event::Delivery;
+use super::{Announced, Subscription};
 
 /// Keeps proxies from holding events back.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -40,15 +40,21 @@ impl<S: Sync> FromRequestParts<S> for Shutdown {
     }
 }
 
-/// Answers with the events of a subscription, until one of its ends.
-pub(crate) fn respond(subscription: Subscription, ends: Ends, keep_alive: Duration) -> Response {
+/// Answers with the events of a subscription, until one of its ends; so long a person is present.
+pub(crate) fn respond(
+    subscription: Subscription,
+    announced: Option<Announced>,
+    ends: Ends,
+    keep_alive: Duration,
+) -> Response {
     let keep_alive = KeepAlive::new().interval(keep_alive).text("alive");
-    let events = Sse::new(events(subscription, ends)).keep_alive(keep_alive);
+    let events = Sse::new(events(subscription, announced, ends)).keep_alive(keep_alive);
     ([(X_ACCEL_BUFFERING, "no")], events).into_response()
 }
 
 fn events(
     mut subscription: Subscription,
+    mut announced: Option<Announced>,
     ends: Ends,
 ) -> impl Stream<Item = Result<SseEvent, Infallible>> {
     stream! {
@@ -59,6 +65,9 @@ fn events(
                 biased;
                 () = ends.shutdown.0.cancelled() => {
                     yield Ok(SseEvent::default().retry(retry_after()));
+                    if let Some(announced) = announced.take() {
+                        announced.withdrawn().await;
+                    }
                     break;
                 }
                 () = &mut expired => break,

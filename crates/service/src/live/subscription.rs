@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
 use super::Position;
+use super::aside::Aside;
 use super::event::{Delivery, Event};
 use super::feed::{Feed, PAUSES};
 use super::hub::Seat;
@@ -26,6 +27,8 @@ pub(crate) struct Subscription {
     ready: VecDeque<Delivery>,
     /// Of what has no sequence, what they were told last; `None` until they have caught up.
     told: Option<ChatHead>,
+    /// And of what is told beside the messages.
+    told_aside: Aside,
     search: Option<Search>,
 }
 
@@ -44,7 +47,16 @@ impl Subscription {
         held: Position,
     ) -> Self {
         let ready = VecDeque::new();
-        Self { seat, window, readers, held, ready, told: None, search: None }
+        Self {
+            seat,
+            window,
+            readers,
+            held,
+            ready,
+            told: None,
+            told_aside: Aside::default(),
+            search: None,
+        }
     }
 
     /// Waits for what comes next; `None` when the chat is no longer there.
@@ -173,7 +185,9 @@ impl Subscription {
         let inputs = window.inputs_since(told.input_version).into_iter().cloned();
         let events = events.into_iter().flatten().chain(inputs);
         self.ready.extend(events.map(|event| Delivery { event, position: None }));
-        self.told = Some(head.clone());
+        let aside = window.aside().since(&self.told_aside);
+        self.ready.extend(aside.map(|event| Delivery { event, position: None }));
+        (self.told, self.told_aside) = (Some(head.clone()), window.aside().clone());
         !self.ready.is_empty()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use persistence::{Change, Store, StoreError};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::hub::Feeds;
 
@@ -40,7 +40,7 @@ async fn follow(store: &dyn Store, feeds: &Feeds, telling: &Telling) {
     while let Some(change) = changes.next().await {
         match change {
             Change::Chat(change) => feeds.notice(&change),
-            Change::Presence(_) => {}
+            Change::Presence(chat_id) => feeds.notice_presence(&chat_id),
             Change::Began | Change::Lost => {
                 telling.is_on.store(change == Change::Began, Ordering::Release);
                 telling.is_switched.notify_one();
@@ -51,11 +51,16 @@ async fn follow(store: &dyn Store, feeds: &Feeds, telling: &Telling) {
 
 /// Looks at all chats, whatever happened before it could be told.
 async fn look_again(store: &dyn Store, feeds: &Feeds, telling: &Telling) {
+    let (mut was_told, mut looked_aside) = (None, Instant::now());
     loop {
         if let Err(error) = look(store, feeds).await {
             tracing::debug!(%error, "could not look at the live chats");
         }
         let is_told = telling.is_on.load(Ordering::Acquire);
+        if was_told != Some(is_told) || !is_told && looked_aside.elapsed() >= WATCHED_PERIOD {
+            feeds.notice_asides();
+            (was_told, looked_aside) = (Some(is_told), Instant::now());
+        }
         let period = if is_told { WATCHED_PERIOD } else { UNWATCHED_PERIOD };
         let _ = timeout(period, telling.is_switched.notified()).await;
     }

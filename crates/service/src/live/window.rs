@@ -4,6 +4,7 @@ use persistence::ChatHead;
 use records::{InputRequest, InputRequestId, Message};
 
 use super::Position;
+use super::aside::Aside;
 use super::event::{Delivery, Event};
 
 /// The newest events of a chat, for all who listen to it.
@@ -26,6 +27,8 @@ pub(super) struct Window {
     inputs: VecDeque<(u64, InputRequestId, Event)>,
     /// What became of them after this version is there.
     inputs_since: u64,
+    /// What is told beside the messages.
+    aside: Aside,
     /// The chat is no longer there.
     is_gone: bool,
 }
@@ -67,12 +70,21 @@ impl Window {
             pending: Vec::new(),
             inputs: VecDeque::new(),
             inputs_since: 0,
+            aside: Aside::default(),
             is_gone: false,
         }
     }
 
     pub(super) fn head(&self) -> Option<&ChatHead> {
         self.head.as_ref()
+    }
+
+    pub(super) fn aside(&self) -> &Aside {
+        &self.aside
+    }
+
+    pub(super) fn aside_mut(&mut self) -> &mut Aside {
+        &mut self.aside
     }
 
     pub(super) fn is_gone(&self) -> bool {

@@ -33,6 +33,8 @@ pub(crate) struct Reader {
     body: BodyDataStream,
     text: String,
     events: VecDeque<Event>,
+    /// Who was present, in the order in which that was told; these are no part of the other events.
+    pub(crate) presence: VecDeque<Value>,
     /// The comments, and what stands in no event.
     pub(crate) others: Vec<String>,
 }
@@ -53,25 +55,42 @@ impl Reader {
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["x-accel-buffering"], "no");
         let body = response.into_body().into_data_stream();
-        Self { body, text: String::new(), events: VecDeque::new(), others: Vec::new() }
+        let (events, presence) = (VecDeque::new(), VecDeque::new());
+        Self { body, text: String::new(), events, presence, others: Vec::new() }
     }
 
     /// Returns the next event; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Event> {
-        loop {
-            if let Some(event) = self.events.pop_front() {
-                return Some(event);
-            }
-            let chunk = timeout(PATIENCE, self.body.next()).await.expect("something is sent")?;
-            self.text.push_str(std::str::from_utf8(&chunk.unwrap()).unwrap());
-            while let Some((block, rest)) = self.text.split_once("\n\n") {
-                match event(block) {
-                    Some(event) => self.events.push_back(event),
-                    None => self.others.push(block.to_owned()),
-                }
-                self.text = String::from(rest);
-            }
+        while self.events.is_empty() {
+            self.receive().await?;
         }
+        self.events.pop_front()
+    }
+
+    /// Waits until such people are told to be present.
+    pub(crate) async fn until_present(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            while let Some(presence) = self.presence.pop_front() {
+                if is_it(&presence) {
+                    return presence;
+                }
+            }
+            self.receive().await.expect("it goes on");
+        }
+    }
+
+    async fn receive(&mut self) -> Option<()> {
+        let chunk = timeout(PATIENCE, self.body.next()).await.expect("something is sent")?;
+        self.text.push_str(std::str::from_utf8(&chunk.unwrap()).unwrap());
+        while let Some((block, rest)) = self.text.split_once("\n\n") {
+            match event(block) {
+                Some(event) if event.name == "presence" => self.presence.push_back(event.data),
+                Some(event) => self.events.push_back(event),
+                None => self.others.push(block.to_owned()),
+            }
+            self.text = String::from(rest);
+        }
+        Some(())
     }
 
     /// Returns the events up to one of that name, which comes last.

@@ -27,6 +27,7 @@ mod openapi;
 mod ownership;
 mod participants;
 mod poison;
+mod presence;
 mod queries;
 mod requests;
 mod serve;

@@ -25,6 +25,7 @@ fn endpoints() -> Vec<(Method, &'static str, Value)> {
         (Method::GET, "/artifact", Value::Null),
         (Method::GET, "/calls", Value::Null),
         (Method::GET, "/participants", Value::Null),
+        (Method::GET, "/presence", Value::Null),
         (Method::POST, "/calls", json!({})),
         (Method::DELETE, "/calls/call_0", Value::Null),
         (Method::POST, "/exchanges", json!({"messages": [message], "call": {"call_id": "call_1"}})),
@@ -105,7 +106,7 @@ async fn every_endpoint_answers_by_owner_team_visibility_and_app_and_changes_not
             }
         }
     }
-    assert_eq!(cells, 825);
+    assert_eq!(cells, 858);
 }
 
 async fn chat_of_alice(service: &Client, chat_id: &str, visibility: &str) -> String {

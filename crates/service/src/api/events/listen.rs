@@ -6,6 +6,7 @@ use utoipa::IntoParams;
 
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
+use crate::api::presence::PresenceResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, LastEventId, Listener, Params, Query};
 use crate::live::{
@@ -36,7 +37,8 @@ impl FromParams for ListenQuery {
 /// between two connections. `caught-up` says that there is no more for now; `message-updated` and
 /// `message-deleted` bring messages the reader knows as they are now; `status`, `context` and
 /// `artifact` say that something has changed since then; `input-request` brings a question the workflow
-/// waits on, right after `caught-up` or when it is asked, and `input-response` what became of it.
+/// waits on, right after `caught-up` or when it is asked, and `input-response` what became of it;
+/// `presence` says who is there. A person who listens is present.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/events", tag = "events",
     operation_id = "listen", params(
@@ -61,7 +63,8 @@ pub(crate) async fn listen(
 ) -> Result<Response, Problem> {
     let held = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
     let subscription = hub.subscribe(&scope, &chat_id, held).await?;
-    Ok(respond(subscription, Ends { shutdown, expiry }, limits.keep_alive()))
+    let announced = hub.announce(&scope, &chat_id);
+    Ok(respond(subscription, announced, Ends { shutdown, expiry }, limits.keep_alive()))
 }
 
 /// The `data` of an event, by its name.
@@ -76,4 +79,6 @@ pub(crate) enum ListenEvent {
     InputRequest(Box<InputRequestResponse>),
     Status(StatusResponse),
     Version(VersionResponse),
+    /// Everybody who is present, right after `caught-up` and whenever that changes.
+    Presence(PresenceResponse),
 }

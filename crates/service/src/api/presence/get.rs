@@ -1,0 +1,24 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+
+use super::PresenceResponse;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Returns who is present in a chat now: who listens to it, through whichever service.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/presence", tag = "participants",
+    operation_id = "get_presence", params(ChatPath),
+    responses((status = 200, description = "Who is present", body = PresenceResponse), ChatProblems),
+)]
+pub(crate) async fn get_presence(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<Json<PresenceResponse>, Problem> {
+    let presence = store.presence(&scope, &chat_id).await?;
+    Ok(Json(PresenceResponse::of(&chat_id, presence)))
+}

@@ -1,0 +1,6 @@
+//! Who is present in a chat.
+
+pub(crate) mod get;
+mod response;
+
+pub(crate) use response::PresenceResponse;
