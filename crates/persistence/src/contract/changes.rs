@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use records::{ChatId, ChatStatus, NewArtifact};
+use records::{CallId, ChatId, ChatStatus, NewArtifact, NewProviderCall};
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::fixture::{
     TestChat, assert_refused, message, new_content, numbered, object, race, some_scope,
 };
-use crate::{Change, ChatChange, ChatHead, Store, StoreError};
+use crate::{Billing, Change, ChatChange, ChatHead, Store, StoreError};
 
 /// Long enough for any store to tell what it has to.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -49,6 +49,22 @@ pub async fn whatever_else_changes_is_told_too(store: Arc<dyn Store>) {
     told.until(&chat.id, is_more).await;
     chat.set_status(ChatStatus::Paused, None).await.unwrap();
     told.until(&chat.id, is_more).await;
+}
+
+pub async fn calls_that_are_recorded_and_deleted_are_told(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let mut told = Told::listen(&store).await;
+    let usage = Change::Usage(chat.id.clone());
+    let call_id =
+        chat.record(vec![NewProviderCall::default()]).await.unwrap()[0].call.call_id.clone();
+    told.until_change(&usage).await;
+    let call = NewProviderCall { call_id: CallId::parse("c").ok(), ..NewProviderCall::default() };
+    let messages = vec![message("with a call")];
+    let exchange = store.append_exchange(&chat.scope, &chat.id, messages, call, Billing::Free);
+    exchange.await.unwrap();
+    told.until_change(&usage).await;
+    store.delete_call(&chat.scope, &chat.id, &call_id).await.unwrap();
+    told.until_change(&usage).await;
 }
 
 pub async fn changes_of_racing_writers_end_with_the_last(store: Arc<dyn Store>) {
@@ -179,6 +195,10 @@ impl Told {
     async fn next(&mut self) -> Change {
         let next = timeout(PATIENCE, self.0.next()).await;
         next.unwrap().unwrap()
+    }
+
+    async fn until_change(&mut self, change: &Change) {
+        while self.next().await != *change {}
     }
 
     /// Waits for such a change of a chat.

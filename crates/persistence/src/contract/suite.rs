@@ -175,6 +175,7 @@ macro_rules! contract_tests {
             changes {
                 whoever_listens_is_told_of_every_append,
                 whatever_else_changes_is_told_too,
+                calls_that_are_recorded_and_deleted_are_told,
                 changes_of_racing_writers_end_with_the_last,
                 listeners_are_independent_of_each_other,
                 a_head_moves_with_whatever_changes,

@@ -80,6 +80,7 @@ impl MemoryStore {
         }
         self.count(&chat.session, now);
         chat.calls.extend(calls);
+        self.tell_usage(chat);
         Ok(payment)
     }
 }

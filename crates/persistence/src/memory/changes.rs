@@ -59,6 +59,11 @@ impl MemoryStore {
         let _ = self.changes.send(Change::Chat(ChatChange { chat_id, last_sequence }));
     }
 
+    /// Tells who listens that calls of a chat were recorded or deleted.
+    pub(super) fn tell_usage(&self, chat: &Chat) {
+        let _ = self.changes.send(Change::Usage(chat.session.chat_id.clone()));
+    }
+
     /// Tells who listens that others are present in a chat, or by other names.
     pub(super) fn tell_presence(&self, chat: &Chat) {
         let _ = self.changes.send(Change::Presence(chat.session.chat_id.clone()));

@@ -57,6 +57,7 @@ impl Exchanges for MemoryStore {
                 chat.note_edit(sequence);
             }
             self.tell_change(chat);
+            self.tell_usage(chat);
             self.count(&chat.session, now);
             Ok(())
         })

@@ -105,6 +105,7 @@ impl MongoStore {
             let recorded = self.insert_calls(&chat, &fresh, recording, &stripe, &mut session).await;
             if let Some(payment) = self.conclude(session, recorded).await? {
                 self.tell_payment(chat_id, &payment);
+                self.tell_usage(chat_id);
                 return Ok(Recording { calls, payment });
             }
             from = stripe.number() + 1;

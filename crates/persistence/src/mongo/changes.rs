@@ -86,6 +86,11 @@ impl MongoStore {
         self.announce_change(Change::Chat(ChatChange { chat_id, last_sequence }));
     }
 
+    /// Tells who listens that calls of a chat were recorded or deleted.
+    pub(super) fn tell_usage(&self, chat_id: &ChatId) {
+        self.announce_change(Change::Usage(chat_id.clone()));
+    }
+
     /// Tells who listens that others are present in a chat, or by other names.
     pub(super) fn tell_presence(&self, chat_id: &ChatId) {
         self.announce_change(Change::Presence(chat_id.clone()));

@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use tokio::time::sleep;
 
 use super::MongoStore;
-use super::documents::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE};
+use super::documents::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS};
 use super::failure::code;
 use crate::store::{Change, ChatChange};
 
@@ -100,6 +100,7 @@ fn pipeline() -> [Document; 2] {
         of(CHAT_SESSIONS, doc! { "$or": worth_telling }),
         // That somebody is still there is an update, and nothing new.
         of(PRESENCE, is_one_of(&["insert", "delete"])),
+        of(PROVIDER_CALLS, is_one_of(&["insert", "delete"])),
         of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
         of(CHAT_SESSIONS, is_one_of(&GONE)),
         is_one_of(&["dropDatabase", "invalidate"]),
@@ -123,12 +124,14 @@ fn change(event: &RawDocument) -> Option<Change> {
     let collection = event.get_document("ns").ok()?.get_str("coll").ok()?;
     let key = event.get_document("documentKey").ok()?;
     let chat_id = match collection {
-        PRESENCE => key.get_document("_id").ok()?.get_str("chat_id").ok()?,
+        PRESENCE | PROVIDER_CALLS => key.get_document("_id").ok()?.get_str("chat_id").ok()?,
         _ => key.get_str("_id").ok()?,
     };
     let chat_id = ChatId::parse(chat_id).ok()?;
-    if collection != CHAT_SESSIONS {
-        return Some(Change::Presence(chat_id));
+    match collection {
+        PROVIDER_CALLS => return Some(Change::Usage(chat_id)),
+        PRESENCE | CHAT_PARTICIPANTS => return Some(Change::Presence(chat_id)),
+        _ => {}
     }
     let is_more = OTHERS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
     let last_sequence = last_sequence(event).filter(|_| !is_more);

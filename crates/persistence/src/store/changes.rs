@@ -46,6 +46,8 @@ pub enum Change {
     /// Others are present in a chat, or are called otherwise. Not told of those whose announcement has
     /// run out.
     Presence(ChatId),
+    /// Calls of a chat were recorded or deleted.
+    Usage(ChatId),
 }
 
 /// A change of a chat.

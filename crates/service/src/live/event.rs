@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use persistence::{ChatHead, ChatPresence};
-use records::{ChatId, InputRequest, Message};
+use records::{ChatId, InputRequest, Message, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Position;
+use crate::api::calls::UsageFields;
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
 use crate::api::presence::PresenceResponse;
@@ -75,6 +76,11 @@ impl Event {
     /// Who is present.
     pub(super) fn presence(chat_id: &ChatId, presence: ChatPresence) -> Self {
         Self::new("presence", &PresenceResponse::of(chat_id, presence))
+    }
+
+    /// What the calls of the chat took.
+    pub(super) fn usage(usage: Usage) -> Self {
+        Self::new("usage", &UsageFields::from(usage))
     }
 
     fn new(name: &'static str, data: &impl Serialize) -> Self {

@@ -27,6 +27,8 @@ pub(super) struct Feed {
     wake: Notify,
     /// Others may be present.
     pub(super) presence_moved: Notify,
+    /// Calls may have been recorded or deleted.
+    pub(super) usage_moved: Notify,
     /// The counter the chat is known to have reached.
     counter: AtomicU64,
     /// Whether more than messages may have changed.
@@ -37,8 +39,17 @@ impl Feed {
     pub(super) fn new(store: Arc<dyn Store>, scope: Scope, chat_id: ChatId) -> Self {
         let (window, _) = watch::channel(Window::new());
         let (counter, is_stale) = (AtomicU64::new(0), AtomicBool::new(true));
-        let (wake, presence_moved) = (Notify::new(), Notify::new());
-        Self { store, scope, chat_id, window, wake, presence_moved, counter, is_stale }
+        Self {
+            store,
+            scope,
+            chat_id,
+            window,
+            wake: Notify::new(),
+            presence_moved: Notify::new(),
+            usage_moved: Notify::new(),
+            counter,
+            is_stale,
+        }
     }
 
     /// Takes notice that the chat has reached a counter, or of any change where it is `None`.
@@ -69,6 +80,7 @@ impl Feed {
         tokio::select! {
             () = self.follow_messages() => {}
             () = self.follow_presence() => {}
+            () = self.follow_usage() => {}
         }
     }
 

@@ -200,10 +200,18 @@ impl Feeds {
         }
     }
 
+    /// Has what was used in a chat read anew, if somebody listens to it.
+    pub(super) fn notice_usage(&self, chat_id: &ChatId) {
+        if let Some(followed) = self.state().chats.get(chat_id) {
+            followed.feed.usage_moved.notify_one();
+        }
+    }
+
     /// Has everything beside messages read anew, in all chats.
     pub(super) fn notice_asides(&self) {
         for followed in self.state().chats.values() {
             followed.feed.presence_moved.notify_one();
+            followed.feed.usage_moved.notify_one();
         }
     }
 

@@ -40,6 +40,7 @@ async fn follow(store: &dyn Store, feeds: &Feeds, telling: &Telling) {
     while let Some(change) = changes.next().await {
         match change {
             Change::Chat(change) => feeds.notice(&change),
+            Change::Usage(chat_id) => feeds.notice_usage(&chat_id),
             Change::Presence(chat_id) => feeds.notice_presence(&chat_id),
             Change::Began | Change::Lost => {
                 telling.is_on.store(change == Change::Began, Ordering::Release);

@@ -159,6 +159,45 @@ async fn everything_is_told_and_then_what_comes() {
 }
 
 #[tokio::test]
+async fn what_calls_take_is_told_in_the_end() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let calls = format!("{path}/calls");
+    let mut reader = Reader::open(&client, &format!("{path}/events"), None).await;
+    assert_eq!(names(&reader.until("caught-up").await), ["caught-up"]);
+    let call = json!({"prompt_tokens": 12, "completion_tokens": 4, "cost_micros_usd": 1_234});
+    for _ in 0..20 {
+        assert_eq!(client.post(&calls, call.clone()).await.status, 201);
+    }
+    let mut told = until_used(&mut reader, 20).await;
+    let listed = client.get(&calls).await.body();
+    assert_eq!(told.pop().unwrap().data, listed["usage"]);
+    // Several at once are told once.
+    assert!(told.len() < 20, "{told:?}");
+    let call_id = listed["calls"][0]["call_id"].as_str().unwrap();
+    assert_eq!(client.delete(&format!("{calls}/{call_id}")).await.status, 204);
+    until_used(&mut reader, 19).await;
+    let exchange = json!({
+        "messages": [{"role": "user", "content": "x"}],
+        "call": {"call_id": "c", "total_tokens": 1},
+    });
+    assert_eq!(client.post(&format!("{path}/exchanges"), exchange).await.status, 201);
+    until_used(&mut reader, 20).await;
+    let mut late = Reader::open(&client, &format!("{path}/events"), None).await;
+    late.until("caught-up").await;
+    assert_eq!(until_used(&mut late, 20).await.len(), 1);
+}
+
+async fn until_used(reader: &mut Reader, calls: u64) -> Vec<Event> {
+    let mut told = reader.until("usage").await;
+    while told.last().is_some_and(|event| event.data["calls"] != calls) {
+        told.extend(reader.until("usage").await);
+    }
+    told.retain(|event| event.name == "usage");
+    told
+}
+
+#[tokio::test]
 async fn a_reader_comes_back_to_where_it_was() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

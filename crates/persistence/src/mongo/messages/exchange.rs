@@ -116,6 +116,7 @@ impl MongoStore {
                     self.is_pushed(&push, &tail);
                 }
                 self.tell_payment(chat_id, &payment);
+                self.tell_usage(chat_id);
                 let first_sequence = tail.last_sequence - fresh.len() as u64;
                 let append = plan.answer(first_sequence, tail.last_sequence);
                 return Ok(Exchange { append, call, payment });
@@ -172,6 +173,7 @@ impl MongoStore {
             let worked = work.await.map(Some);
             if self.conclude(session, worked).await?.is_some() {
                 self.tell_change(chat_id);
+                self.tell_usage(chat_id);
                 return Ok(());
             }
             from = stripe.number() + 1;

@@ -7,8 +7,14 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use local_mongod::LocalMongod;
 use persistence::mongo::{MongoOptions, MongoStore};
-use persistence::{Artifacts, Change, Changes, ChatChange, ChatSessions, Contexts, Messages};
-use records::{ChatId, ChatStatus, JsonObject, MessageBody, MessageEdit, NewArtifact, NewMessage};
+use persistence::{
+    Artifacts, Billing, Calls, Change, Changes, ChatChange, ChatSessions, Contexts, Exchanges,
+    Messages,
+};
+use records::{
+    ChatId, ChatStatus, JsonObject, MessageBody, MessageEdit, NewArtifact, NewMessage,
+    NewProviderCall,
+};
 use tokio::time::timeout;
 
 use super::database::Database;
@@ -107,6 +113,12 @@ async fn what_another_store_changes_is_told() {
     until(changes, more).await;
     writer.set_status(&scope(), chat_id, ChatStatus::Completed, None).await.unwrap();
     until(changes, more).await;
+    let used = |change: &Change| *change == Change::Usage(chat_id.clone());
+    let calls = vec![NewProviderCall::default()];
+    let recorded = writer.record_calls(&scope(), chat_id, calls, Billing::Free).await.unwrap();
+    until(changes, used).await;
+    writer.delete_call(&scope(), chat_id, &recorded.calls[0].call.call_id).await.unwrap();
+    until(changes, used).await;
 }
 
 /// From the first message, where the server writes the whole document anew, to groups of many.

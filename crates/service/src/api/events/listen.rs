@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use utoipa::IntoParams;
 
+use crate::api::calls::UsageFields;
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
 use crate::api::presence::PresenceResponse;
@@ -38,7 +39,7 @@ impl FromParams for ListenQuery {
 /// `message-deleted` bring messages the reader knows as they are now; `status`, `context` and
 /// `artifact` say that something has changed since then; `input-request` brings a question the workflow
 /// waits on, right after `caught-up` or when it is asked, and `input-response` what became of it;
-/// `presence` says who is there. A person who listens is present.
+/// `presence` says who is there, `usage` what was used. A person who listens is present.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/events", tag = "events",
     operation_id = "listen", params(
@@ -81,4 +82,6 @@ pub(crate) enum ListenEvent {
     Version(VersionResponse),
     /// Everybody who is present, right after `caught-up` and whenever that changes.
     Presence(PresenceResponse),
+    /// What all calls of the chat took, after `caught-up` if there are any and whenever that changes.
+    Usage(UsageFields),
 }
