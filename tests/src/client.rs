@@ -11,6 +11,7 @@ pub use refusal::{CallError, Problem, refusal};
 use std::time::Duration;
 
 use reqwest::Method;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -38,6 +39,14 @@ impl Client {
     pub fn with_timeout(url: &str, timeout: Duration) -> anyhow::Result<Self> {
         let http = reqwest::Client::builder().read_timeout(timeout).no_proxy().build()?;
         Ok(Self { http, url: url.to_owned() })
+    }
+
+    /// A client for the service at `url` that shows a token.
+    pub fn with_token(url: &str, token: &str) -> anyhow::Result<Self> {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))?);
+        let http = reqwest::Client::builder().read_timeout(TIMEOUT).no_proxy();
+        Ok(Self { http: http.default_headers(headers).build()?, url: url.to_owned() })
     }
 
     /// Calls a route, and answers with the body of a success.

@@ -5,6 +5,7 @@ mod transcripts;
 
 mod crowd;
 mod input_requests;
+mod presence;
 mod readers;
 mod writers;
 
