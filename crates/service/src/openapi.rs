@@ -113,6 +113,25 @@ pub(crate) struct ChatPath {
     chat_id: String,
 }
 
+/// The path of a WebSocket.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `Visit` reads")]
+pub(crate) struct VisitPath {
+    /// The workflow of the chat.
+    #[param(example = "Generator")]
+    workflow_name: String,
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// Who joins: the user of the token, or anybody where a service does.
+    #[param(example = "user_alice_456")]
+    user_id: String,
+}
+
 /// The path of a message.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]

@@ -91,6 +91,9 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         // … events, which go on: to join has the deadline
         .routes(routes!(events::listen::listen))
 
+        // /ws/{workflow_name}/{app_id}/{chat_id}/{user_id}
+        .routes(routes!(events::join::join))
+
         // … context, artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
         .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))

@@ -76,17 +76,19 @@ fn prepared(stream: TcpStream, write_timeout: Duration) -> Pin<Box<TimeoutWriter
     Box::pin(stream)
 }
 
-/// Serves one connection until either side closes it, or until its call is answered in a shutdown.
+/// Serves one connection until either side closes it, the socket it may have become included, or until
+/// its call is answered in a shutdown.
 async fn serve_connection(
     server: http1::Builder,
     stream: Pin<Box<TimeoutWriter<TcpStream>>>,
     app: Router,
     shutdown: CancellationToken,
 ) {
-    let asked_to_stop = Shutdown(shutdown.clone());
+    let to_stop = Shutdown::new(shutdown.clone());
+    let told = to_stop.clone();
     let app = app.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(asked_to_stop.clone());
+        request.extensions_mut().insert(told.clone());
         request
     });
     let connection = server
@@ -103,6 +105,7 @@ async fn serve_connection(
     if let Err(error) = ended {
         tracing::debug!(%error, "connection broke");
     }
+    to_stop.released().await;
 }
 
 /// Waits when the process has run out of sockets; single connections may fail at any time.

@@ -6,6 +6,7 @@ mod claims;
 mod jwt;
 mod keys;
 mod local;
+mod origins;
 
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
@@ -13,6 +14,7 @@ use records::{AppId, Caller};
 
 use crate::config::{AuthConfig, AuthMode, ConfigError};
 use crate::problem::{Problem, ProblemKind};
+use origins::Origins;
 
 /// Tells callers apart.
 #[derive(Debug)]
@@ -20,7 +22,12 @@ pub(crate) enum Authenticator {
     /// This machine's programs are trusted, and nobody else gets here.
     Open,
     /// Callers show a JSON Web Token.
-    Jwt(Box<jwt::Verifier>),
+    Jwt {
+        /// Checks it.
+        verifier: Box<jwt::Verifier>,
+        /// Whose pages may open sockets.
+        origins: Origins,
+    },
 }
 
 /// A caller who has been recognised.
@@ -55,7 +62,10 @@ impl Authenticator {
     pub(crate) fn new(config: &AuthConfig) -> Result<Self, ConfigError> {
         match config.mode {
             AuthMode::None => Ok(Self::Open),
-            AuthMode::Jwt => Ok(Self::Jwt(Box::new(jwt::Verifier::new(config)?))),
+            AuthMode::Jwt => Ok(Self::Jwt {
+                verifier: Box::new(jwt::Verifier::new(config)?),
+                origins: Origins::new(&config.allowed_origins)?,
+            }),
         }
     }
 
@@ -66,10 +76,30 @@ impl Authenticator {
                 Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
                 None => Ok(Identity::of_this_machine()),
             },
-            Self::Jwt(verifier) => bearer_token(headers)
-                .and_then(|token| verifier.verify(token))
-                .map_err(|refusal| Problem::new(ProblemKind::UNAUTHENTICATED, refusal)),
+            Self::Jwt { .. } => self.verify(bearer_token(headers).map_err(unauthenticated)?),
         }
+    }
+
+    /// Recognises the caller by a token, wherever it stood.
+    pub(crate) fn verify(&self, token: &str) -> Result<Identity, Problem> {
+        match self {
+            Self::Open => Ok(Identity::of_this_machine()),
+            Self::Jwt { verifier, .. } => verifier.verify(token).map_err(unauthenticated),
+        }
+    }
+
+    /// Refuses a socket that a page from elsewhere opens: browsers let every page open any.
+    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let objection = match self {
+            Self::Open => local::objection(headers),
+            Self::Jwt { origins, .. } => origins.objection(headers),
+        };
+        objection.map_or(Ok(()), |text| Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, text)))
+    }
+
+    /// Tells whether callers have to show who they are.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
     }
 }
 
@@ -109,6 +139,10 @@ impl Identity {
             Apps::These(apps) => apps.contains(app_id),
         }
     }
+}
+
+fn unauthenticated(refusal: Refusal) -> Problem {
+    Problem::new(ProblemKind::UNAUTHENTICATED, refusal)
 }
 
 /// Why a caller was not recognised; safe to tell, since it never repeats the token.

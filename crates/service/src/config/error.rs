@@ -49,6 +49,18 @@ pub enum ConfigError {
         /// The value.
         cache_ms: u64,
     },
+    /// What is to be allowed is not an origin.
+    #[error("auth.allowed_origins has {origin:?}: an origin is like \"https://app.example.org\"")]
+    Origin {
+        /// The text.
+        origin: String,
+    },
+    /// The streams of those who listen would be checked too seldom.
+    #[error("limits.recheck_ms is {recheck_ms}: it must be 1 to 60000")]
+    Recheck {
+        /// The value.
+        recheck_ms: u64,
+    },
     /// The key file cannot be read.
     #[error("failed to read auth.key_file {}", path.display())]
     KeyFile {

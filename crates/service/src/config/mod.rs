@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer};
 mod error;
 pub use error::ConfigError;
 
+mod listed;
+use listed::listed;
+
 mod metrics;
 pub use metrics::MetricsConfig;
 
@@ -50,6 +53,10 @@ pub struct AuthConfig {
     pub audience: Option<String>,
     /// How far the clocks may differ when `exp` and `nbf` are checked, 0 to 60.
     pub leeway_sec: u64,
+    /// The origins whose pages may open sockets besides the service's own, such as
+    /// `https://app.example.org`.
+    #[serde(deserialize_with = "listed")]
+    pub allowed_origins: Vec<String>,
 }
 
 impl Default for AuthConfig {
@@ -62,6 +69,7 @@ impl Default for AuthConfig {
             issuer: None,
             audience: None,
             leeway_sec: 60,
+            allowed_origins: Vec::new(),
         }
     }
 }
@@ -161,10 +169,17 @@ pub struct Limits {
     pub subscribers: usize,
     /// How many of them to one chat.
     pub subscribers_per_chat: usize,
-    /// How long nothing may be sent to one who listens before a comment is.
+    /// How long nothing may be sent to one who listens before a comment is; how often a WebSocket is
+    /// pinged.
     pub keep_alive_ms: u64,
     /// How long a person counts as present after their process was last heard of.
     pub presence_expiry_ms: u64,
+    /// How often it is checked that who listens still may, 1 to 60,000.
+    pub recheck_ms: u64,
+    /// How many frames a WebSocket may send in a second, lastingly.
+    pub frames_per_sec: u32,
+    /// How many it may send at once.
+    pub frames_burst: u32,
     /// How long a shutdown waits for the calls already accepted.
     pub shutdown_grace_ms: u64,
     /// Chat sessions in a page when the caller does not say.
@@ -189,6 +204,9 @@ impl Default for Limits {
             subscribers_per_chat: 4_000,
             keep_alive_ms: 15_000,
             presence_expiry_ms: 45_000,
+            recheck_ms: 30_000,
+            frames_per_sec: 20,
+            frames_burst: 40,
             shutdown_grace_ms: 15_000,
             list_default: 20,
             list_max: 100,
@@ -219,11 +237,16 @@ impl Limits {
         Duration::from_millis(self.presence_expiry_ms)
     }
 
+    pub(crate) fn recheck(&self) -> Duration {
+        Duration::from_millis(self.recheck_ms)
+    }
+
     pub(crate) fn shutdown_grace(&self) -> Duration {
         Duration::from_millis(self.shutdown_grace_ms)
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        const MAX_RECHECK_MS: u64 = 60_000;
         let positive = [
             ("body_bytes", self.body_bytes as u64),
             ("request_timeout_ms", self.request_timeout_ms),
@@ -234,11 +257,17 @@ impl Limits {
             ("subscribers_per_chat", self.subscribers_per_chat as u64),
             ("keep_alive_ms", self.keep_alive_ms),
             ("presence_expiry_ms", self.presence_expiry_ms),
+            ("recheck_ms", self.recheck_ms),
+            ("frames_per_sec", self.frames_per_sec.into()),
+            ("frames_burst", self.frames_burst.into()),
             ("list_default", self.list_default as u64),
             ("messages_default", self.messages_default as u64),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Err(ConfigError::Zero { name });
+        }
+        if self.recheck_ms > MAX_RECHECK_MS {
+            return Err(ConfigError::Recheck { recheck_ms: self.recheck_ms });
         }
         if self.list_default > self.list_max {
             return Err(ConfigError::DefaultAboveMax { name: "list" });

@@ -72,14 +72,15 @@ pub(super) async fn read_json(request: Request, state: &AppState) -> Result<Valu
 }
 
 /// Gives a JSON value its type, or points at what does not fit.
-pub(super) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let pointer = pointer(error.path());
         Problem::invalid_body(pointer, error.into_inner().to_string())
     })
 }
 
-fn parse(text: &[u8]) -> Result<Value, Problem> {
+/// Reads JSON of any shape.
+pub(crate) fn parse(text: &[u8]) -> Result<Value, Problem> {
     records::json::parse(text).map_err(|error| match error {
         ParseError::Syntax(error) => Problem::new(ProblemKind::MALFORMED_JSON, error.to_string()),
         ParseError::Lossy(invalid) => invalid.into(),

@@ -1,32 +1,29 @@
-use std::time::Duration;
-
 use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
-use records::{ChatId, Clock as _, Scope, SystemClock};
+use records::{ChatId, Scope};
 
-use super::scope::in_chat;
-use crate::live::Position;
+use super::scope::{InChat, in_chat};
+use crate::live::{Ends, Position, Shutdown};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A call to one chat that goes on: as [`InChat`](super::InChat), and until when it may.
+/// A call to one chat that goes on: as [`InChat`](super::InChat), and what ends it.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) scope: Scope,
     pub(crate) chat_id: ChatId,
-    /// How long the caller's token is good for; `None` for ever.
-    pub(crate) expiry: Option<Duration>,
+    pub(crate) ends: Ends,
 }
 
 impl FromRequestParts<AppState> for Listener {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let (chat, expires_at) = in_chat(parts, state).await?;
-        let left = expires_at.map(|expires_at| (expires_at - SystemClock.now()).to_std());
-        let expiry = left.map(Result::unwrap_or_default);
-        Ok(Self { scope: chat.scope, chat_id: chat.chat_id, expiry })
+        let (InChat { scope, chat_id }, expires_at) = in_chat(parts, state).await?;
+        let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
+        let ends = Ends::new(&scope, &chat_id, expires_at, shutdown, state);
+        Ok(Self { scope, chat_id, ends })
     }
 }
 

@@ -74,12 +74,22 @@ pub(super) async fn in_chat(
 ) -> Result<(InChat, Option<DateTime<Utc>>), Problem> {
     let identity = state.authenticator.identify(&parts.headers)?;
     let app_id = app_id(parts).await?;
-    let chat_id: ChatId = parse_path_param(parts, "chat_id").await?;
-    if !identity.may_touch(&app_id) {
-        return Err(StoreError::ChatNotFound(chat_id).into());
-    }
-    let scope = admitted(app_id, &identity, state).await?;
+    let chat_id = parse_path_param(parts, "chat_id").await?;
+    let scope = admitted_to_chat(app_id, &chat_id, &identity, state).await?;
     Ok((InChat { scope, chat_id }, identity.expires_at))
+}
+
+/// Admits a caller to the app of a chat.
+pub(crate) async fn admitted_to_chat(
+    app_id: AppId,
+    chat_id: &ChatId,
+    identity: &Identity,
+    state: &AppState,
+) -> Result<Scope, Problem> {
+    if !identity.may_touch(&app_id) {
+        return Err(StoreError::ChatNotFound(chat_id.clone()).into());
+    }
+    admitted(app_id, identity, state).await
 }
 
 /// Returns the app in the path.

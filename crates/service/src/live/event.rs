@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use persistence::{ChatHead, ChatPresence};
 use records::{ChatId, InputRequest, Message, Usage};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Position;
@@ -18,8 +18,28 @@ use crate::api::presence::PresenceResponse;
 pub(crate) struct Event {
     /// What kind of event it is.
     pub(super) name: &'static str,
-    /// JSON.
+    /// JSON, an object.
     pub(super) data: Arc<str>,
+    /// Of a message, what a WebSocket frame has besides: JSON, an object.
+    pub(super) lead: Option<Arc<str>>,
+}
+
+/// See [`Event::lead`].
+#[derive(Serialize)]
+struct Lead<'a> {
+    /// The sequence, by the name it has in frames.
+    index: u64,
+    /// Who speaks: the name, or the role where there is none.
+    agent: &'a str,
+    /// A null where the message has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<()>,
+}
+
+/// What is read of it again.
+#[derive(Deserialize)]
+struct Speaker {
+    agent: String,
 }
 
 /// An event, and where it brings its reader if it does.
@@ -30,20 +50,50 @@ pub(crate) struct Delivery {
 }
 
 impl Event {
+    const MESSAGE: &str = "message";
+    const CAUGHT_UP: &str = "caught-up";
+
     /// A message that is new to the reader.
     pub(super) fn message(message: Message) -> Self {
-        Self::new("message", &MessageResponse::from(message))
+        Self::of_message(Self::MESSAGE, message)
     }
 
     /// A message that the reader knows has changed.
     pub(super) fn edit(message: Message) -> Self {
         let name = if message.deleted_at.is_some() { "message-deleted" } else { "message-updated" };
-        Self::new(name, &MessageResponse::from(message))
+        Self::of_message(name, message)
+    }
+
+    fn of_message(name: &'static str, message: Message) -> Self {
+        let body = &message.body;
+        let lead = Lead {
+            index: message.sequence,
+            agent: body.name.as_deref().unwrap_or(&body.role),
+            metadata: body.metadata.is_none().then_some(()),
+        };
+        let lead = Some(written(&lead));
+        Self { lead, ..Self::new(name, &MessageResponse::from(message)) }
+    }
+
+    /// Tells whether it is a message that is new to the reader.
+    pub(super) fn is_message(&self) -> bool {
+        self.name == Self::MESSAGE
+    }
+
+    /// Returns who speaks, if it is a message.
+    pub(super) fn speaker(&self) -> Option<String> {
+        let lead: Speaker = serde_json::from_str(self.lead.as_ref()?).ok()?;
+        Some(lead.agent)
+    }
+
+    /// Tells whether it says that there is no more for now.
+    pub(super) fn is_caught_up(&self) -> bool {
+        self.name == Self::CAUGHT_UP
     }
 
     pub(super) fn caught_up(head: &ChatHead, position: Position) -> Self {
         let data = CaughtUpResponse {
-            sequence: i64::try_from(position.next).map_or(i64::MAX, |next| next - 1),
+            sequence: position.last(),
             revision: position.revision,
             status: head.status.as_str(),
             status_reason: head.status_reason.clone(),
@@ -51,7 +101,7 @@ impl Event {
             artifact_version: head.artifact_version,
             pending_inputs: head.pending_inputs.iter().map(ToString::to_string).collect(),
         };
-        Self::new("caught-up", &data)
+        Self::new(Self::CAUGHT_UP, &data)
     }
 
     /// A question, or what became of it.
@@ -84,9 +134,13 @@ impl Event {
     }
 
     fn new(name: &'static str, data: &impl Serialize) -> Self {
-        // What is written are plain structs and JSON, neither of which can fail.
-        Self { name, data: serde_json::to_string(data).unwrap_or_default().into() }
+        Self { name, data: written(data), lead: None }
     }
+}
+
+fn written(data: &impl Serialize) -> Arc<str> {
+    // What is written are plain structs and JSON, neither of which can fail.
+    serde_json::to_string(data).unwrap_or_default().into()
 }
 
 /// With `caught-up`: how the chat stands when its reader has everything there is.

@@ -8,6 +8,7 @@ use records::{ChatId, InputRequest, InputRequestId, Message, Scope};
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 
+use super::Position;
 use super::window::Window;
 
 /// Messages that are read at a time.
@@ -138,6 +139,30 @@ impl Feed {
             self.window.send_modify(|window| window.advance(head, edits, inputs));
         }
         Ok(true)
+    }
+
+    /// Takes what a reader says to hold to what there can be.
+    ///
+    /// What lies beyond the head is asked for again, with certainty: a moment after an election the
+    /// store may show less than somebody was given before.
+    pub(super) async fn corrected(
+        &self,
+        at: Position,
+        head: &ChatHead,
+    ) -> Result<Position, StoreError> {
+        if at.next == 0 {
+            // Every message is to come, as it is now or later.
+            return Ok(Position { next: 0, revision: head.revision });
+        }
+        if at == Position::END {
+            return Ok(Position { next: head.last_sequence, revision: head.revision });
+        }
+        if at.next <= head.last_sequence && at.revision <= head.revision {
+            return Ok(at);
+        }
+        let head = self.store.confirmed_head(&self.scope, &self.chat_id).await?;
+        let (next, revision) = (at.next.min(head.last_sequence), at.revision.min(head.revision));
+        Ok(Position { next, revision })
     }
 
     async fn head(&self) -> Result<ChatHead, StoreError> {

@@ -60,7 +60,7 @@ impl Hub {
         let head = window.wait_for(|window| window.head().is_some() || window.is_gone()).await;
         let head = head.ok().and_then(|window| window.head().cloned());
         let head = head.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-        let at = self.corrected(scope, chat_id, at, &head).await?;
+        let at = seat.feed.corrected(at, &head).await?;
         Ok(Subscription::new(seat, window, Arc::clone(&self.readers), at))
     }
 
@@ -97,7 +97,7 @@ impl Hub {
             };
             let version = tokio::select! {
                 version = news => version,
-                () = shutdown.0.cancelled() => None,
+                () = shutdown.asked() => None,
             };
             let request = get().await?;
             // None: there is nothing more to wait for.
@@ -106,29 +106,6 @@ impl Hub {
             }
             known = version;
         }
-    }
-
-    /// Takes what a caller says to hold to what there can be.
-    ///
-    /// What lies beyond the head is asked for again, with certainty: a moment after an election the
-    /// store may show less than somebody was given before.
-    async fn corrected(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        at: Position,
-        head: &ChatHead,
-    ) -> Result<Position, StoreError> {
-        if at.next == 0 {
-            // Every message is to come, as it is now or later.
-            return Ok(Position { next: 0, revision: head.revision });
-        }
-        if at.next <= head.last_sequence && at.revision <= head.revision {
-            return Ok(at);
-        }
-        let head = self.store.confirmed_head(scope, chat_id).await?;
-        let (next, revision) = (at.next.min(head.last_sequence), at.revision.min(head.revision));
-        Ok(Position { next, revision })
     }
 
     /// Takes one of the seats there are for a chat, and begins to follow the chat with the first.

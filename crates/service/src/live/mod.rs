@@ -7,19 +7,24 @@
 //! coming back, and no queue that a slow reader could fill.
 
 mod aside;
+mod ends;
 mod event;
 mod feed;
 mod hub;
 mod position;
 mod presence;
+mod shutdown;
 mod sse;
 mod subscription;
 mod watch;
+pub(crate) mod websocket;
 mod window;
 
+pub(crate) use ends::Ends;
 pub(crate) use event::{CaughtUpResponse, StatusResponse, VersionResponse};
 pub(crate) use hub::Hub;
 pub(crate) use position::Position;
 pub(crate) use presence::Announced;
-pub(crate) use sse::{Ends, Shutdown, respond};
+pub(crate) use shutdown::Shutdown;
+pub(crate) use sse::respond;
 pub(crate) use subscription::Subscription;

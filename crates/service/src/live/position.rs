@@ -17,6 +17,14 @@ pub(crate) struct Position {
 impl Position {
     /// Nothing at all.
     pub(crate) const BEGINNING: Self = Self { next: 0, revision: 0 };
+
+    /// Everything, however much there is.
+    pub(crate) const END: Self = Self { next: u64::MAX, revision: u64::MAX };
+
+    /// Returns the sequence of the last message held, -1 for none.
+    pub(crate) fn last(self) -> i64 {
+        i64::try_from(self.next).map_or(i64::MAX, |next| next - 1)
+    }
 }
 
 impl fmt::Display for Position {

@@ -4,41 +4,18 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use async_stream::stream;
-use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
-use axum::http::request::Parts;
 use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::Stream;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
+use super::ends::{End, Ends};
 use super::event::Delivery;
+use super::shutdown::retry_after;
 use super::{Announced, Subscription};
 
 /// Keeps proxies from holding events back.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
-
-/// What ends a stream besides its reader.
-#[derive(Debug)]
-pub(crate) struct Ends {
-    /// The process is asked to stop.
-    pub(crate) shutdown: Shutdown,
-    /// The reader's token is good for so long.
-    pub(crate) expiry: Option<Duration>,
-}
-
-/// Whether the process is asked to stop; never, where nobody has said how one would know.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Shutdown(pub(crate) CancellationToken);
-
-impl<S: Sync> FromRequestParts<S> for Shutdown {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        Ok(parts.extensions.get().cloned().unwrap_or_default())
-    }
-}
 
 /// Answers with the events of a subscription, until one of its ends; so long a person is present.
 pub(crate) fn respond(
@@ -58,32 +35,26 @@ fn events(
     ends: Ends,
 ) -> impl Stream<Item = Result<SseEvent, Infallible>> {
     stream! {
-        let expired = expired(ends.expiry);
-        tokio::pin!(expired);
+        let ended = ends.reached();
+        tokio::pin!(ended);
         loop {
             tokio::select! {
                 biased;
-                () = ends.shutdown.0.cancelled() => {
-                    yield Ok(SseEvent::default().retry(retry_after()));
-                    if let Some(announced) = announced.take() {
-                        announced.withdrawn().await;
+                end = &mut ended => {
+                    if matches!(end, End::Shutdown) {
+                        yield Ok(SseEvent::default().retry(retry_after()));
+                        if let Some(announced) = announced.take() {
+                            announced.withdrawn().await;
+                        }
                     }
                     break;
                 }
-                () = &mut expired => break,
                 next = subscription.next() => match next {
                     Some(delivery) => yield Ok(written(&delivery)),
                     None => break,
                 },
             }
         }
-    }
-}
-
-async fn expired(expiry: Option<Duration>) {
-    match expiry {
-        Some(expiry) => sleep(expiry).await,
-        None => std::future::pending().await,
     }
 }
 
@@ -94,9 +65,4 @@ fn written(delivery: &Delivery) -> SseEvent {
         None => event,
     };
     event.data(&*delivery.event.data)
-}
-
-/// When to come back after a shutdown: not all at once.
-fn retry_after() -> Duration {
-    Duration::from_millis(fastrand::u64(500..3_000))
 }

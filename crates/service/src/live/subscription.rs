@@ -85,6 +85,28 @@ impl Subscription {
         }
     }
 
+    /// Goes on from elsewhere, and returns from where: a position beyond the end is taken back to the
+    /// end.
+    ///
+    /// On an error it goes on from where it is.
+    pub(crate) async fn resume(&mut self, at: Position) -> Result<Position, StoreError> {
+        let head = self.window.borrow().head().cloned().ok_or_else(|| self.gone())?;
+        let at = self.seat.feed.corrected(at, &head).await?;
+        (self.held, self.told, self.search) = (at, None, None);
+        self.ready.clear();
+        Ok(at)
+    }
+
+    /// Returns how far they are when they have taken what is ready.
+    pub(crate) fn held(&self) -> Position {
+        self.held
+    }
+
+    /// Returns how the chat stood when they were told last; `None` until they have caught up.
+    pub(crate) fn told(&self) -> Option<&ChatHead> {
+        self.told.as_ref()
+    }
+
     /// Makes something ready; `false`: the store does not show it yet.
     async fn prepare(&mut self) -> Result<bool, StoreError> {
         if let Some(search) = &mut self.search {

@@ -15,10 +15,10 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 48] = [
+    pub(crate) const ALL: [Self; 49] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
-        Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
+        Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
         Self::INSUFFICIENT_TOKENS, Self::APP_DISABLED, Self::FORBIDDEN_ROLE, Self::APP_NOT_FOUND, Self::WALLET_NOT_FOUND,
         Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE, Self::TOO_MANY_PARTICIPANTS,
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
@@ -34,7 +34,7 @@ impl ProblemKind {
     pub(crate) const INSUFFICIENT_TOKENS: Self = kind(StatusCode::PAYMENT_REQUIRED, "insufficient-tokens", "The wallet holds too few tokens");
     pub(crate) const APP_DISABLED: Self = kind(StatusCode::FORBIDDEN, "app-disabled", "The app is disabled");
     pub(crate) const FORBIDDEN_APP: Self = kind(StatusCode::FORBIDDEN, "forbidden-app", "The token is not for this app");
-    pub(crate) const FORBIDDEN_ORIGIN: Self = kind(StatusCode::FORBIDDEN, "forbidden-origin", "Not a program of this machine");
+    pub(crate) const FORBIDDEN_ORIGIN: Self = kind(StatusCode::FORBIDDEN, "forbidden-origin", "The page or host is not accepted");
     pub(crate) const FORBIDDEN_OWNER: Self = kind(StatusCode::FORBIDDEN, "forbidden-owner", "Not the caller's own");
     pub(crate) const FORBIDDEN_ROLE: Self = kind(StatusCode::FORBIDDEN, "forbidden-role", "The token has another role");
     pub(crate) const NO_SUCH_ROUTE: Self = kind(StatusCode::NOT_FOUND, "no-such-route", "No such route");
@@ -45,6 +45,7 @@ impl ProblemKind {
     pub(crate) const WALLET_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "wallet-not-found", "No such wallet");
     pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");
     pub(crate) const NOT_ACCEPTABLE: Self = kind(StatusCode::NOT_ACCEPTABLE, "not-acceptable", "The answer has no such form");
+    pub(crate) const UPGRADE_REQUIRED: Self = kind(StatusCode::UPGRADE_REQUIRED, "upgrade-required", "The route speaks WebSocket");
     pub(crate) const CHAT_EXISTS: Self = kind(StatusCode::CONFLICT, "chat-exists", "The chat exists already");
     pub(crate) const CHAT_ENDED: Self = kind(StatusCode::CONFLICT, "chat-ended", "The chat takes no more messages");
     pub(crate) const EVENT_CONFLICT: Self = kind(StatusCode::CONFLICT, "event-conflict", "The event id belongs to another message");

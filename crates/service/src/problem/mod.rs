@@ -16,8 +16,8 @@ pub(crate) use openapi::{
     DeleteMessageProblems, EnsureWalletProblems, EventsProblems, ExchangeProblems, HistoryProblems,
     InputRequestProblems, JoinProblems, LeaveProblems, MessageProblems, MetricsProblems,
     OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
-    RegisterAppProblems, RequestInputProblems, StatsProblems, StatusProblems, SubmitProblems,
-    TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
+    RegisterAppProblems, RequestInputProblems, SocketProblems, StatsProblems, StatusProblems,
+    SubmitProblems, TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
@@ -128,6 +128,29 @@ impl Problem {
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(source.into());
         self
+    }
+
+    pub(crate) fn kind(&self) -> ProblemKind {
+        self.0.kind
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// Returns the parts of the request that were refused.
+    pub(crate) fn errors(&self) -> &[FieldError] {
+        &self.0.errors
+    }
+
+    /// Returns how long to wait before trying again, if that may help.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// Logs what lies behind it, where it is told otherwise than as a response.
+    pub(crate) fn log(&self) {
+        respond::log(&self.0);
     }
 
     /// Turns pointers below `from` into pointers below `to`, for a body that is built otherwise.

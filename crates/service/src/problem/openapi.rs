@@ -71,6 +71,14 @@ groups! {
     EventsProblems => describe(&[
         &[P::CHAT_NOT_FOUND, P::TOO_MANY_SUBSCRIBERS, P::DEADLINE_EXCEEDED],
     ]);
+    /// The WebSocket of a chat.
+    SocketProblems => describe(&[&[
+        P::FORBIDDEN_OWNER,
+        P::CHAT_NOT_FOUND,
+        P::UPGRADE_REQUIRED,
+        P::TOO_MANY_SUBSCRIBERS,
+        P::DEADLINE_EXCEEDED,
+    ]]);
     /// A move of a chat to another status.
     StatusProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::ILLEGAL_TRANSITION]]);
     /// An append of messages.

@@ -106,7 +106,7 @@ fn headers(details: &Details) -> HeaderMap {
 }
 
 /// Logs what lies behind a failure of ours, once, with everything that led to it.
-fn log(details: &Details) {
+pub(super) fn log(details: &Details) {
     let Some(error) = &details.source else {
         return;
     };

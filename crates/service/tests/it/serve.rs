@@ -18,16 +18,21 @@ use crate::harness::{Client, memory};
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    shutdown: CancellationToken,
+    pub(crate) shutdown: CancellationToken,
     running: JoinHandle<std::io::Result<()>>,
 }
 
 /// Serves on a free port.
 pub(crate) async fn start(store: Arc<dyn Store>, limits: Limits) -> Server {
+    start_with(store, Config { limits, ..Config::default() }).await
+}
+
+/// Serves on a free port with all the settings given.
+pub(crate) async fn start_with(store: Arc<dyn Store>, config: Config) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let config = Config { limits: limits.clone(), ..Config::default() };
+    let limits = config.limits.clone();
     let app = router(store, config).unwrap();
     let token = shutdown.clone();
     let running = tokio::spawn(async move { serve(listener, app, &limits, token).await });
@@ -35,12 +40,12 @@ pub(crate) async fn start(store: Arc<dyn Store>, limits: Limits) -> Server {
 }
 
 impl Server {
-    async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 
     /// Waits until the server has stopped, for less than the grace it is configured with.
-    async fn stopped(self) {
+    pub(crate) async fn stopped(self) {
         let stopped = timeout(Duration::from_secs(10), self.running).await;
         stopped.expect("it stops").unwrap().unwrap();
     }

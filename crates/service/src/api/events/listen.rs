@@ -10,9 +10,7 @@ use crate::api::messages::MessageResponse;
 use crate::api::presence::PresenceResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, LastEventId, Listener, Params, Query};
-use crate::live::{
-    CaughtUpResponse, Ends, Hub, Position, Shutdown, StatusResponse, VersionResponse, respond,
-};
+use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, respond};
 use crate::openapi::ChatPath;
 use crate::problem::{EventsProblems, Problem};
 
@@ -57,15 +55,14 @@ impl FromParams for ListenQuery {
 pub(crate) async fn listen(
     State(hub): State<Arc<Hub>>,
     State(limits): State<Arc<Limits>>,
-    Listener { scope, chat_id, expiry }: Listener,
+    Listener { scope, chat_id, ends }: Listener,
     Query(query): Query<ListenQuery>,
     LastEventId(last_event_id): LastEventId,
-    shutdown: Shutdown,
 ) -> Result<Response, Problem> {
     let held = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
     let subscription = hub.subscribe(&scope, &chat_id, held).await?;
     let announced = hub.announce(&scope, &chat_id);
-    Ok(respond(subscription, announced, Ends { shutdown, expiry }, limits.keep_alive()))
+    Ok(respond(subscription, announced, ends, limits.keep_alive()))
 }
 
 /// The `data` of an event, by its name.

@@ -1,3 +1,4 @@
 //! The events of a chat, as they happen.
 
+pub(crate) mod join;
 pub(crate) mod listen;

@@ -1,0 +1,89 @@
+use axum::extract::FromRequestParts;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use axum::http::request::Parts;
+use records::{AppId, Caller, ChatId, UserId, WorkflowName};
+
+use super::path::parse_path_param;
+use super::scope::app_id;
+use crate::auth::Identity;
+use crate::problem::{Problem, ProblemKind};
+use crate::state::AppState;
+
+/// A call to a chat over a WebSocket.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    pub(crate) place: Place,
+    /// Who calls; `None` where the first frame is to say so.
+    pub(crate) identity: Option<Identity>,
+    /// `None` where the call is none over a WebSocket.
+    pub(crate) upgrade: Option<WebSocketUpgrade>,
+}
+
+/// What somebody joins, and as whom.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) workflow_name: WorkflowName,
+    pub(crate) app_id: AppId,
+    pub(crate) chat_id: ChatId,
+    pub(crate) user_id: UserId,
+}
+
+impl FromRequestParts<AppState> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        state.authenticator.check_origin(&parts.headers)?;
+        let upgrade = WebSocketUpgrade::from_request_parts(parts, state).await.ok();
+        let mut identity = identify(parts, state)?;
+        if identity.is_none() && upgrade.is_none() {
+            // There is no first frame to wait for.
+            identity = Some(state.authenticator.identify(&parts.headers)?);
+        }
+        let place = Place {
+            app_id: app_id(parts).await?,
+            workflow_name: parse_path_param(parts, "workflow_name").await?,
+            chat_id: parse_path_param(parts, "chat_id").await?,
+            user_id: parse_path_param(parts, "user_id").await?,
+        };
+        Ok(Self { place, identity, upgrade })
+    }
+}
+
+impl Place {
+    /// Refuses a user who joins as another.
+    pub(crate) fn check_user(&self, caller: &Caller) -> Result<(), Problem> {
+        match caller {
+            Caller::User { user_id, .. } if *user_id != self.user_id => {
+                let detail = "a user joins as themselves: the path names another";
+                Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Recognises the caller by the head of the request, if it says who that is.
+fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
+    let authenticator = &state.authenticator;
+    let offered = offered_token(parts);
+    let is_in_header = parts.headers.contains_key(AUTHORIZATION);
+    match offered {
+        Some(_) if is_in_header => {
+            let detail = "a token in one place is needed, and there are two";
+            Err(Problem::new(ProblemKind::UNAUTHENTICATED, detail))
+        }
+        Some(token) => authenticator.verify(token).map(Some),
+        None if is_in_header || authenticator.is_open() => {
+            authenticator.identify(&parts.headers).map(Some)
+        }
+        None => Ok(None),
+    }
+}
+
+/// Returns the token that a browser has among the protocols it offers, where it can set no header.
+fn offered_token(parts: &Parts) -> Option<&str> {
+    let offered = parts.headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    let mut offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    offered.find_map(|protocol| protocol.trim().strip_prefix("bearer."))
+}

@@ -1,0 +1,31 @@
+use persistence::Store;
+use records::{ChatId, Scope, UserId};
+
+use super::error::{ErrorCode, FrameError};
+use super::request::SubmitRequest;
+use crate::api::user_input::{Submission, Submitted};
+use crate::problem::ProblemKind;
+
+/// Stores what a user says, as the answer to the question that waits for one or as a message.
+pub(super) async fn submit(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    user_id: &UserId,
+    request: SubmitRequest,
+) -> Result<Submitted, Box<FrameError>> {
+    let event_id = request.event_id.clone();
+    let submission = Submission {
+        text: request.text,
+        name: Some(user_id.to_string()),
+        request_id: request.request_id,
+        event_id: request.event_id,
+    };
+    submission.submit(store, scope, chat_id, "/text").await.map_err(|problem| {
+        let error_code = match problem.kind() {
+            ProblemKind::INPUT_NOT_FOUND => ErrorCode::InputRequestNotFound,
+            _ => ErrorCode::UserMessageFailed,
+        };
+        FrameError::of(chat_id, error_code, &problem).about(event_id.as_ref())
+    })
+}
