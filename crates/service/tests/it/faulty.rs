@@ -2,12 +2,14 @@
 
 use std::future::pending;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::FutureExt as _;
 use futures::stream::{self, BoxStream, StreamExt as _};
+use persistence::memory::MemoryStore;
 use persistence::metrics::StoreMetrics;
 use persistence::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
@@ -49,6 +51,8 @@ pub(crate) enum Fault {
 #[derive(Debug)]
 pub(crate) struct Faulty {
     fault: Fault,
+    /// What can be joined all the same.
+    readable: Option<Arc<MemoryStore>>,
     metrics: StoreMetrics,
 }
 
@@ -61,7 +65,12 @@ pub(crate) const APP_TO_LOOK_UP: &str = "acme_corp";
 
 impl Faulty {
     pub(crate) fn new(fault: Fault) -> Self {
-        Self { fault, metrics: StoreMetrics::default() }
+        Self { fault, readable: None, metrics: StoreMetrics::default() }
+    }
+
+    /// Fails at everything but joining the chats of another store.
+    pub(crate) fn to_join(readable: Arc<MemoryStore>, fault: Fault) -> Self {
+        Self { readable: Some(readable), ..Self::new(fault) }
     }
 
     async fn fail<T>(&self) -> Result<T, StoreError> {
@@ -111,8 +120,15 @@ impl ChatSessions for Faulty {
         self.fail().await
     }
 
-    async fn get_chat(&self, _: &Scope, _: &ChatId) -> Result<Option<ChatSession>, StoreError> {
-        self.fail().await
+    async fn get_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ChatSession>, StoreError> {
+        match &self.readable {
+            Some(readable) => readable.get_chat(scope, chat_id).await,
+            None => self.fail().await,
+        }
     }
 
     async fn list_chats(
@@ -283,10 +299,13 @@ impl Artifacts for Faulty {
 
     async fn get_last_artifact(
         &self,
-        _: &Scope,
-        _: &ChatId,
+        scope: &Scope,
+        chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError> {
-        self.fail().await
+        match &self.readable {
+            Some(readable) => readable.get_last_artifact(scope, chat_id).await,
+            None => self.fail().await,
+        }
     }
 
     async fn clear_last_artifact(&self, _: &Scope, _: &ChatId) -> Result<(), StoreError> {
@@ -304,8 +323,11 @@ impl Changes for Faulty {
         true
     }
 
-    async fn heads(&self, _: &Scope, _: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
-        self.fail().await
+    async fn heads(&self, scope: &Scope, chats: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
+        match &self.readable {
+            Some(readable) => readable.heads(scope, chats).await,
+            None => self.fail().await,
+        }
     }
 
     async fn confirmed_head(&self, _: &Scope, _: &ChatId) -> Result<ChatHead, StoreError> {

@@ -170,8 +170,8 @@ async fn beyond_the_limit_connections_wait_for_their_turn() {
     read_until(&mut second, "\"ok\"}").await;
 }
 
-/// Listens to a chat that is not empty.
-async fn listen(server: &Server, path: &str) -> TcpStream {
+/// Listens to a chat.
+pub(crate) async fn listen(server: &Server, path: &str) -> TcpStream {
     let mut stream = server.connect().await;
     let request = format!("GET {path}/events HTTP/1.1\r\nhost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();

@@ -51,6 +51,13 @@ impl Socket {
         }
     }
 
+    /// Opens a socket on a connection.
+    pub(crate) async fn over(connection: TcpStream, path: &str) -> Self {
+        let (stream, answer) =
+            client_async(format!("ws://localhost{path}"), connection).await.unwrap();
+        Self { stream, answer: answer.headers().clone() }
+    }
+
     pub(crate) async fn open(server: &Server, path: &str) -> Self {
         Self::try_open(server, path, &[]).await.expect("it is let in")
     }
@@ -70,7 +77,9 @@ impl Socket {
                 Some(Ok(Message::Text(text))) => {
                     Received::Frame(serde_json::from_str(&text).unwrap())
                 }
-                Some(Ok(Message::Close(frame))) => Received::Closed(frame.unwrap().code.into()),
+                Some(Ok(Message::Close(frame))) => {
+                    Received::Closed(frame.map_or(1005, |frame| frame.code.into()))
+                }
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => Received::Broken,
             };

@@ -1,0 +1,154 @@
+//! What clients say over a WebSocket.
+
+use std::sync::Arc;
+
+use insta::assert_json_snapshot;
+use persistence::memory::MemoryStore;
+use serde_json::{Value, json};
+use service::{Config, Limits};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::faulty::{Fault, Faulty};
+use crate::harness::{Client, memory};
+use crate::serve::{Server, start};
+use crate::socket::{JOIN, Socket};
+
+const MESSAGES: &str = "/api/chats/acme_corp/c1/messages";
+
+async fn house() -> (Client, Server) {
+    let store = memory();
+    let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
+    client.create_chat("c1").await;
+    (client, start(store, Limits::default()).await)
+}
+
+async fn joined(server: &Server) -> Socket {
+    let mut socket = Socket::open(server, JOIN).await;
+    socket.until("chat.resume_boundary").await;
+    socket
+}
+
+/// Sends a frame, and returns what is answered, not what happens meanwhile.
+async fn ask(socket: &mut Socket, frame: Value) -> Value {
+    socket.send(frame).await;
+    loop {
+        let frame = socket.next().await;
+        if frame["type"] == "chat.input_ack" || frame["type"] == "chat.error" {
+            return frame;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_user_says_is_stored_once_and_everybody_is_told() {
+    let (client, server) = house().await;
+    let (mut alice, mut other) = (joined(&server).await, joined(&server).await);
+    let input =
+        json!({"type": "user.input.submit", "chat_id": "c1", "text": "hello", "event_id": "evt_x"});
+    let first = ask(&mut alice, input.clone()).await;
+    let again = ask(&mut other, input).await;
+    assert_json_snapshot!("acks", [first, again]);
+    let minted = ask(&mut alice, json!({"type": "user.input.submit", "text": " two\n"})).await;
+    assert_eq!((&minted["sequence"], &minted["duplicate"]), (&json!(1), &json!(false)));
+    let stored = client.get(MESSAGES).await.body();
+    assert_eq!(stored["last_sequence"], 2);
+    let [first, second] = [&stored["messages"][0], &stored["messages"][1]];
+    assert_eq!((&first["role"], &first["name"]), (&json!("user"), &json!("alice")));
+    assert_eq!((&first["content"], &second["content"]), (&json!("hello"), &json!(" two\n")));
+    // Those who listen are told of both, whoever has said them.
+    let mut late = Socket::open(&server, JOIN).await;
+    let frames = late.until("chat.resume_boundary").await;
+    assert_eq!((&frames[1]["agent"], &frames[2]["content"]), (&json!("alice"), &json!(" two\n")));
+}
+
+/// Every frame that comes to nothing is answered, and the socket goes on.
+#[tokio::test]
+async fn what_is_wrong_with_a_frame_is_said_and_changes_nothing() {
+    let (client, server) = house().await;
+    let mut socket = joined(&server).await;
+    let submit = |fields: Value| {
+        let mut frame = json!({"type": "user.input.submit", "text": "x"});
+        frame.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        frame
+    };
+    let mut answers = Vec::new();
+    for frame in [
+        submit(json!({"text": ""})),
+        submit(json!({"text": " \n\t"})),
+        submit(json!({"text": 5})),
+        submit(json!({"text": {"$ne": null}})),
+        submit(json!({"chat_id": "c2"})),
+        submit(json!({"event_id": "a\u{0}"})),
+        submit(json!({"sequence": 7})),
+        submit(json!({"request_id": "req_1", "event_id": "evt_x"})),
+        json!({"type": "user.input.submit"}),
+        json!({"type": "client.resume"}),
+        json!({"type": "client.resume", "lastClientIndex": "1"}),
+        json!({"type": "client.resume", "lastClientIndex": 1.5}),
+        json!({"type": "client.resume", "lastClientIndex": u64::MAX}),
+        json!({"type": "client.resume", "lastClientIndex": 0, "chat_id": "c2"}),
+        json!({"type": "chat.text", "content": "forged"}),
+        json!({"type": "authorize", "token": "x"}),
+        json!({"type": "ui_tool_response"}),
+        json!({"type": 7}),
+        json!({"text": "x"}),
+        json!([1]),
+        json!(null),
+    ] {
+        let answer = ask(&mut socket, frame.clone()).await;
+        let place = &answer["errors"][0]["pointer"];
+        answers.push(json!([frame, answer["error_code"], place, answer["message"]]));
+    }
+    for text in ["", "x", "{", "{\"type\":\"client.resume\",\"lastClientIndex\":1e400}"] {
+        socket.send_message(Message::text(text)).await;
+        let answer = socket.next().await;
+        assert_eq!(answer["type"], "chat.error", "{text}");
+        assert_eq!(answer["error_code"], "SCHEMA_VALIDATION_FAILED", "{text}");
+    }
+    assert_json_snapshot!("errors", answers);
+    assert_eq!(client.get(MESSAGES).await.body()["last_sequence"], 0);
+    assert_eq!(ask(&mut socket, submit(json!({}))).await["sequence"], 0);
+}
+
+#[tokio::test]
+async fn a_chat_that_takes_no_messages_says_so() {
+    let (client, server) = house().await;
+    let mut socket = joined(&server).await;
+    let input =
+        |text: &str| json!({"type": "user.input.submit", "text": text, "event_id": "evt_x"});
+    assert_eq!(ask(&mut socket, input("one")).await["sequence"], 0);
+    let conflict = ask(&mut socket, input("two")).await;
+    client.poke("/api/chats/acme_corp/c1/complete").await;
+    let known = ask(&mut socket, input("one")).await;
+    assert_eq!(known["duplicate"], true);
+    let ended = ask(&mut socket, json!({"type": "user.input.submit", "text": "three"})).await;
+    assert_json_snapshot!("refused", [conflict, ended]);
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_is_a_frame_and_the_socket_goes_on() {
+    let store = memory();
+    Client::over(Arc::<MemoryStore>::clone(&store), Config::default()).create_chat("c1").await;
+    for (fault, problem) in [
+        (Fault::Unavailable, "store-unavailable"),
+        (Fault::OutcomeUnknown, "outcome-unknown"),
+        (Fault::Overloaded, "overloaded"),
+    ] {
+        let store = Faulty::to_join(Arc::clone(&store), fault);
+        let server = start(Arc::new(store), Limits::default()).await;
+        let mut socket = joined(&server).await;
+        let input = json!({"type": "user.input.submit", "text": "x", "event_id": "evt_x"});
+        let beyond = json!({"type": "client.resume", "lastClientIndex": 99});
+        for _ in 0..2 {
+            let answer = ask(&mut socket, input.clone()).await;
+            assert_eq!(answer["error_code"], "PERSISTENCE_ERROR");
+            assert_eq!(answer["problem"], problem);
+            assert_eq!(answer["event_id"], "evt_x");
+            assert!(answer["retry_after_ms"].is_u64());
+            // Where the end is cannot be said for certain.
+            let answer = ask(&mut socket, beyond.clone()).await;
+            assert_eq!(answer["error_code"], "RESUME_FAILED");
+            assert_eq!(answer["problem"], problem);
+        }
+    }
+}
