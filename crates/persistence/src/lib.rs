@@ -7,8 +7,8 @@ pub use store::{
     ChatStats, ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges,
     HourlyStats, InputCursor, InputPage, InputRequests, Joined, MessageRange, Messages, Outcome,
     Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence, RecordedCall,
-    Recording, RequestedInput, Stats, Store, Transcript, WalletPage, Wallets, WorkflowStats,
-    WorkflowSummary,
+    Recording, RequestedInput, Stats, Store, Tickets, Transcript, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 mod error;

@@ -54,5 +54,8 @@ pub use app::{App, AppStatus};
 mod wallet;
 pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};
 
+mod ticket;
+pub use ticket::{NewTicket, Ticket, TicketDigest};
+
 mod stats;
 pub use stats::{Counter, Histogram, Measure, Rollup, RollupKey, StatusChange, Subject, Tally};

@@ -35,6 +35,7 @@ pub mod contexts;
 pub mod input_requests;
 
 pub mod apps;
+pub mod tickets;
 pub mod wallets;
 
 pub mod json;

@@ -233,6 +233,13 @@ macro_rules! contract_tests {
                 racing_registrations_are_answered_alike,
                 apps_are_listed_by_id_page_by_page,
             }
+            tickets {
+                a_ticket_lets_its_caller_in_once,
+                a_ticket_is_for_one_chat_of_one_app,
+                a_ticket_expires,
+                of_racing_callers_with_one_ticket_one_is_let_in,
+                there_is_no_ticket_to_a_chat_that_is_not_seen,
+            }
             wallets {
                 a_wallet_never_created_is_none_and_takes_no_change,
                 a_new_wallet_holds_its_initial_balance_as_its_first_entry,
@@ -340,6 +347,7 @@ mod tests {
             include_str!("input_requests.rs"),
             include_str!("apps.rs"),
             include_str!("wallets.rs"),
+            include_str!("tickets.rs"),
             include_str!("scopes.rs"),
             include_str!("json.rs"),
             include_str!("ping.rs"),

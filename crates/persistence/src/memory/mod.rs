@@ -15,6 +15,7 @@ mod messages;
 mod participants;
 mod presence;
 mod stats;
+mod tickets;
 mod wallets;
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,8 +26,8 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
-    InputRequestId, Message, Participant, Scope, StatusChange, SystemClock, UserId, Uuid7Ids,
-    WorkflowName,
+    InputRequestId, Message, Participant, Scope, StatusChange, SystemClock, TicketDigest, UserId,
+    Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -36,6 +37,7 @@ use crate::input::KeptInput;
 use crate::metrics::StoreMetrics;
 use crate::presence::Announced;
 use crate::store::{Change, Store};
+use tickets::Unused;
 use wallets::Ledger;
 
 /// Keeps everything in memory.
@@ -44,6 +46,7 @@ pub struct MemoryStore {
     chats: Mutex<HashMap<ChatId, Chat>>,
     apps: Mutex<BTreeMap<AppId, App>>,
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
+    tickets: Mutex<HashMap<TicketDigest, Unused>>,
     /// When anything of a workflow was last counted.
     counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
@@ -91,9 +94,9 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        let (chats, apps, ledgers, counted_at, metrics) = Default::default();
+        let (chats, apps, ledgers, tickets, counted_at, metrics) = Default::default();
         let (changes, _) = broadcast::channel(KEPT_CHANGES);
-        Self { chats, apps, ledgers, counted_at, clock, ids, metrics, changes }
+        Self { chats, apps, ledgers, tickets, counted_at, clock, ids, metrics, changes }
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {

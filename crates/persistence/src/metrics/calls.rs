@@ -62,6 +62,8 @@ label! {
         ListWalletEntries = "list_wallet_entries",
         ListWallets = "list_wallets",
         NextAppWithWallets = "next_app_with_wallets",
+        CreateTicket = "create_ticket",
+        RedeemTicket = "redeem_ticket",
     }
 }
 

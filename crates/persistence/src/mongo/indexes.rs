@@ -70,7 +70,7 @@ async fn create(
 ///
 /// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
 /// then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 18] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 19] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
@@ -78,6 +78,7 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
     let changes = &store.inner.status_changes;
     let rollups = &store.inner.workflow_stats;
     let lines = &store.inner.wallet_entries;
+    let tickets = &store.inner.tickets;
     [
         (&store.inner.presence, "presence_ttl", doc! { "expires_at": 1 }),
         (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
@@ -132,5 +133,6 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             },
         ),
         (lines, "we_app_user_sequence", doc! { "app_id": 1, "user_id": 1, "sequence": -1 }),
+        (tickets, "ticket_ttl", doc! { "expires_at": 1 }),
     ]
 }

@@ -32,6 +32,7 @@ mod messages;
 mod participants;
 mod presence;
 mod stats;
+mod tickets;
 mod wallets;
 
 pub use client::{ConnectError, MongoOptions};
@@ -77,6 +78,7 @@ struct Inner {
     apps: Collection<RawDocumentBuf>,
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
+    tickets: Collection<RawDocumentBuf>,
     deadline: std::time::Duration,
     queues: messages::Queues,
     sealer: Sealer,
@@ -125,6 +127,7 @@ impl MongoStore {
             apps: database.collection(documents::APPS),
             wallets: database.collection(documents::WALLETS),
             wallet_entries: database.collection(documents::WALLET_ENTRIES),
+            tickets: database.collection(documents::TICKETS),
             database,
             deadline: options.deadline,
             queues: messages::Queues::new(options.queue, Arc::clone(&metrics)),

@@ -2,8 +2,9 @@
 //!
 //! All of them hold for every backend:
 //!
-//! - Each call takes a [`Scope`](records::Scope), but for those of operators and the stream of
-//!   changes, which names chats and shows nothing of them. A chat outside it does
+//! - Each call takes a [`Scope`](records::Scope), but for those of operators, the stream of
+//!   changes, which names chats and shows nothing of them, and the redemption of a ticket, which says
+//!   who calls. A chat outside it does
 //!   not exist for the caller: the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for
 //!   an id never used.
 //! - A call that returns `Ok` is durable: it survives the loss of any one database process.
@@ -24,6 +25,7 @@ mod messages;
 mod participants;
 mod presence;
 mod stats;
+mod tickets;
 mod wallets;
 
 pub use apps::{AppPage, Apps};
@@ -41,6 +43,7 @@ pub(crate) use stats::dearest_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
 };
+pub use tickets::Tickets;
 pub use wallets::{EntryPage, WalletPage, Wallets};
 
 /// A whole store.
@@ -59,6 +62,7 @@ pub trait Store:
     + Stats
     + Apps
     + Wallets
+    + Tickets
     + std::fmt::Debug
 {
     /// Answers once the store can be read and written, or says why it cannot.

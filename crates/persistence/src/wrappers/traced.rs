@@ -8,7 +8,8 @@ use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit,
     NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
-    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet, WalletEntry,
+    WorkflowName,
 };
 
 use crate::StoreError;
@@ -18,8 +19,8 @@ use crate::store::{
     Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage, Contexts,
     CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
     InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage,
-    Participants, Presence, Recording, RequestedInput, Stats, Store, Transcript, WalletPage,
-    Wallets, WorkflowStats, WorkflowSummary,
+    Participants, Presence, Recording, RequestedInput, Stats, Store, Tickets, Transcript,
+    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -581,5 +582,28 @@ impl<S: Store> Wallets for Traced<S> {
     ) -> Result<Option<AppId>, StoreError> {
         let work = self.store.next_app_with_wallets(after);
         self.trace(Call::NextAppWithWallets, None, work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Tickets for Traced<S> {
+    async fn create_ticket(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        ticket: NewTicket,
+    ) -> Result<DateTime<Utc>, StoreError> {
+        let work = self.store.create_ticket(scope, chat_id, ticket);
+        self.trace(Call::CreateTicket, Some(chat_id), work).await
+    }
+
+    async fn redeem_ticket(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        digest: TicketDigest,
+    ) -> Result<Option<Ticket>, StoreError> {
+        let work = self.store.redeem_ticket(app_id, chat_id, digest);
+        self.trace(Call::RedeemTicket, Some(chat_id), work).await
     }
 }

@@ -17,13 +17,14 @@ use persistence::{
     Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
     InputPage, InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor,
     ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats, Store, StoreError,
-    Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    Tickets, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit,
     NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
-    NewWalletEntry, Scope, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet, WalletEntry,
+    WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -552,6 +553,27 @@ impl Wallets for Faulty {
     }
 
     async fn next_app_with_wallets(&self, _: Option<&AppId>) -> Result<Option<AppId>, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Tickets for Faulty {
+    async fn create_ticket(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: NewTicket,
+    ) -> Result<DateTime<Utc>, StoreError> {
+        self.fail().await
+    }
+
+    async fn redeem_ticket(
+        &self,
+        _: &AppId,
+        _: &ChatId,
+        _: TicketDigest,
+    ) -> Result<Option<Ticket>, StoreError> {
         self.fail().await
     }
 }

@@ -11,6 +11,7 @@ mod provider_call;
 mod rollup;
 mod segment;
 mod status_change;
+mod ticket;
 mod wallet;
 
 use bson::{Document, RawDocumentBuf};
@@ -38,6 +39,7 @@ pub(super) use rollup::{
 };
 pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
 pub(super) use status_change::{status_change_document, status_change_id, status_change_record};
+pub(super) use ticket::{ticket_document, ticket_record};
 pub(super) use wallet::{
     StoredWallet, line_document, line_id, line_record, one_wallet, stored_wallet, tail_document,
     wallet_document, wallet_id, wallets_after,
@@ -67,6 +69,8 @@ pub(super) const APPS: &str = "apps";
 pub(super) const WALLETS: &str = "wallets";
 /// The older entries of wallets, a line each.
 pub(super) const WALLET_ENTRIES: &str = "wallet_entries";
+/// Tickets to chats.
+pub(super) const TICKETS: &str = "tickets";
 
 /// The version written into every document, and the newest that can be read.
 pub(super) const SCHEMA_VERSION: i64 = 1;

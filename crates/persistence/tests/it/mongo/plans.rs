@@ -8,13 +8,14 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, InputRequests, MessageRange, Messages, Participants, Presence, Stats, Wallets,
+    Exchanges, InputRequests, MessageRange, Messages, Participants, Presence, Stats, Tickets,
+    Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
     EntryId, EventId, InputRequestId, JsonObject, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewWalletEntry,
-    Question, Scope, TeamId, UserId, WorkflowName,
+    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewTicket,
+    NewWalletEntry, Question, Scope, TeamId, TicketDigest, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -31,7 +32,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet)";
+    let names = "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -115,6 +116,7 @@ async fn use_everything(database: &Database) {
         use_participants(database, &scope, &chat_id).await;
         use_lists(database, &scope).await;
         use_wallet(database, &scope).await;
+        use_ticket(database, &scope, &chat_id).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
@@ -161,6 +163,16 @@ async fn use_participants(database: &Database, scope: &Scope, chat_id: &ChatId) 
         }
         assert_eq!(database.presence(scope, chat_id).await.unwrap().count, 1);
         database.withdraw(scope, &[connection]).await.unwrap();
+    }
+}
+
+async fn use_ticket(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let digest = TicketDigest::of(chat_id.as_str());
+    let ticket = NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None };
+    database.create_ticket(scope, chat_id, ticket).await.unwrap();
+    for is_good in [true, false] {
+        let redeemed = database.redeem_ticket(&scope.app_id, chat_id, digest).await.unwrap();
+        assert_eq!(redeemed.is_some(), is_good);
     }
 }
 

@@ -7,12 +7,12 @@ use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, MessageRange, Messages,
-    Participants, Presence, Stats, StoreError, Wallets,
+    Participants, Presence, Stats, StoreError, Tickets, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
-    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewWalletEntry, Question, Scope,
-    UserId, WorkflowName,
+    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewTicket, NewWalletEntry, Question,
+    Scope, TicketDigest, UserId, WorkflowName,
 };
 
 use serde_json::json;
@@ -125,6 +125,16 @@ async fn apps_and_wallets_of_version_1_load() {
 }
 
 #[tokio::test]
+async fn a_ticket_of_version_1_loads() {
+    let database = Database::create().await;
+    database.insert("tickets", golden("ticket")).await;
+    let (app_id, chat_id) = (scope().app_id, ChatId::parse("chat_golden").unwrap());
+    let digest = TicketDigest::of("golden ticket");
+    let ticket = database.redeem_ticket(&app_id, &chat_id, digest).await.unwrap().unwrap();
+    insta::assert_debug_snapshot!("ticket_v1", ticket);
+}
+
+#[tokio::test]
 async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
     let database = Database::create().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
@@ -198,9 +208,13 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     database.announce(&scope(), &[connection], Duration::from_hours(1)).await.unwrap();
 
     write_app_and_wallet(&database).await;
+    let digest = TicketDigest::of("a ticket");
+    let ticket = NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None };
+    database.create_ticket(&scope(), &chat_id, ticket).await.unwrap();
 
     let records = [
         ("apps", "app"),
+        ("tickets", "ticket"),
         ("wallets", "wallet"),
         ("wallet_entries", "wallet_entry"),
         ("chat_sessions", "chat_session"),
@@ -235,7 +249,9 @@ async fn write_app_and_wallet(database: &Database) {
 
 /// The fields of a document, each with its BSON type; what may be null has either.
 fn kinds(document: &Document) -> Vec<(String, String)> {
-    const NULLABLE: [&str; 12] = [
+    const NULLABLE: [&str; 14] = [
+        "caller_expires_at",
+        "redeemed_by",
         "agent",
         "closed_at",
         "reason",
