@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, messages, metrics, participants, presence, stats, tokens, user_input,
-    wallets,
+    input_requests as inputs, messages, metrics, participants, presence, stats, tickets, tokens,
+    user_input, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -88,8 +88,9 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(inputs::answer::answer_input_request))
         .routes(routes!(inputs::cancel::cancel_input_request))
 
-        // … events, which go on: to join has the deadline
+        // … events, which go on: to join has the deadline; tickets
         .routes(routes!(events::listen::listen))
+        .routes(routes!(tickets::create::create_ticket))
 
         // /ws/{workflow_name}/{app_id}/{chat_id}/{user_id}
         .routes(routes!(events::join::join))

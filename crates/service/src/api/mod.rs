@@ -16,6 +16,7 @@ pub(crate) mod metrics;
 pub(crate) mod participants;
 pub(crate) mod presence;
 pub(crate) mod stats;
+pub(crate) mod tickets;
 pub(crate) mod tokens;
 pub(crate) mod user_input;
 pub(crate) mod wallets;

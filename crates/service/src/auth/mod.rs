@@ -10,7 +10,7 @@ mod origins;
 
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
-use records::{AppId, Caller};
+use records::{AppId, Caller, Clock as _, SystemClock, Ticket};
 
 use crate::config::{AuthConfig, AuthMode, ConfigError};
 use crate::problem::{Problem, ProblemKind};
@@ -109,6 +109,15 @@ impl Identity {
         Self { caller: Caller::Service, is_operator: true, expires_at: None, apps: Apps::All }
     }
 
+    /// Whoever shows a ticket to a chat of an app.
+    pub(crate) fn of_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
+        let Ticket { caller, caller_expires_at: expires_at } = ticket;
+        if expires_at.is_some_and(|expires_at| expires_at <= SystemClock.now()) {
+            return Err(unauthenticated("the token of who asked for the ticket has expired"));
+        }
+        Ok(Self { caller, is_operator: false, expires_at, apps: Apps::These(vec![app_id]) })
+    }
+
     /// Refuses a caller whose role does not have a privilege.
     pub(crate) fn require(&self, privilege: Privilege) -> Result<(), Problem> {
         let is_service = self.caller == Caller::Service;
@@ -141,12 +150,12 @@ impl Identity {
     }
 }
 
-fn unauthenticated(refusal: Refusal) -> Problem {
+pub(crate) fn unauthenticated(refusal: Refusal) -> Problem {
     Problem::new(ProblemKind::UNAUTHENTICATED, refusal)
 }
 
 /// Why a caller was not recognised; safe to tell, since it never repeats the token.
-type Refusal = &'static str;
+pub(crate) type Refusal = &'static str;
 
 fn bearer_token(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut given = headers.get_all(axum::http::header::AUTHORIZATION).iter();

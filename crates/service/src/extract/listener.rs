@@ -1,9 +1,11 @@
 use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
+use chrono::{DateTime, Utc};
 use records::{ChatId, Scope};
 
 use super::scope::{InChat, in_chat};
+use super::ticket::identify_by_ticket;
 use crate::live::{Ends, Position, Shutdown};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -20,10 +22,26 @@ impl FromRequestParts<AppState> for Listener {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let (InChat { scope, chat_id }, expires_at) = in_chat(parts, state).await?;
+        let identity = match identify_by_ticket(parts, state).await? {
+            Some(identity) => identity,
+            None => state.authenticator.identify(&parts.headers)?,
+        };
+        let InChat { scope, chat_id } = in_chat(parts, &identity, state).await?;
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
-        let ends = Ends::new(&scope, &chat_id, expires_at, shutdown, state);
+        let ends = Ends::new(&scope, &chat_id, identity.expires_at, shutdown, state);
         Ok(Self { scope, chat_id, ends })
+    }
+}
+
+/// Until when the caller's token is good; `None` for ever.
+#[derive(Debug)]
+pub(crate) struct TokenExpiry(pub(crate) Option<DateTime<Utc>>);
+
+impl FromRequestParts<AppState> for TokenExpiry {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        Ok(Self(state.authenticator.identify(&parts.headers)?.expires_at))
     }
 }
 

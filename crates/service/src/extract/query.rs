@@ -29,12 +29,16 @@ impl<T: FromParams> FromRequestParts<AppState> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let pairs =
-            axum_extra::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
-                .map_err(|_| Problem::invalid_parameter("", "the query string cannot be read"))?;
-        let mut params = Params::new(pairs.0)?;
+        let mut params = params(parts)?;
         let query = T::from_params(&mut params, &state.limits)?;
         params.finish()?;
         Ok(Self(query))
     }
+}
+
+/// Reads the parameters of the query string.
+pub(super) fn params(parts: &Parts) -> Result<Params, Problem> {
+    let pairs = axum_extra::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
+        .map_err(|_| Problem::invalid_parameter("", "the query string cannot be read"))?;
+    Params::new(pairs.0)
 }

@@ -1,6 +1,5 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use chrono::{DateTime, Utc};
 use persistence::StoreError;
 use records::{AppId, ChatId, Scope};
 
@@ -40,7 +39,8 @@ impl FromRequestParts<AppState> for InChat {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        Ok(in_chat(parts, state).await?.0)
+        let identity = state.authenticator.identify(&parts.headers)?;
+        in_chat(parts, &identity, state).await
     }
 }
 
@@ -67,16 +67,16 @@ impl Anywhere {
     }
 }
 
-/// Reads a call to one chat, and until when its caller may call.
+/// Reads a call to one chat.
 pub(super) async fn in_chat(
     parts: &mut Parts,
+    identity: &Identity,
     state: &AppState,
-) -> Result<(InChat, Option<DateTime<Utc>>), Problem> {
-    let identity = state.authenticator.identify(&parts.headers)?;
+) -> Result<InChat, Problem> {
     let app_id = app_id(parts).await?;
     let chat_id = parse_path_param(parts, "chat_id").await?;
-    let scope = admitted_to_chat(app_id, &chat_id, &identity, state).await?;
-    Ok((InChat { scope, chat_id }, identity.expires_at))
+    let scope = admitted_to_chat(app_id, &chat_id, identity, state).await?;
+    Ok(InChat { scope, chat_id })
 }
 
 /// Admits a caller to the app of a chat.

@@ -6,7 +6,8 @@ use records::{AppId, Caller, ChatId, UserId, WorkflowName};
 
 use super::path::parse_path_param;
 use super::scope::app_id;
-use crate::auth::Identity;
+use super::ticket::identify_by_ticket;
+use crate::auth::{Identity, unauthenticated};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -35,7 +36,7 @@ impl FromRequestParts<AppState> for Visit {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         state.authenticator.check_origin(&parts.headers)?;
         let upgrade = WebSocketUpgrade::from_request_parts(parts, state).await.ok();
-        let mut identity = identify(parts, state)?;
+        let mut identity = identify(parts, state).await?;
         if identity.is_none() && upgrade.is_none() {
             // There is no first frame to wait for.
             identity = Some(state.authenticator.identify(&parts.headers)?);
@@ -64,16 +65,16 @@ impl Place {
 }
 
 /// Recognises the caller by the head of the request, if it says who that is.
-fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
+async fn identify(parts: &mut Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
     let authenticator = &state.authenticator;
-    let offered = offered_token(parts);
+    let by_ticket = identify_by_ticket(parts, state).await?;
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
-    match offered {
-        Some(_) if is_in_header => {
-            let detail = "a token in one place is needed, and there are two";
-            Err(Problem::new(ProblemKind::UNAUTHENTICATED, detail))
+    match offered_token(parts) {
+        Some(_) if is_in_header || by_ticket.is_some() => {
+            Err(unauthenticated("a token in one place, or a ticket, is needed, and there are two"))
         }
         Some(token) => authenticator.verify(token).map(Some),
+        None if by_ticket.is_some() => Ok(by_ticket),
         None if is_in_header || authenticator.is_open() => {
             authenticator.identify(&parts.headers).map(Some)
         }

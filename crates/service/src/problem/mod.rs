@@ -17,7 +17,7 @@ pub(crate) use openapi::{
     InputRequestProblems, JoinProblems, LeaveProblems, MessageProblems, MetricsProblems,
     OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
     RegisterAppProblems, RequestInputProblems, SocketProblems, StatsProblems, StatusProblems,
-    SubmitProblems, TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
+    SubmitProblems, TicketProblems, TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

@@ -79,6 +79,8 @@ groups! {
         P::TOO_MANY_SUBSCRIBERS,
         P::DEADLINE_EXCEEDED,
     ]]);
+    /// A ticket to a chat.
+    TicketProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND]]);
     /// A move of a chat to another status.
     StatusProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::ILLEGAL_TRANSITION]]);
     /// An append of messages.

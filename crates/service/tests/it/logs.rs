@@ -169,3 +169,21 @@ async fn no_token_and_no_secret_reaches_the_log_or_an_answer() {
         }
     }
 }
+
+#[tokio::test]
+async fn no_ticket_reaches_the_log() {
+    let (log, _guard) = Log::start();
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let ticket = client.poke(&format!("{path}/tickets")).await.text_of("ticket");
+    let join = "/ws/Generator/acme_corp/c1/alice";
+    for url in [format!("{path}/events"), format!("{path}/meta"), join.to_owned()] {
+        for ticket in [&ticket, CANARY] {
+            let request = client.request("GET", &format!("{url}?ticket={ticket}"));
+            // The stream goes on: it is not waited for.
+            client.app().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        }
+    }
+    assert_eq!(log.lines().iter().filter(|line| line["fields"]["status"] == 200).count(), 1);
+    assert!(!log.text().contains(&ticket) && !log.text().contains(CANARY), "{}", log.text());
+}

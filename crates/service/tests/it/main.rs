@@ -36,6 +36,7 @@ mod sizes;
 mod socket;
 mod stats;
 mod streams;
+mod tickets;
 mod tokens;
 mod wallets;
 mod websocket;

@@ -204,7 +204,7 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     database.join_chat(&scope(), &chat_id, &user_id, None).await.unwrap();
 
     let connection_id = ConnectionId::parse("conn_1").unwrap();
-    let connection = Connection { connection_id, chat_id, user_id };
+    let connection = Connection { connection_id, chat_id: chat_id.clone(), user_id };
     database.announce(&scope(), &[connection], Duration::from_hours(1)).await.unwrap();
 
     write_app_and_wallet(&database).await;

@@ -3,7 +3,7 @@ use axum::response::Response;
 use utoipa::IntoParams;
 
 use crate::config::Limits;
-use crate::extract::{FromParams, Params, Query, Visit};
+use crate::extract::{FromParams, Params, Query, TICKET, Visit};
 use crate::live::{Position, Shutdown, websocket};
 use crate::openapi::VisitPath;
 use crate::problem::{Problem, ProblemKind, SocketProblems};
@@ -18,11 +18,15 @@ pub(crate) struct JoinQuery {
     /// its end.
     #[param(value_type = Option<String>, example = "41")]
     after: Option<Position>,
+    /// A ticket, instead of a token, from a client that cannot show one.
+    #[param(value_type = Option<String>)]
+    #[expect(dead_code, reason = "is read where the caller is recognised")]
+    ticket: Option<String>,
 }
 
 impl FromParams for JoinQuery {
     fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
-        Ok(Self { after: params.take("after")? })
+        Ok(Self { after: params.take("after")?, ticket: params.take(TICKET)? })
     }
 }
 
@@ -44,7 +48,7 @@ impl FromParams for JoinQuery {
 pub(crate) async fn join(
     State(state): State<AppState>,
     Visit { place, identity, upgrade }: Visit,
-    Query(JoinQuery { after }): Query<JoinQuery>,
+    Query(JoinQuery { after, .. }): Query<JoinQuery>,
     shutdown: Shutdown,
 ) -> Result<Response, Problem> {
     let entrance = websocket::Entrance { place, after, shutdown, state };

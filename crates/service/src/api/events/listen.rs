@@ -9,7 +9,7 @@ use crate::api::input_requests::InputRequestResponse;
 use crate::api::messages::MessageResponse;
 use crate::api::presence::PresenceResponse;
 use crate::config::Limits;
-use crate::extract::{FromParams, LastEventId, Listener, Params, Query};
+use crate::extract::{FromParams, LastEventId, Listener, Params, Query, TICKET};
 use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, respond};
 use crate::openapi::ChatPath;
 use crate::problem::{EventsProblems, Problem};
@@ -22,11 +22,15 @@ pub(crate) struct ListenQuery {
     /// the beginning. The header `Last-Event-ID` says the same, and goes before.
     #[param(value_type = Option<String>, example = "41")]
     after: Option<Position>,
+    /// A ticket, instead of a token, from a client that cannot show one.
+    #[param(value_type = Option<String>)]
+    #[expect(dead_code, reason = "is read where the caller is recognised")]
+    ticket: Option<String>,
 }
 
 impl FromParams for ListenQuery {
     fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
-        Ok(Self { after: params.take("after")? })
+        Ok(Self { after: params.take("after")?, ticket: params.take(TICKET)? })
     }
 }
 

@@ -1,0 +1,147 @@
+//! Tickets, for clients that cannot show a token.
+
+use std::sync::Arc;
+
+use insta::assert_json_snapshot;
+use persistence::memory::MemoryStore;
+use serde_json::{Value, json};
+use service::{AuthConfig, Config};
+
+use crate::events::Reader;
+use crate::harness::{Client, SetClock, memory, memory_with};
+use crate::serve::{Server, start_with};
+use crate::socket::{JOIN, Socket};
+use crate::tokens::{hs256, seconds, token};
+
+const CHAT: &str = "/api/chats/acme_corp/c1";
+
+fn config() -> Config {
+    Config { auth: AuthConfig { leeway_sec: 0, ..hs256() }, ..Config::default() }
+}
+
+/// A service that wants tokens, Alice's private chats, and another service on the same store.
+async fn house(store: Arc<MemoryStore>) -> (Client, Server) {
+    let client = Client::over(Arc::<MemoryStore>::clone(&store), config());
+    let alice = client.with_token(token(&json!({})));
+    for chat_id in ["c1", "c2"] {
+        let new =
+            json!({"chat_id": chat_id, "workflow_name": "Generator", "visibility": "private"});
+        assert_eq!(alice.post("/api/chats/acme_corp", new).await.status, 201);
+    }
+    (client, start_with(store, config()).await)
+}
+
+async fn ticket(client: &Client, claims: &Value, chat: &str) -> String {
+    let answer = client.with_token(token(claims)).poke(&format!("{chat}/tickets")).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    answer.text_of("ticket")
+}
+
+/// Tries to open a socket with a ticket.
+async fn knock(server: &Server, ticket: &str) -> u16 {
+    let opened = Socket::try_open(server, &format!("{JOIN}?ticket={ticket}"), &[]).await;
+    opened.err().unwrap_or(101)
+}
+
+#[tokio::test]
+async fn a_ticket_opens_a_stream_or_a_socket_of_any_service_once() {
+    let (client, server) = house(memory()).await;
+    let alice = client.with_token(token(&json!({})));
+    let answer = alice.poke(&format!("{CHAT}/tickets")).await;
+    assert_json_snapshot!("ticket", answer.snapshot(), { ".body.ticket" => "[ticket]" });
+    assert_eq!(answer.header("cache-control"), "no-store");
+
+    let first = answer.text_of("ticket");
+    let url = format!("{CHAT}/events?after=-1&ticket={first}");
+    Reader::open(&client, &url, None).await.until("caught-up").await;
+    assert_eq!(client.get(&url).await.problem(), (401, "unauthenticated".to_owned()));
+
+    let second = ticket(&client, &json!({}), CHAT).await;
+    assert_ne!(first, second);
+    let url = format!("{JOIN}?ticket={second}&after=-1");
+    let mut socket = Socket::open(&server, &url).await;
+    assert_eq!(socket.next().await["type"], "chat_meta");
+    assert_eq!(Socket::try_open(&server, &url, &[]).await.err(), Some(401));
+    // It was never good for anything else.
+    assert_eq!(client.get(&format!("{CHAT}/meta?ticket={second}")).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_ticket_is_for_one_chat_and_one_user() {
+    let (client, server) = house(memory()).await;
+    let other = ticket(&client, &json!({}), "/api/chats/acme_corp/c2").await;
+    assert_eq!(knock(&server, &other).await, 401);
+    for forged in ["", "x", "%00", &"x".repeat(43), &other.to_uppercase()] {
+        assert_eq!(knock(&server, forged).await, 401, "{forged}");
+    }
+    // Where it does not belong it is not used up.
+    let url = format!("/api/chats/acme_corp/c2/events?ticket={other}");
+    Reader::open(&client, &url, None).await.until("caught-up").await;
+
+    let service = ticket(&client, &json!({"role": "service"}), CHAT).await;
+    assert_eq!(knock(&server, &service).await, 101);
+    let alices = ticket(&client, &json!({}), CHAT).await;
+    let path = format!("/ws/Generator/acme_corp/c1/bob?ticket={alices}");
+    assert_eq!(Socket::try_open(&server, &path, &[]).await.err(), Some(403));
+
+    for claims in [json!({"sub": "bob"}), json!({"apps": ["globex"]})] {
+        let answer = client.with_token(token(&claims)).poke(&format!("{CHAT}/tickets")).await;
+        assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()));
+    }
+    assert_eq!(client.poke(&format!("{CHAT}/tickets")).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_ticket_beside_a_token_is_refused() {
+    let (client, server) = house(memory()).await;
+    let good = token(&json!({}));
+    let bearer = format!("Bearer {good}");
+    let offered = format!("reprise.v1, bearer.{good}");
+    for header in [("authorization", &*bearer), ("sec-websocket-protocol", &*offered)] {
+        let ticket = ticket(&client, &json!({}), CHAT).await;
+        let path = format!("{JOIN}?ticket={ticket}");
+        assert_eq!(Socket::try_open(&server, &path, &[header]).await.err(), Some(401));
+    }
+    let ticket = ticket(&client, &json!({}), CHAT).await;
+    let url = format!("{CHAT}/events?ticket={ticket}");
+    assert_eq!(client.with_token(good).get(&url).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_ticket_expires_after_30_seconds() {
+    let clock = Arc::<SetClock>::default();
+    let (client, server) = house(memory_with(&clock)).await;
+    for (seconds, status) in [(29, 101), (30, 401)] {
+        clock.set(0);
+        let ticket = ticket(&client, &json!({}), CHAT).await;
+        clock.set(seconds);
+        assert_eq!(knock(&server, &ticket).await, status, "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_ticket_opens_ends_with_the_token() {
+    let (client, server) = house(memory()).await;
+    let short = json!({"exp": seconds(3)});
+    let streamed = ticket(&client, &short, CHAT).await;
+    let joined = ticket(&client, &short, CHAT).await;
+    let unused = ticket(&client, &short, CHAT).await;
+    let url = format!("{CHAT}/events?ticket={streamed}");
+    let mut reader = Reader::open(&client, &url, None).await;
+    let mut socket = Socket::open(&server, &format!("{JOIN}?ticket={joined}")).await;
+    reader.until("caught-up").await;
+    assert_eq!(reader.next().await, None);
+    assert_eq!(socket.closed().await, 1008);
+    assert_eq!(knock(&server, &unused).await, 401);
+}
+
+/// Clients need not know whether a service wants tokens.
+#[tokio::test]
+async fn without_tokens_there_are_tickets_all_the_same() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let ticket = client.poke(&format!("{path}/tickets")).await.text_of("ticket");
+    let url = format!("{path}/events?ticket={ticket}");
+    Reader::open(&client, &url, None).await.until("caught-up").await;
+    assert_eq!(client.get(&url).await.status, 401);
+}
