@@ -13,6 +13,7 @@ use super::ends::{End, Ends};
 use super::event::Delivery;
 use super::shutdown::retry_after;
 use super::{Announced, Subscription};
+use crate::metrics::Listening;
 
 /// Keeps proxies from holding events back.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -23,9 +24,10 @@ pub(crate) fn respond(
     announced: Option<Announced>,
     ends: Ends,
     keep_alive: Duration,
+    listening: Listening,
 ) -> Response {
     let keep_alive = KeepAlive::new().interval(keep_alive).text("alive");
-    let events = Sse::new(events(subscription, announced, ends)).keep_alive(keep_alive);
+    let events = Sse::new(events(subscription, announced, ends, listening)).keep_alive(keep_alive);
     ([(X_ACCEL_BUFFERING, "no")], events).into_response()
 }
 
@@ -33,6 +35,7 @@ fn events(
     mut subscription: Subscription,
     mut announced: Option<Announced>,
     ends: Ends,
+    listening: Listening,
 ) -> impl Stream<Item = Result<SseEvent, Infallible>> {
     stream! {
         let ended = ends.reached();
@@ -50,7 +53,10 @@ fn events(
                     break;
                 }
                 next = subscription.next() => match next {
-                    Some(delivery) => yield Ok(written(&delivery)),
+                    Some(delivery) => {
+                        listening.told();
+                        yield Ok(written(&delivery));
+                    }
                     None => break,
                 },
             }

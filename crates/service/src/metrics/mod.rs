@@ -1,5 +1,6 @@
 //! What `GET /metrics` shows: what the service measures of its requests, and what its store counts.
 
+mod live;
 mod requests;
 mod store;
 
@@ -14,6 +15,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::config::MetricsConfig;
+pub(crate) use live::{Listening, LiveMetrics, Transport};
 pub(crate) use requests::RequestMetrics;
 use store::StoreCollector;
 
@@ -22,6 +24,7 @@ use store::StoreCollector;
 pub(crate) struct Metrics {
     pub(crate) is_public: bool,
     pub(crate) requests: RequestMetrics,
+    pub(crate) live: LiveMetrics,
     registry: Registry,
 }
 
@@ -35,8 +38,9 @@ impl Metrics {
         let help = "When the service was started, in seconds since 1970";
         registry.register("process_start_time_seconds", help, started);
         let requests = RequestMetrics::new(&config.apps, &mut registry);
+        let live = LiveMetrics::new(&mut registry);
         registry.register_collector(Box::new(StoreCollector(store)));
-        Self { is_public: config.public, requests, registry }
+        Self { is_public: config.public, requests, live, registry }
     }
 
     /// Returns everything as it stands, as OpenMetrics text.

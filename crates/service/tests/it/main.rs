@@ -23,6 +23,7 @@ mod input_requests;
 mod logs;
 mod messages;
 mod metrics;
+mod metrics_live;
 mod openapi;
 mod ownership;
 mod participants;

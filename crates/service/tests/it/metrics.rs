@@ -20,7 +20,7 @@ use crate::tokens::{hs256, token};
 const MESSAGES: &str = "/api/chats/{app_id}/{chat_id}/messages";
 
 /// What `GET /metrics` answered.
-struct Exposition(String);
+pub(crate) struct Exposition(pub(crate) String);
 
 impl Exposition {
     async fn of(client: &Client) -> Self {
@@ -30,7 +30,7 @@ impl Exposition {
     }
 
     /// Returns the value of a series, named with its labels as they stand.
-    fn value(&self, series: &str) -> Option<u64> {
+    pub(crate) fn value(&self, series: &str) -> Option<u64> {
         let after = |line: &str| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned);
         self.0.lines().find_map(after).map(|value| value.parse().unwrap())
     }

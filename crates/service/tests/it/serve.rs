@@ -51,7 +51,7 @@ impl Server {
     }
 }
 
-async fn read_to_end(stream: &mut TcpStream) -> String {
+pub(crate) async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let read = timeout(Duration::from_secs(10), stream.read_to_end(&mut bytes)).await;
     read.expect("the server hangs up").unwrap();

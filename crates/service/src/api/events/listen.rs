@@ -11,6 +11,7 @@ use crate::api::presence::PresenceResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, LastEventId, Listener, Params, Query, TICKET};
 use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, respond};
+use crate::metrics::{Metrics, Transport};
 use crate::openapi::ChatPath;
 use crate::problem::{EventsProblems, Problem};
 
@@ -59,6 +60,7 @@ impl FromParams for ListenQuery {
 pub(crate) async fn listen(
     State(hub): State<Arc<Hub>>,
     State(limits): State<Arc<Limits>>,
+    State(metrics): State<Arc<Metrics>>,
     Listener { scope, chat_id, ends }: Listener,
     Query(query): Query<ListenQuery>,
     LastEventId(last_event_id): LastEventId,
@@ -66,7 +68,8 @@ pub(crate) async fn listen(
     let held = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
     let subscription = hub.subscribe(&scope, &chat_id, held).await?;
     let announced = hub.announce(&scope, &chat_id);
-    Ok(respond(subscription, announced, ends, limits.keep_alive()))
+    let listening = metrics.live.listening(Transport::Sse);
+    Ok(respond(subscription, announced, ends, limits.keep_alive(), listening))
 }
 
 /// The `data` of an event, by its name.

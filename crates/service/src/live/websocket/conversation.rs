@@ -20,6 +20,7 @@ use super::submit::submit;
 use crate::config::Limits;
 use crate::live::event::Delivery;
 use crate::live::{Ends, Position};
+use crate::metrics::{Listening, Transport};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -34,6 +35,7 @@ pub(super) struct Conversation {
     resume: Option<Resume>,
     store: Arc<dyn Store>,
     limits: Arc<Limits>,
+    listening: Listening,
     frames: DefaultDirectRateLimiter,
     /// Frames in a row that came too fast.
     refused: u32,
@@ -52,6 +54,7 @@ impl Conversation {
             resume: Some(resume),
             store: Arc::clone(&state.store),
             limits: Arc::clone(&state.limits),
+            listening: state.metrics.live.listening(Transport::WebSocket),
             frames: RateLimiter::direct(quota(&state.limits)),
             refused: 0,
             unanswered: 0,
@@ -94,6 +97,7 @@ impl Conversation {
     }
 
     async fn deliver(&mut self, delivery: &Delivery) -> Result<(), Ended> {
+        self.listening.told();
         let subscription = &self.joined.subscription;
         if delivery.event.is_caught_up() {
             let (Some(resume), Some(head)) = (self.resume.take(), subscription.told()) else {
