@@ -2,10 +2,12 @@
 
 mod answer;
 mod events;
+mod frames;
 mod refusal;
 
 pub use answer::{Append, Appended, Dropped, History, MessagePage, Repaired};
 pub use events::{Event, Events};
+pub use frames::Frames;
 pub use refusal::{CallError, Problem, refusal};
 
 use std::time::Duration;
@@ -168,6 +170,17 @@ impl Chat {
             return Ok(Events::new(response));
         }
         Err(CallError::Refused(Problem::read(response).await?))
+    }
+
+    /// Joins it over a WebSocket as a chat of a workflow, from the beginning or after an event.
+    pub async fn frames(
+        &self,
+        workflow_name: &str,
+        after: Option<&str>,
+    ) -> Result<Frames, CallError> {
+        let after = after.map(|id| format!("?after={id}")).unwrap_or_default();
+        let path = format!("/ws/{workflow_name}/{APP}/{}/reader{after}", self.chat_id);
+        Frames::open(&self.client.url, &path).await
     }
 
     async fn call(

@@ -2,6 +2,7 @@ use reqwest::header::RETRY_AFTER;
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
+use tokio_tungstenite::tungstenite::Error as SocketError;
 
 /// Why a call did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +10,9 @@ pub enum CallError {
     /// The service did not answer, or not to the end.
     #[error("no answer")]
     NoAnswer(#[from] reqwest::Error),
+    /// The WebSocket was not opened, or broke.
+    #[error("no socket")]
+    NoSocket(#[source] Box<SocketError>),
     /// The service answered with a problem.
     #[error("the service answered {} ({}): {}", .0.status, .0.kind, .0.detail)]
     Refused(Problem),
@@ -23,9 +27,19 @@ impl CallError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::NoAnswer(_) => true,
+            Self::NoSocket(error) => match &**error {
+                SocketError::Http(answer) => matches!(answer.status().as_u16(), 503 | 504),
+                _ => true,
+            },
             Self::Refused(problem) => matches!(problem.status, 503 | 504),
             Self::OtherShape(_) => false,
         }
+    }
+}
+
+impl From<SocketError> for CallError {
+    fn from(error: SocketError) -> Self {
+        Self::NoSocket(Box::new(error))
     }
 }
 

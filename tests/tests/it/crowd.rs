@@ -11,6 +11,9 @@ use tests::database::Database;
 use tests::patience::{PATIENCE, until, within};
 use tokio::sync::watch;
 
+/// The workflow that the chat of a crowd belongs to.
+pub(crate) const WORKFLOW: &str = "Crowd";
+
 /// Writers in a crowd.
 pub(crate) const WRITERS: usize = 16;
 
@@ -43,7 +46,7 @@ impl Crowd {
         services: Vec<watch::Receiver<Client>>,
     ) -> Result<Self> {
         let client = services[0].borrow().clone();
-        let chat_id = client.create_chat("Crowd").await?.id().to_owned();
+        let chat_id = client.create_chat(WORKFLOW).await?.id().to_owned();
         Ok(Self { chat_id, messages, services, progress: Progress::default() })
     }
 

@@ -1,4 +1,4 @@
-//! Many listen to one chat, from two services, and whatever breaks, each sees every message once and
+//! Many listen to one chat, from two services and in two ways, and whatever breaks, each sees every message once and
 //! in order.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use futures::future::{join_all, try_join_all};
 use mongodb::bson::doc;
 use serde_json::json;
-use tests::client::{CallError, Client, Event};
+use tests::client::{CallError, Chat, Client, Event, Events, Frames};
 use tests::database::Database;
 use tests::faults::cluster::{Cluster, FailPoint, SERVICE, Timing};
 use tests::patience::within;
@@ -16,7 +16,7 @@ use tests::settings::Settings;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::crowd::Crowd;
+use crate::crowd::{Crowd, WORKFLOW};
 
 /// How long the readers may take.
 const READERS_PATIENCE: Duration = Duration::from_mins(3);
@@ -70,7 +70,7 @@ impl Reader {
 
     /// Reads for a while, or until the connection breaks.
     async fn read_some(&mut self, service: &Client) -> Result<()> {
-        let mut events = service.chat(&self.chat_id).events(self.seen.id.as_deref()).await?;
+        let mut events = Listening::begin(&service.chat(&self.chat_id), &self.seen).await?;
         for _ in 0..fastrand::u64(1..self.messages) {
             if self.seen.next == self.messages {
                 break;
@@ -79,6 +79,29 @@ impl Reader {
             self.seen.take(&event)?;
         }
         Ok(())
+    }
+}
+
+/// One way or the other to listen.
+enum Listening {
+    Events(Events),
+    Frames(Box<Frames>),
+}
+
+impl Listening {
+    async fn begin(chat: &Chat, seen: &Seen) -> Result<Self, CallError> {
+        let after = seen.id.as_deref();
+        if fastrand::bool() {
+            return Ok(Self::Events(chat.events(after).await?));
+        }
+        Ok(Self::Frames(Box::new(chat.frames(WORKFLOW, after).await?)))
+    }
+
+    async fn next(&mut self) -> Result<Option<Event>, CallError> {
+        match self {
+            Self::Events(events) => events.next().await,
+            Self::Frames(frames) => frames.next().await,
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub fn outcome<T>(answer: Result<T, CallError>) -> Outcome<T> {
         }
         CallError::NoAnswer(error) if error.is_connect() => Outcome::Fail(untold("not-connected")),
         CallError::NoAnswer(error) if error.is_timeout() => Outcome::Info(untold("timeout")),
-        CallError::NoAnswer(_) => Outcome::Info(untold("no-answer")),
+        CallError::NoAnswer(_) | CallError::NoSocket(_) => Outcome::Info(untold("no-answer")),
         CallError::OtherShape(_) => Outcome::Info(untold("other-shape")),
     }
 }
