@@ -70,7 +70,19 @@ impl Socket {
         self.stream.send(message).await.unwrap();
     }
 
+    /// Receives what comes next, but for who is present: that comes at its own time.
     pub(crate) async fn receive(&mut self) -> Received {
+        loop {
+            let received = self.receive_any().await;
+            let is_presence =
+                matches!(&received, Received::Frame(frame) if frame["type"] == "chat.presence");
+            if !is_presence {
+                return received;
+            }
+        }
+    }
+
+    pub(crate) async fn receive_any(&mut self) -> Received {
         loop {
             let next = timeout(PATIENCE, self.stream.next()).await.expect("something comes");
             return match next {

@@ -152,3 +152,53 @@ async fn a_store_that_is_away_is_a_frame_and_the_socket_goes_on() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_a_user_says_answers_the_question_that_waits() {
+    let (client, server) = house().await;
+    let (mut alice, mut other) = (joined(&server).await, joined(&server).await);
+    let questions = "/api/chats/acme_corp/c1/input-requests";
+    for (request, kind) in [("q1", "confirm"), ("q2", "text")] {
+        let question = json!({"request_id": request, "prompt": "Sure?", "kind": kind});
+        assert_eq!(client.post(questions, question).await.status, 201);
+    }
+    let asked = other.until("chat.input_request").await;
+    assert_eq!(asked.last().unwrap()["request_id"], "q1");
+    let submit = |changes: Value| {
+        let mut frame = json!({"type": "user.input.submit", "text": "true"});
+        frame.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        frame
+    };
+    let unnamed = ask(&mut alice, submit(json!({}))).await;
+    assert_eq!(unnamed["errors"][0]["pointer"], "/request_id", "{unnamed}");
+    let unknown = ask(&mut alice, submit(json!({"request_id": "q3"}))).await;
+    assert_eq!(unknown["error_code"], "INPUT_REQUEST_NOT_FOUND");
+    let odd = ask(&mut alice, submit(json!({"request_id": "q1", "text": "perhaps"}))).await;
+    assert_eq!(
+        (&odd["error_code"], &odd["errors"][0]["pointer"]),
+        (&json!("SCHEMA_VALIDATION_FAILED"), &json!("/text"))
+    );
+    let answered = ask(&mut alice, submit(json!({"request_id": "q1"}))).await;
+    assert_eq!(answered["request_id"], "q1", "{answered}");
+    let late = ask(&mut other, submit(json!({"request_id": "q1", "text": "false"}))).await;
+    assert_eq!(
+        (&late["error_code"], &late["problem"]),
+        (&json!("USER_MESSAGE_FAILED"), &json!("input-closed"))
+    );
+    // The one that is left needs no name.
+    let answered = ask(&mut alice, submit(json!({"text": "why not"}))).await;
+    assert_eq!(answered["request_id"], "q2", "{answered}");
+    assert_eq!(late_told(&server).await, ["chat.text", "chat.text"]);
+    let closed = client.get(&format!("{questions}/q1")).await.body();
+    assert_eq!(
+        (&closed["answer"]["content"], &closed["answer"]["name"]),
+        (&json!(true), &json!("alice"))
+    );
+}
+
+/// Returns the types of the frames between the first and the boundary.
+async fn late_told(server: &Server) -> Vec<String> {
+    let frames = Socket::open(server, JOIN).await.until("chat.resume_boundary").await;
+    let between = &frames[1..frames.len() - 1];
+    between.iter().map(|frame| frame["type"].as_str().unwrap().to_owned()).collect()
+}
