@@ -10,7 +10,7 @@ use super::fixture::{
     TestChat, assert_dense, assert_invalid, assert_refused, event, message, numbered, race,
     sequences,
 };
-use crate::{Billing, Exchange, Outcome, Store, StoreError};
+use crate::{Billing, ChatHead, Exchange, Outcome, Store, StoreError};
 
 pub async fn an_exchange_stores_messages_and_their_call(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -113,6 +113,45 @@ pub async fn a_deleted_call_counts_no_longer_and_leaves_its_messages(store: Arc<
     assert_eq!(chat.usage().await, Usage::default());
 }
 
+pub async fn the_messages_of_a_deleted_call_count_as_edited(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let exchange_many = async |id: &str, count: usize| {
+        let messages = (0..count).map(|n| said(&format!("{id}{n}"), "said")).collect();
+        exchange(&chat, messages, call(id)).await.unwrap();
+    };
+    for (id, count) in [("sealed", 2), ("both", 2), ("many", 100), ("none", 1)] {
+        exchange_many(id, count).await;
+    }
+    chat.delete_message(104).await.unwrap();
+    chat.bury().await;
+    exchange_many("tail", 2).await;
+    chat.append([message("between"), linked("linked", Some("both"))]).await.unwrap();
+
+    let mut revision = 1;
+    for (id, unlinked) in [
+        ("none", vec![]),
+        ("sealed", vec![0, 1]),
+        ("both", vec![2, 3, 608]),
+        ("tail", vec![605, 606]),
+    ] {
+        delete(&chat, id).await.unwrap();
+        let head = head(&chat).await;
+        let edits: Vec<_> = (revision + 1..).zip(unlinked).collect();
+        assert_eq!(head.revision, revision + edits.len() as u64, "{id}");
+        assert_eq!(head.edits_since(revision), Some(edits), "{id}");
+        revision = head.revision;
+    }
+    let before = head(&chat).await;
+    delete(&chat, "tail").await.unwrap_err();
+    assert_eq!(head(&chat).await, before);
+
+    delete(&chat, "many").await.unwrap();
+    let head = head(&chat).await;
+    assert_eq!(head.revision, revision + 100);
+    let last = 104 - ChatHead::RECENT_EDITS as u64..104;
+    assert_eq!(head.recent_edits, last.collect::<Vec<_>>());
+}
+
 pub async fn racing_exchanges_and_appends_share_one_order(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let racers = (0..24).map(|racer| {
@@ -147,6 +186,10 @@ async fn exchange(
 
 async fn delete(chat: &TestChat, id: &str) -> Result<(), StoreError> {
     chat.store.delete_call(&chat.scope, &chat.id, &call_id(id)).await
+}
+
+async fn head(chat: &TestChat) -> ChatHead {
+    chat.store.confirmed_head(&chat.scope, &chat.id).await.unwrap()
 }
 
 /// What each message says produced it.

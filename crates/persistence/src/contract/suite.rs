@@ -281,6 +281,7 @@ macro_rules! contract_tests {
                 an_exchange_is_refused_as_a_whole,
                 an_exchange_with_an_unknown_chat_changes_nothing,
                 a_deleted_call_counts_no_longer_and_leaves_its_messages,
+                the_messages_of_a_deleted_call_count_as_edited,
                 racing_exchanges_and_appends_share_one_order,
             }
             billing {

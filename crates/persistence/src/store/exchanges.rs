@@ -22,7 +22,8 @@ pub trait Exchanges: Send + Sync {
         billing: Billing,
     ) -> Result<Exchange, StoreError>;
 
-    /// Deletes a call: it counts no longer, and the messages that name it name none.
+    /// Deletes a call: it counts no longer, and the messages that name it name none, which is an edit of
+    /// each of them.
     ///
     /// One that is not there is [`CallNotFound`](StoreError::CallNotFound).
     async fn delete_call(

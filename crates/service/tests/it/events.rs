@@ -285,6 +285,28 @@ async fn edits_made_while_a_reader_was_away_are_told() {
     );
 }
 
+#[tokio::test]
+async fn messages_that_a_deleted_call_has_left_are_told_as_updated() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let message = json!({"role": "assistant", "content": "said"});
+    let exchange = json!({"messages": [message, message], "call": {"call_id": "c"}});
+    assert_eq!(client.post(&format!("{path}/exchanges"), exchange).await.status, 201);
+    say(&client, &path, 1).await;
+    let mut reader = Reader::open(&client, &format!("{path}/events"), None).await;
+    let mut events = reader.until("caught-up").await;
+    assert_eq!(events[1].data["produced_by_call_id"], "c");
+    assert_eq!(client.delete(&format!("{path}/calls/c")).await.status, 204);
+    events = reader.until("message-updated").await;
+    events.extend(reader.until("message-updated").await);
+    events.retain(|event| event.name == "message-updated");
+    assert_eq!(ids(&events), ["2.1", "2.2"]);
+    for (sequence, event) in events.iter().enumerate() {
+        assert_eq!(event.data["sequence"], sequence);
+        assert_eq!(event.data["produced_by_call_id"], Value::Null);
+    }
+}
+
 /// More than are remembered: the chat is looked through.
 #[tokio::test]
 async fn edits_beyond_those_remembered_are_told() {

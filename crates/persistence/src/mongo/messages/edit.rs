@@ -166,7 +166,7 @@ impl MongoStore {
                 "last_updated_at": DateTime::from_chrono(*at),
             },
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
-            "$push": noted(stored.message.sequence),
+            "$push": noted([stored.message.sequence]),
         };
         let sessions = &self.inner.chat_sessions;
         let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
@@ -210,7 +210,7 @@ impl MongoStore {
             let touch = doc! {
                 "$set": { "last_updated_at": now },
                 "$inc": { "revision": 1_i64 },
-                "$push": noted(sequence),
+                "$push": noted([sequence]),
             };
             self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch).await?;
             self.tell_change(chat_id);
@@ -259,10 +259,11 @@ impl MongoStore {
     }
 }
 
-/// Notes a message among those edited last; goes with every move of the revision.
-fn noted(sequence: u64) -> Document {
+/// Notes messages among those edited last; goes with every move of the revision, one for each of them.
+pub(super) fn noted(sequences: impl IntoIterator<Item = u64>) -> Document {
+    let sequences: Vec<_> = sequences.into_iter().map(counter).collect();
     let last = -i64::try_from(ChatHead::RECENT_EDITS).unwrap_or(i64::MAX);
-    doc! { "recent_edits": { "$each": [counter(sequence)], "$slice": last } }
+    doc! { "recent_edits": { "$each": sequences, "$slice": last } }
 }
 
 /// Reads a document back, for an update that is made of such.

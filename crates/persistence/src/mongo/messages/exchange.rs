@@ -1,7 +1,7 @@
 //! Messages and the call that produced them, in one transaction.
 
 use async_trait::async_trait;
-use bson::{Bson, doc};
+use bson::doc;
 use records::{CallId, ChatId, EventId, NewMessage, NewProviderCall, Scope};
 
 use super::append::{Condition, Push, verdict};
@@ -11,7 +11,6 @@ use crate::mongo::MongoStore;
 use crate::mongo::calls::{Earlier, Marked};
 use crate::mongo::documents::{call_key, call_record, open_call};
 use crate::mongo::failure::Failure;
-use crate::mongo::scope::writable_chat;
 use crate::mongo::stats::Counted;
 use crate::store::{Billing, Exchange, Exchanges};
 
@@ -132,34 +131,13 @@ impl MongoStore {
         call_id: &CallId,
     ) -> Result<(), Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
-        let app_id = &scope.app_id;
-        let one = doc! { "_id": call_key(chat_id, call_id), "app_id": app_id.as_str() };
-        let link = "messages.produced_by_call_id";
-        let nothing = doc! { "messages.$[produced].produced_by_call_id": null };
-        let of_call = || doc! { "produced.produced_by_call_id": call_id.as_str() };
+        let one = doc! { "_id": call_key(chat_id, call_id), "app_id": scope.app_id.as_str() };
         let mut from = 0;
         loop {
             let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
             let mut session = self.begin().await?;
             let work = async {
-                // First, so that appends which come meanwhile wait for this, and not the reverse.
-                let mut tail = writable_chat(scope, chat_id);
-                tail.insert(link, call_id.as_str());
-                // Which messages those are is not noted, so earlier notes no longer belong to the revision.
-                let mut unlinked = nothing.clone();
-                unlinked.insert("recent_edits", Bson::Array(Vec::new()));
-                let unlink = doc! { "$set": unlinked, "$inc": { "revision": 1_i64 } };
-                let unlink = self.inner.chat_sessions.update_one(tail, unlink);
-                unlink.array_filters([of_call()]).session(&mut session).await?;
-                let sealed = doc! {
-                    "app_id": app_id.as_str(),
-                    "_id.chat_id": chat_id.as_str(),
-                    link: call_id.as_str(),
-                };
-                let unlink = doc! { "$set": nothing.clone(), "$inc": { "edits": 1_i64 } };
-                let unlink = self.inner.chat_segments.update_many(sealed, unlink);
-                unlink.array_filters([of_call()]).session(&mut session).await?;
-
+                self.unlink_within(scope, chat_id, call_id, &mut session).await?;
                 let calls = &self.inner.provider_calls;
                 let Some(raw) =
                     calls.find_one_and_delete(one.clone()).session(&mut session).await?

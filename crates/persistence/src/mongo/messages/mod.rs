@@ -4,6 +4,7 @@ mod edit;
 mod exchange;
 mod initial;
 mod read;
+mod unlink;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
