@@ -2,6 +2,7 @@
 
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
+use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, Message, MessageEdit, Scope};
 
@@ -178,7 +179,8 @@ impl MongoStore {
         Ok(true)
     }
 
-    /// Writes a message back into its segment; tells whether nobody else has changed that.
+    /// Writes a message back into its segment, and notes that with the chat; tells whether nobody else has
+    /// changed the segment.
     async fn put_back_in_segment(
         &self,
         scope: &Scope,
@@ -190,43 +192,49 @@ impl MongoStore {
         let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
         let Some(index) = at else { return Ok(false) };
         segment.messages[index] = change.stored.clone();
-        let fits = segment.bytes() <= SPLIT_BYTES || segment.messages.len() == 1;
-        let is_written = if fits {
-            let filter = doc! {
-                "_id": segment_id(chat_id, segment.head.first_sequence),
-                "app_id": scope.app_id.as_str(),
-                "edits": segment.head.edits,
-            };
+        let touch = doc! {
+            "$set": { "last_updated_at": DateTime::from_chrono(change.at) },
+            "$inc": { "revision": 1_i64 },
+            "$push": noted([sequence]),
+        };
+        let mut session = self.begin().await?;
+        let work = async {
+            // First, so that appends which come meanwhile wait for this, and not the reverse.
+            let touching =
+                self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
+            if touching.session(&mut session).await?.matched_count == 0 {
+                return Ok(None);
+            }
+            if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
+                return self.split_within(scope, chat_id, segment, index, &mut session).await;
+            }
+            let filter = one_segment(scope, chat_id, &segment.head);
             let update = doc! {
                 "$set": { format!("messages.{index}"): decoded(&change.stored.document())? },
                 "$inc": { "edits": 1_i64 },
             };
-            self.inner.chat_segments.update_one(filter, update).await?.matched_count == 1
-        } else {
-            self.split(scope, chat_id, segment, index).await?
+            let updating = self.inner.chat_segments.update_one(filter, update);
+            let updated = updating.session(&mut session).await?;
+            Ok((updated.matched_count == 1).then_some(()))
         };
+        let worked = work.await;
+        let is_written = self.conclude(session, worked).await?.is_some();
         if is_written {
-            let now = DateTime::from_chrono(change.at);
-            let touch = doc! {
-                "$set": { "last_updated_at": now },
-                "$inc": { "revision": 1_i64 },
-                "$push": noted([sequence]),
-            };
-            self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch).await?;
             self.tell_change(chat_id);
         }
         Ok(is_written)
     }
 
     /// Splits a segment that an edit has made too large into what lies before the message, the
-    /// message, and what lies after it: in one transaction, so that no part is ever missing.
-    async fn split(
+    /// message, and what lies after it.
+    async fn split_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         segment: Segment,
         index: usize,
-    ) -> Result<bool, Failure> {
+        session: &mut ClientSession,
+    ) -> Result<Option<()>, Failure> {
         let Segment { head, mut messages } = segment;
         let after = messages.split_off(index + 1);
         let message = messages.split_off(index);
@@ -238,24 +246,22 @@ impl MongoStore {
             segment_document(&scope.app_id, chat_id, &head, messages)
         });
         let pieces: Vec<_> = pieces.collect();
-
         let segments = &self.inner.chat_segments;
-        let whole = doc! {
-            "_id": segment_id(chat_id, head.first_sequence),
-            "app_id": scope.app_id.as_str(),
-            "edits": head.edits,
-        };
-        let mut session = self.begin().await?;
-        let work = async {
-            let deleted = segments.delete_one(whole).session(&mut session).await?;
-            if deleted.deleted_count == 0 {
-                return Ok(None);
-            }
-            segments.insert_many(pieces).session(&mut session).await?;
-            Ok(Some(()))
-        };
-        let worked = work.await;
-        Ok(self.conclude(session, worked).await?.is_some())
+        let whole = one_segment(scope, chat_id, &head);
+        if segments.delete_one(whole).session(&mut *session).await?.deleted_count == 0 {
+            return Ok(None);
+        }
+        segments.insert_many(pieces).session(session).await?;
+        Ok(Some(()))
+    }
+}
+
+/// Returns the filter for a segment that nobody has edited since it was read.
+fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
+    doc! {
+        "_id": segment_id(chat_id, head.first_sequence),
+        "app_id": scope.app_id.as_str(),
+        "edits": head.edits,
     }
 }
 

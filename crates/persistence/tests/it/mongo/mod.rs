@@ -5,6 +5,7 @@ mod calls;
 mod changes;
 mod contract;
 pub(crate) mod database;
+mod edits;
 mod faults;
 mod groups;
 mod growth;
