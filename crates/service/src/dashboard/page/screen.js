@@ -50,6 +50,11 @@ export class Screen {
     this.#draw();
   }
 
+  /** Shows the same anew: what it is made of has changed, or time has passed. */
+  renew() {
+    if (this.#render) this.#draw();
+  }
+
   /** Shows why there is no newer data, above what there is. */
   fail(error) {
     this.#problem = known(error);

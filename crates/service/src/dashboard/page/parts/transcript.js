@@ -33,19 +33,13 @@ export function transcript(chat, screen, { signal, happened }) {
   async function start() {
     // Whoever starts again has reached the service.
     if (started) return reconnect();
+    const first = await newest(chat, null, signal);
     started = true;
-    try {
-      const first = await newest(chat, null, signal);
-      show(first, (items) => list.append(...items));
-      empty.hidden = first.length > 0;
-      screen.link("Connecting…");
-      const after = first.at(-1)?.sequence ?? -1;
-      reconnect = follow(chat, after, { signal, received, connected });
-    } catch (problem) {
-      // It is tried again after the next time the chat itself could be read.
-      started = false;
-      fail(problem);
-    }
+    show(first, (items) => list.append(...items));
+    empty.hidden = first.length > 0;
+    screen.link("Connecting…");
+    const after = first.at(-1)?.sequence ?? -1;
+    reconnect = follow(chat, after, { signal, received, connected });
   }
 
   function received(events) {
@@ -90,10 +84,6 @@ export function transcript(chat, screen, { signal, happened }) {
     screen.link(is ? null : cut, problem);
   }
 
-  function fail(problem) {
-    if (!signal.aborted) screen.fail(problem);
-  }
-
   const isAtEnd = () => list.getBoundingClientRect().bottom <= innerHeight + 80;
 
   toEnd.onclick = () => {
@@ -112,7 +102,7 @@ export function transcript(chat, screen, { signal, happened }) {
       // The first of those that were shown may have been replaced meanwhile.
       list.children[before.length - 1]?.focus({ preventScroll: true });
     } catch (problem) {
-      fail(problem);
+      if (!signal.aborted) screen.fail(problem);
     }
     edited = null;
   };

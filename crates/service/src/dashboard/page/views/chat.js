@@ -29,9 +29,12 @@ export const chat = {
     let wanted = 1;
     let workflow = null;
     let soon = null;
-    // What happens is told; that a call was recorded is not.
-    const refresh = poll(load, { every: 10_000, signal, failed: (problem) => screen.fail(problem) });
+    // Whatever happens is told.
+    const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
+    // How long ago something was changes by itself.
+    const clock = setInterval(() => screen.renew(), 10_000);
+    signal.addEventListener("abort", () => clearInterval(clock));
 
     function happened(events) {
       for (const { name, data } of events) {
@@ -73,7 +76,7 @@ export const chat = {
         artifact: artifact.answer.last_artifact,
       };
       screen.show(() => render(session, calls, beside, further, messages));
-      messages.start();
+      await messages.start();
     }
 
     /** Reads what stands beside the messages, which may be large, if that is new. */
