@@ -45,6 +45,7 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/command.js" => script(include_str!("page/parts/command.js")),
         "parts/json.js" => script(include_str!("page/parts/json.js")),
         "parts/message.js" => script(include_str!("page/parts/message.js")),
+        "parts/present.js" => script(include_str!("page/parts/present.js")),
         "parts/problem.js" => script(include_str!("page/parts/problem.js")),
         "parts/summary.js" => script(include_str!("page/parts/summary.js")),
         "parts/table.js" => script(include_str!("page/parts/table.js")),

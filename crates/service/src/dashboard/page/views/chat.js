@@ -3,6 +3,7 @@ import { h } from "../dom.js";
 import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
 import { block, written } from "../parts/json.js";
+import { presentLine } from "../parts/present.js";
 import { figures, status, time } from "../parts/summary.js";
 import { more, name, section, table } from "../parts/table.js";
 import { transcript } from "../parts/transcript.js";
@@ -26,6 +27,7 @@ export const chat = {
     const messages = transcript({ appId, chatId }, screen, { signal, happened });
     const context = { at: `${base}/context`, version: null, told: 0 };
     const artifact = { at: `${base}/artifact`, version: null, told: 0 };
+    let people = { present: [], count: 0 };
     let wanted = 1;
     let workflow = null;
     let soon = null;
@@ -40,11 +42,14 @@ export const chat = {
       for (const { name, data } of events) {
         if (name === "context") context.told = data.version;
         if (name === "artifact") artifact.told = data.version;
+        if (name === "presence") people = data;
         if (name === "caught-up") {
           context.told = data.context_version;
           artifact.told = data.artifact_version;
         }
       }
+      screen.renew();
+      if (events.every(({ name }) => name === "presence")) return;
       // Once for all that happens within a moment.
       soon ??= setTimeout(() => {
         soon = null;
@@ -65,7 +70,7 @@ export const chat = {
           [workflow, toWorkflow(appId, workflow)],
         ]);
       }
-      const further =
+      const further = () =>
         calls.hasMore &&
         more("calls", () => {
           wanted += 1;
@@ -75,7 +80,8 @@ export const chat = {
         context: context.answer.context_snapshot,
         artifact: artifact.answer.last_artifact,
       };
-      screen.show(() => render(session, calls, beside, further, messages));
+      const talk = () => [presentLine(people), messages.element()];
+      screen.show(() => render(session, calls, beside, further(), talk()));
       await messages.start();
     }
 
@@ -89,7 +95,7 @@ export const chat = {
   },
 };
 
-function render(session, { items, first }, { context, artifact }, further, messages) {
+function render(session, { items, first }, { context, artifact }, further, talk) {
   const { usage } = first;
   return [
     facts(session),
@@ -112,7 +118,7 @@ function render(session, { items, first }, { context, artifact }, further, messa
     h(
       "div",
       { class: "chat", "data-key": "chat" },
-      messages.element(),
+      h("div", { class: "talk", "data-key": "talk" }, talk),
       h(
         "div",
         { class: "beside", "data-key": "beside" },
