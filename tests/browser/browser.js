@@ -59,6 +59,16 @@ export async function watched(
   assert.deepEqual(faults, []);
 }
 
+/** Opens two pages so that share nothing. */
+export async function bothWatched(browser, service, look, options) {
+  await watched(
+    browser,
+    service,
+    (_, one) => watched(browser, service, (_, other) => look([one, other]), options),
+    options,
+  );
+}
+
 /** What the tests do with the dashboard. */
 class Place {
   constructor(page, url) {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { launch, watched } from "./browser.js";
+import { bothWatched, launch, watched } from "./browser.js";
 import { startService } from "./service.js";
 
 let browser;
@@ -23,7 +23,7 @@ after(async () => {
 test("two who look at a chat see the same, in order and once, through a restart", async () => {
   const base = await chat("shared-1");
   await say(base, 0, 5);
-  await two(async (places) => {
+  const look = async (places) => {
     for (const place of places) {
       await place.open("#/apps/acme_corp/chats/shared-1");
       await place.shows("shared-1");
@@ -44,7 +44,8 @@ test("two who look at a chat see the same, in order and once, through a restart"
     await say(base, 75, 5);
     await see(places, 80);
     await places[1].screenshot("shared");
-  });
+  };
+  await bothWatched(browser, service, look, { goesAway: true, answers: [503] });
 
   /** Waits until both show what the chat holds. */
   async function see(places, count) {
@@ -124,15 +125,4 @@ async function chat(chatId) {
 async function say(base, first, count) {
   const messages = lines(first, first + count).map(([, content]) => ({ role: "user", content }));
   await call("POST", `${base}/messages`, { messages });
-}
-
-/** Opens two browsers that share nothing. */
-async function two(look) {
-  const options = { goesAway: true, answers: [503] };
-  await watched(
-    browser,
-    service,
-    (_, one) => watched(browser, service, (_, other) => look([one, other]), options),
-    options,
-  );
 }

@@ -1,13 +1,12 @@
 // The service refuses, or is away: the page says so, and goes on once it can.
 
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { launch, watched } from "./browser.js";
 import { seedApp } from "./seed.js";
 import { startService } from "./service.js";
+import { bearer, giveToken, settings } from "./tokens.js";
 
-const SECRET = "a-secret-of-the-tests-of-32-bytes-or-more";
 const OPERATOR = bearer({ sub: "olga", apps: ["*"], role: "operator" });
 const USER = bearer({ sub: "alice", apps: ["acme_corp"] });
 
@@ -15,11 +14,7 @@ let browser;
 let service;
 
 before(async () => {
-  service = await startService({
-    REPRISE__AUTH__MODE: "jwt",
-    REPRISE__AUTH__ALGORITHM: "HS256",
-    REPRISE__AUTH__SECRET: SECRET,
-  });
+  service = await startService(settings);
   await seedApp(service.client(bearer({ sub: "bot", apps: ["*"], role: "service" })), "acme_corp");
   browser = await launch();
 });
@@ -142,15 +137,3 @@ test("what is shown stays while the service is away, and is renewed when it is b
     { answers: [401, 503] },
   );
 });
-
-async function giveToken(page, token) {
-  await page.getByLabel("Bearer token").fill(token);
-  await page.getByRole("button", { name: "Use token" }).click();
-}
-
-function bearer(claims) {
-  const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const exp = Math.floor(Date.now() / 1000) + 3_600;
-  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part({ exp, ...claims })}`;
-  return `${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}`;
-}
