@@ -76,6 +76,23 @@ test("who was away catches up, and nothing is asked for meanwhile", async () => 
   });
 });
 
+test("calls that are recorded are shown, and while nothing happens nothing is asked", async () => {
+  const base = await chat("used-1");
+  await watched(browser, service, async (page, place) => {
+    await page.clock.install();
+    await place.open("#/apps/acme_corp/chats/used-1");
+    await place.shows("used-1");
+    await call("POST", `${base}/calls`, { agent: "planner", prompt_tokens: 1_234 });
+    await page.getByRole("table", { name: "Calls" }).getByText("1,234").waitFor();
+    await page.locator(".figures").getByText("1,234 in, 0 out").waitFor();
+    let asked = 0;
+    page.on("request", () => (asked += 1));
+    await page.clock.fastForward(40_000);
+    await page.getByText(/^[45]\d s ago$/).first().waitFor();
+    assert.equal(asked, 0);
+  });
+});
+
 test("a stream that ends is asked for again behind the last event, and unknown events are none", async () => {
   await chat("played-1");
   const message = (sequence) => ({
