@@ -47,6 +47,8 @@ pub(super) fn find(name: &str) -> Option<File> {
         "parts/message.js" => script(include_str!("page/parts/message.js")),
         "parts/present.js" => script(include_str!("page/parts/present.js")),
         "parts/problem.js" => script(include_str!("page/parts/problem.js")),
+        "parts/question.js" => script(include_str!("page/parts/question.js")),
+        "parts/questions.js" => script(include_str!("page/parts/questions.js")),
         "parts/summary.js" => script(include_str!("page/parts/summary.js")),
         "parts/table.js" => script(include_str!("page/parts/table.js")),
         "parts/transcript.js" => script(include_str!("page/parts/transcript.js")),

@@ -4,9 +4,10 @@ const TOKEN = "reprise.token";
 
 /** What the API, or the way to it, says is wrong (RFC 9457). */
 export class Problem extends Error {
-  constructor({ title, detail, status = 0, type = "", request_id: requestId = null }) {
+  constructor({ title, detail, status = 0, type = "", ...more }) {
     super(title);
-    Object.assign(this, { title, detail, status, type, requestId });
+    const { request_id: requestId = null, input_request: inputRequest = null } = more;
+    Object.assign(this, { title, detail, status, type, requestId, inputRequest });
   }
 
   /** Whether another token would help. */
@@ -49,6 +50,14 @@ export async function getExact(address, signal) {
   return parseExact(await ask(address, signal));
 }
 
+/** Sends JSON; returns that of the answer. */
+export async function post(address, body, signal) {
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const request = { method: "POST", body: JSON.stringify(body) };
+  const response = await send(address, headers, signal, request);
+  return parse(await reached(() => response.text(), signal));
+}
+
 /** Parses JSON with every number as it was written: beyond 2^53 JavaScript would round it. */
 export function parseExact(text) {
   return parse(text, (key, value, context) => {
@@ -86,9 +95,9 @@ async function ask(address, signal) {
 }
 
 /** Sends a request; a refusal is thrown. */
-async function send(address, headers, signal) {
+async function send(address, headers, signal, request = {}) {
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
-  const options = { headers, signal, credentials: "omit", redirect: "error" };
+  const options = { ...request, headers, signal, credentials: "omit", redirect: "error" };
   const response = await reached(() => fetch(address, options), signal);
   if (response.ok) return response;
   throw problem(response, await reached(() => response.text(), signal));

@@ -90,6 +90,12 @@ export function moment(at) {
   return both.format(new Date(at));
 }
 
+/** in 3 min; now, for what has passed. */
+export function until(at) {
+  const ms = Date.parse(at) - Date.now();
+  return ms < 1_000 ? "now" : `in ${duration(ms)}`;
+}
+
 /** just now, 3 min ago. */
 export function ago(at) {
   const ms = Date.now() - Date.parse(at);

@@ -15,7 +15,7 @@ export function transcript(chat, screen, { signal, happened }) {
   const earlier = h("button", { type: "button", class: "more", hidden: true }, "Earlier messages");
   const empty = h("p", { class: "dim", hidden: true }, "Nothing has been said yet.");
   const toEnd = h("button", { type: "button", class: "to-end", hidden: true });
-  const heading = h("h2", {}, "Messages");
+  const heading = h("h2", { tabindex: "-1" }, "Messages");
   const inner = [heading, earlier, empty, list, toEnd];
   let started = false;
   let reconnect = () => {};

@@ -4,6 +4,7 @@ import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
 import { block, written } from "../parts/json.js";
 import { presentLine } from "../parts/present.js";
+import { questions } from "../parts/questions.js";
 import { figures, status, time } from "../parts/summary.js";
 import { more, name, section, table } from "../parts/table.js";
 import { transcript } from "../parts/transcript.js";
@@ -25,6 +26,7 @@ export const chat = {
   open(screen, { appId, chatId }, signal) {
     const base = path`api/chats/${appId}/${chatId}`;
     const messages = transcript({ appId, chatId }, screen, { signal, happened });
+    const asked = questions({ appId, chatId }, { signal, changed: () => screen.renew() });
     const context = { at: `${base}/context`, version: null, told: 0 };
     const artifact = { at: `${base}/artifact`, version: null, told: 0 };
     let people = { present: [], count: 0 };
@@ -39,16 +41,20 @@ export const chat = {
     signal.addEventListener("abort", () => clearInterval(clock));
 
     function happened(events) {
+      asked.happened(events);
       for (const { name, data } of events) {
         if (name === "context") context.told = data.version;
         if (name === "artifact") artifact.told = data.version;
-        if (name === "presence") people = data;
         if (name === "caught-up") {
           context.told = data.context_version;
           artifact.told = data.artifact_version;
         }
       }
-      screen.renew();
+      const presence = events.findLast(({ name }) => name === "presence");
+      if (presence) {
+        people = presence.data;
+        screen.renew();
+      }
       if (events.every(({ name }) => name === "presence")) return;
       // Once for all that happens within a moment.
       soon ??= setTimeout(() => {
@@ -80,7 +86,7 @@ export const chat = {
         context: context.answer.context_snapshot,
         artifact: artifact.answer.last_artifact,
       };
-      const talk = () => [presentLine(people), messages.element()];
+      const talk = () => [presentLine(people), asked.element(), messages.element()];
       screen.show(() => render(session, calls, beside, further(), talk()));
       await messages.start();
     }

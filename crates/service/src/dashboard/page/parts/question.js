@@ -1,0 +1,126 @@
+import { h } from "../dom.js";
+import { moment, until } from "../format.js";
+import { block, written } from "./json.js";
+
+/**
+ * A question that a workflow waits on, as a card. `answer` takes the content of an answer; one that came
+ * too late has `closed`, the request as it was closed before, and `dismiss` takes the card away.
+ */
+export function question({ request, isSending, problem, closed }, { answer, dismiss }) {
+  const { request_id: id, agent, prompt, kind, tool_call: call, expires_at: expires } = request;
+  return h(
+    "section",
+    { class: "panel question", "data-key": `question ${id}` },
+    h(
+      "div",
+      { class: "by" },
+      h(
+        "h2",
+        { tabindex: "-1" },
+        h("span", { class: "who", dir: "auto" }, agent ?? "The workflow"),
+        " asks",
+      ),
+      h("span", { class: "role" }, kind),
+      expires &&
+        h(
+          "span",
+          { class: "when" },
+          "expires ",
+          h("time", { datetime: expires, title: moment(expires) }, until(expires)),
+        ),
+    ),
+    h("p", { class: "words", dir: "auto" }, prompt),
+    call && toolCall(call),
+    closed ? outcome(closed, dismiss) : form(request, answer),
+    isSending && h("p", { class: "dim" }, "Sending…"),
+    problem && h("p", { class: "refusal", role: "alert" }, said(problem)),
+  );
+}
+
+function toolCall({ name, arguments: given }) {
+  return h(
+    "div",
+    { class: "tool-call" },
+    h("span", { class: "dim" }, "decides on a call of "),
+    h("code", { dir: "auto" }, name),
+    block(written(given), {
+      class: "wrapped",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "Arguments",
+    }),
+  );
+}
+
+function form({ kind, options }, answer) {
+  if (kind === "choice") return buttons(options.map((option) => [option, option]), answer);
+  if (kind === "confirm") {
+    return buttons(
+      [
+        ["Yes", true],
+        ["No", false],
+      ],
+      answer,
+    );
+  }
+  const onsubmit = (event) => {
+    event.preventDefault();
+    const content = new FormData(event.target).get("answer");
+    if (content.trim() !== "") answer(content);
+  };
+  return h(
+    "form",
+    { class: "row", onsubmit },
+    h("input", {
+      name: "answer",
+      "aria-label": "Answer",
+      autocomplete: "off",
+      dir: "auto",
+      required: true,
+    }),
+    h("button", { type: "submit" }, "Answer"),
+  );
+}
+
+function buttons(choices, answer) {
+  return h(
+    "div",
+    { class: "row", role: "group", "aria-label": "Answer" },
+    choices.map(([text, content]) =>
+      h("button", { type: "button", dir: "auto", onclick: () => answer(content) }, text),
+    ),
+  );
+}
+
+/** What became of the request instead. */
+function outcome({ state, answer, reason }, dismiss) {
+  const text = {
+    cancelled: "It was taken back.",
+    expired: "Nobody answered in time.",
+    chat_ended: "The chat has ended.",
+  }[state];
+  return h(
+    "div",
+    { class: "row", role: "status" },
+    answer
+      ? h(
+          "p",
+          {},
+          h("span", { class: "who", dir: "auto" }, answer.name),
+          " answered first: ",
+          h("span", { class: "reason", dir: "auto" }, plain(answer.content)),
+        )
+      : h("p", {}, text, " ", h("span", { class: "reason", dir: "auto" }, reason)),
+    h("button", { type: "button", onclick: dismiss }, "Dismiss"),
+  );
+}
+
+function plain(content) {
+  if (typeof content === "boolean") return content ? "Yes" : "No";
+  return typeof content === "string" ? content : written(content);
+}
+
+function said({ status, title, detail }) {
+  if (status === 0) return "The service did not answer. Sent again, an answer counts once.";
+  return detail ? `${title}: ${detail}` : title;
+}
