@@ -9,6 +9,8 @@ use crate::settings::{Log, LogFormat};
 pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&log.filter)
         .with_context(|| format!("log.filter {:?} cannot be read", log.filter))?;
+    // At its finest it writes down whole frames, the first of which may be a token.
+    let filter = filter.add_directive("tungstenite=info".parse()?);
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(stderr().is_terminal())

@@ -68,22 +68,24 @@ impl KeptInput {
     /// Decides what becomes of an answer.
     pub(crate) fn judge(&self, reply: &Reply, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
         let request = &self.request;
-        if let Some(Closing { how, .. }) = &request.closing {
-            return match how {
-                Closed::Answered(answer) if answer.event_id == *reply.event_id() => {
-                    self.repeat(reply, answer)
-                }
-                _ => Err(closed(request)),
-            };
-        }
-        if request.is_overdue(now) {
-            return Ok(Verdict::Expire);
-        }
+        let repeated = match &request.closing {
+            Some(Closing { how: Closed::Answered(answer), .. })
+                if answer.event_id == *reply.event_id() =>
+            {
+                Some(answer)
+            }
+            Some(_) => return Err(closed(request)),
+            None if request.is_overdue(now) => return Ok(Verdict::Expire),
+            None => None,
+        };
         let bound_to = request.question.tool_call.as_ref().map(BoundToolCall::reference);
         if bound_to != reply.answer.tool_call {
             let InputRequest { chat_id, request_id, .. } = request.clone();
             let bound_to = bound_to.map(|call| call.id);
             return Err(StoreError::ToolCallMismatch { chat_id, request_id, bound_to });
+        }
+        if let Some(answer) = repeated {
+            return self.repeat(reply, answer);
         }
         request.question.admits(&reply.answer.content)?;
         Ok(Verdict::Take)
@@ -185,6 +187,7 @@ impl Reply {
         let answer = InputAnswer {
             content: self.answer.content.clone(),
             name: self.entry().body.name.clone().unwrap_or_default(),
+            author: self.entry().author.clone(),
             event_id: self.event_id().clone(),
             sequence,
         };

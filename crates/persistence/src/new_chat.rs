@@ -1,7 +1,9 @@
 //! What a chat session is when it starts and when it moves; the same for every backend.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use records::{ChatId, ChatSession, ChatStatus, Clock, Ids, NewChatSession, Scope, cache_seed};
+use records::{
+    ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, NewChatSession, Scope, cache_seed,
+};
 
 /// Returns the chat session a creation stores.
 pub(crate) fn started(
@@ -49,6 +51,16 @@ pub(crate) fn moved(
         last_updated_at: now,
         ..chat.clone()
     }
+}
+
+/// Tells whether pausing says something new of a chat that is paused: it waited for input, and now is to
+/// wait for what somebody says.
+pub(crate) fn is_paused_anew(chat: &ChatSession, next: ChatStatus, reason: Option<&str>) -> bool {
+    let waits = Some(InputRequest::PAUSE_REASON);
+    next == ChatStatus::Paused
+        && chat.status == next
+        && chat.status_reason.as_deref() == waits
+        && reason != waits
 }
 
 /// Returns the reason a move to `status` keeps: those of a pause and of a failure.

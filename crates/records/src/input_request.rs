@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use crate::ids::is_name;
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{
-    ChatId, ChatStatus, EventId, InputRequestId, Invalid, MessageBody, NewMessage, UserId,
+    Author, ChatId, ChatStatus, EventId, InputRequestId, Invalid, MessageBody, NewMessage, UserId,
 };
 
 /// A question that a workflow waits on.
@@ -107,8 +107,10 @@ pub enum Closed {
 pub struct InputAnswer {
     /// The answer.
     pub content: Value,
-    /// Who gave it.
+    /// Whose words they are, as stated with it.
     pub name: String,
+    /// The person who gave it.
+    pub author: Option<Author>,
     /// The id of the message.
     pub event_id: EventId,
     /// Its sequence.
@@ -323,6 +325,8 @@ pub struct NewInputAnswer {
     pub event_id: Option<EventId>,
     /// Who answers; the caller when it is missing.
     pub name: Option<String>,
+    /// The person for whom a service answers; of a person nobody but themselves.
+    pub author: Option<Author>,
     /// The answer.
     pub content: Value,
     /// Which call of a tool it decides on, for a question that is bound to one.
@@ -335,7 +339,7 @@ impl NewInputAnswer {
 
     /// An answer that says just this.
     pub fn of(content: impl Into<Value>) -> Self {
-        Self { event_id: None, name: None, content: content.into(), tool_call: None }
+        Self { event_id: None, name: None, author: None, content: content.into(), tool_call: None }
     }
 
     /// Returns the message that the answer becomes: of the role `user`, with the request's id in its
@@ -345,7 +349,7 @@ impl NewInputAnswer {
         let mut body = MessageBody::new("user", Some(name), self.content.clone());
         let of_request = (Self::REQUEST.to_owned(), Value::from(request_id.as_str()));
         body.metadata = Some(JsonObject::from_iter([of_request]));
-        NewMessage { event_id: self.event_id.clone(), ..body.into() }
+        NewMessage { event_id: self.event_id.clone(), author: self.author.clone(), body }
     }
 }
 

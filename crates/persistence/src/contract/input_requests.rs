@@ -206,7 +206,14 @@ pub async fn an_answer_for_other_arguments_is_refused(store: Arc<dyn Store>) {
     let unbound = give(&chat, "q2", for_this()).await;
     assert!(matches!(unbound, Err(StoreError::ToolCallMismatch { bound_to: None, .. })));
     assert_eq!(chat.whole().await, before);
-    give(&chat, "q1", for_this()).await.unwrap();
+    let event_id = Some(event_id("a1"));
+    let named = || NewInputAnswer { event_id: event_id.clone(), ..for_this() };
+    give(&chat, "q1", named()).await.unwrap();
+    give(&chat, "q1", named()).await.unwrap();
+    // Not even a repeat is for other arguments.
+    let other = NewInputAnswer { tool_call: None, ..named() };
+    let other = give(&chat, "q1", other).await;
+    assert!(matches!(other, Err(StoreError::ToolCallMismatch { .. })));
 }
 
 pub async fn a_question_is_taken_back_once(store: Arc<dyn Store>) {
@@ -288,6 +295,14 @@ pub async fn a_chat_paused_for_another_reason_stays_paused(store: Arc<dyn Store>
         (session.status, session.status_reason.as_deref()),
         (ChatStatus::Paused, Some("lunch"))
     );
+    // Also where the pause comes second.
+    chat.set_status(ChatStatus::Running, None).await.unwrap();
+    ask(&chat, question("q3", "Why?")).await.unwrap();
+    let paused = chat.set_status(ChatStatus::Paused, Some("lunch")).await.unwrap();
+    assert_eq!(paused.status_reason.as_deref(), Some("lunch"));
+    assert_eq!(chat.set_status(ChatStatus::Paused, Some("tea")).await.unwrap(), paused);
+    answer(&chat, "q3", "so").await.unwrap();
+    assert_eq!(chat.session().await.status_reason.as_deref(), Some("lunch"));
     // One that somebody lets run on still takes the answer.
     chat.set_status(ChatStatus::Running, None).await.unwrap();
     ask(&chat, question("q2", "Why?")).await.unwrap();

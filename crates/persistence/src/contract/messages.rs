@@ -5,8 +5,23 @@ use std::sync::Arc;
 use futures::{StreamExt as _, TryStreamExt as _};
 use records::Message;
 
-use super::fixture::{TestChat, assert_dense, assert_refused, contents, message, numbered};
+use super::fixture::{
+    TestChat, assert_dense, assert_refused, contents, event_id, message, numbered,
+};
 use crate::{MessageRange, Store, StoreError, Transcript};
+
+pub async fn a_message_is_found_by_its_id_wherever_it_lies(store: Arc<dyn Store>) {
+    let chat = chat_of(300, &store).await;
+    let all = chat.history().await.unwrap();
+    let find = async |event_id| store.get_message_by_id(&chat.scope, &chat.id, event_id).await;
+    for message in [&all[0], &all[150], &all[299]] {
+        assert_eq!(find(&message.event_id).await.unwrap().as_ref(), Some(message));
+    }
+    assert_eq!(find(&event_id("nobody")).await.unwrap(), None);
+    let stranger = TestChat::unknown(&store);
+    let found = store.get_message_by_id(&stranger.scope, &stranger.id, &all[0].event_id).await;
+    assert_refused(found, &StoreError::ChatNotFound(stranger.id));
+}
 
 pub async fn ranges_select_what_a_slice_of_the_history_would(store: Arc<dyn Store>) {
     let chat = chat_of(300, &store).await;

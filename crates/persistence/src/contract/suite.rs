@@ -98,6 +98,7 @@ macro_rules! contract_tests {
                 a_chat_may_hold_the_largest_of_everything_at_once,
             }
             messages {
+                a_message_is_found_by_its_id_wherever_it_lies,
                 ranges_select_what_a_slice_of_the_history_would,
                 pages_of_any_size_join_into_the_whole,
                 a_chat_without_messages_reads_as_empty,

@@ -9,7 +9,7 @@ use records::{
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
-use crate::new_chat::{moved, started};
+use crate::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -87,7 +87,13 @@ impl ChatSessions for MemoryStore {
     ) -> Result<ChatSession, StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            let session = &chat.session;
+            let session = &mut chat.session;
+            if is_paused_anew(session, next, reason) {
+                session.status_reason = reason.map(str::to_owned);
+                session.last_updated_at = now;
+                self.tell_change(chat);
+                return Ok(chat.session.clone());
+            }
             if session.status == next {
                 return Ok(session.clone());
             }

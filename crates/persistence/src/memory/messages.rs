@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use records::{ChatId, Message, MessageEdit, NewMessage, Scope};
+use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
@@ -91,6 +91,18 @@ impl Messages for MemoryStore {
         sequence: u64,
     ) -> Result<Message, StoreError> {
         self.with_chat(scope, chat_id, |chat| Ok(chat.kept(sequence)?.message.clone()))
+    }
+
+    async fn get_message_by_id(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_id: &EventId,
+    ) -> Result<Option<Message>, StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            let mut messages = chat.messages.iter().map(|kept| &kept.message);
+            Ok(messages.find(|message| message.event_id == *event_id).cloned())
+        })
     }
 
     async fn update_message(

@@ -18,6 +18,7 @@ label! {
         PersistInitialMessages = "persist_initial_messages",
         Messages = "messages",
         GetMessage = "get_message",
+        GetMessageById = "get_message_by_id",
         UpdateMessage = "update_message",
         DeleteMessage = "delete_message",
         JoinChat = "join_chat",

@@ -15,7 +15,7 @@ use super::paging::{limit_and_one, older_than};
 use super::scope::{visible_chat, visible_chats, writable_chat};
 use super::stats::{Counted, Stripe};
 use crate::StoreError;
-use crate::new_chat::{moved, started};
+use crate::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -74,6 +74,12 @@ impl ChatSessions for MongoStore {
             loop {
                 let chat = self.get_chat_within(scope, chat_id).await?;
                 let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+                if is_paused_anew(&chat, next, reason) {
+                    match self.pause_anew(scope, &chat, reason).await? {
+                        Some(chat) => return Ok(chat),
+                        None => continue,
+                    }
+                }
                 let is_moved = chat.status == next
                     || !attempt.is_first && self.has_moved(scope, chat_id, change_id).await?;
                 if is_moved {
@@ -139,6 +145,25 @@ impl MongoStore {
                 None => from = stripe.number() + 1,
             }
         }
+    }
+
+    /// Gives a chat that is paused another reason; `None`: it is not as it was seen.
+    async fn pause_anew(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        reason: Option<&str>,
+    ) -> Result<Option<ChatSession>, Failure> {
+        let mut filter = writable_chat(scope, &chat.chat_id);
+        filter.insert("status", chat.status.number());
+        filter.insert("status_reason", chat.status_reason.as_deref());
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let update = doc! { "$set": { "status_reason": reason, "last_updated_at": now } };
+        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
+        let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+        let Some(raw) = update.await? else { return Ok(None) };
+        self.tell_change(&chat.chat_id);
+        Ok(Some(chat_session_record(&raw)?))
     }
 
     /// Tells whether an earlier attempt has made a move.

@@ -43,7 +43,9 @@ pub trait ChatSessions: Send + Sync {
     /// duration: repeating is safe. An illegal move is
     /// [`IllegalTransition`](StoreError::IllegalTransition). Completing sets `completed_at`;
     /// completing and failing set `duration_sec`, counted from the creation; reopening clears both.
-    /// `reason` is kept as `status_reason` when pausing or failing.
+    /// `reason` is kept as `status_reason` when pausing or failing. A chat that is paused because it waits
+    /// for input ([`InputRequest::PAUSE_REASON`](records::InputRequest::PAUSE_REASON)) takes the reason
+    /// of a pause, so that an answer does not undo that.
     async fn set_status(
         &self,
         scope: &Scope,

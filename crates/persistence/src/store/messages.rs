@@ -75,6 +75,14 @@ pub trait Messages: Send + Sync {
         sequence: u64,
     ) -> Result<Message, StoreError>;
 
+    /// Returns the message of that id, wherever in the chat it lies.
+    async fn get_message_by_id(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_id: &EventId,
+    ) -> Result<Option<Message>, StoreError>;
+
     /// Changes a message in place; its sequence and its id stay.
     ///
     /// Repeating an append of the original body still answers with this message. A deleted message

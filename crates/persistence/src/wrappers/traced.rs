@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
-    ContextSnapshot, DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit,
-    NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
-    NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet, WalletEntry,
-    WorkflowName,
+    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Message,
+    MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage,
+    NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet,
+    WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
@@ -162,6 +162,16 @@ impl<S: Store> Messages for Traced<S> {
     ) -> Result<Message, StoreError> {
         let work = self.store.get_message(scope, chat_id, sequence);
         self.trace(Call::GetMessage, Some(chat_id), work).await
+    }
+
+    async fn get_message_by_id(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_id: &EventId,
+    ) -> Result<Option<Message>, StoreError> {
+        let work = self.store.get_message_by_id(scope, chat_id, event_id);
+        self.trace(Call::GetMessageById, Some(chat_id), work).await
     }
 
     async fn update_message(

@@ -8,11 +8,12 @@ use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
+use super::ends::{End, Ends};
 use super::feed::Feed;
 use super::presence::{Announced, Announcer};
 use super::watch::watch;
 use super::window::Window;
-use super::{Position, Shutdown, Subscription};
+use super::{Position, Subscription};
 use crate::config::Limits;
 use crate::problem::{Problem, ProblemKind};
 
@@ -71,7 +72,7 @@ impl Hub {
         chat_id: &ChatId,
         request_id: &InputRequestId,
         wait: Duration,
-        shutdown: Shutdown,
+        ends: &Ends,
     ) -> Result<InputRequest, Problem> {
         let get = || self.store.get_input_request(scope, chat_id, request_id);
         let request = get().await?;
@@ -97,7 +98,14 @@ impl Hub {
             };
             let version = tokio::select! {
                 version = news => version,
-                () = shutdown.asked() => None,
+                end = ends.reached() => match end {
+                    End::Shutdown => None,
+                    End::Expired => {
+                        let detail = "the token has expired";
+                        return Err(Problem::new(ProblemKind::UNAUTHENTICATED, detail));
+                    }
+                    End::Revoked(problem) => return Err(problem),
+                },
             };
             let request = get().await?;
             // None: there is nothing more to wait for.

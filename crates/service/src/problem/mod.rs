@@ -139,6 +139,10 @@ impl Problem {
     }
 
     /// Returns the parts of the request that were refused.
+    pub(crate) fn input_request(&self) -> Option<&InputRequestResponse> {
+        self.0.input_request.as_deref()
+    }
+
     pub(crate) fn errors(&self) -> &[FieldError] {
         &self.0.errors
     }

@@ -21,10 +21,10 @@ use persistence::{
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
-    ContextSnapshot, DisplayName, InputRequest, InputRequestId, JsonObject, Message, MessageEdit,
-    NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall,
-    NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet, WalletEntry,
-    WorkflowName,
+    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Message,
+    MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage,
+    NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet,
+    WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -198,6 +198,15 @@ impl Messages for Faulty {
     }
 
     async fn get_message(&self, _: &Scope, _: &ChatId, _: u64) -> Result<Message, StoreError> {
+        self.fail().await
+    }
+
+    async fn get_message_by_id(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: &EventId,
+    ) -> Result<Option<Message>, StoreError> {
         self.fail().await
     }
 

@@ -7,12 +7,12 @@ use futures::future::join_all;
 use insta::assert_json_snapshot;
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
-use service::{Config, Limits};
+use service::{AuthConfig, Config, Limits};
 use tokio::time::sleep;
 
 use crate::events::Reader;
 use crate::harness::{Answer, Client, memory};
-use crate::tokens::{client, hs256, token};
+use crate::tokens::{client, hs256, seconds, token};
 
 async fn ask(client: &Client, chat: &str, question: Value) -> Answer {
     client.post(&format!("{chat}/input-requests"), question).await
@@ -346,4 +346,84 @@ async fn a_user_speaks_for_themselves_alone() {
     assert_eq!((said.status, &said.body()["request_id"]), (201, &json!("q1")));
     let question = alice.get(&format!("{chat}/input-requests/q1")).await.body();
     assert_eq!(question["answer"]["name"], "alice");
+}
+
+#[tokio::test]
+async fn what_was_said_before_is_known_whatever_is_pending_now() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let say = "/chat/acme_corp/c1/ada/input";
+    let hello = json!({"message": "hello", "event_id": "e1"});
+    assert_eq!(client.post(say, hello.clone()).await.status, 201);
+    ask(&client, &chat, json!({"request_id": "q1", "prompt": "Sure?", "kind": "confirm"})).await;
+    let again = client.post(say, hello.clone()).await;
+    assert_eq!((again.status, &again.body()["request_id"]), (200, &Value::Null));
+    let yes = json!({"message": "true", "event_id": "e2"});
+    assert_eq!(client.post(say, yes.clone()).await.body()["request_id"], "q1");
+    for request in ["q2", "q3"] {
+        ask(&client, &chat, json!({"request_id": request, "prompt": "?"})).await;
+    }
+    let again = client.post(say, yes).await;
+    assert_eq!((again.status, &again.body()["request_id"]), (200, &json!("q1")));
+    assert_eq!(client.get(&chat).await.body()["last_sequence"], 2);
+    let other = json!({"message": "good-bye", "event_id": "e1", "request_id": "q2"});
+    let taken = client.post(say, other).await;
+    assert_eq!(taken.problem(), (409, "event-conflict".to_owned()));
+    assert_eq!(taken.body()["errors"][0]["pointer"], "/event_id");
+}
+
+#[tokio::test]
+async fn an_id_that_was_closed_elsewhere_does_not_hide_the_one_that_waits() {
+    let client = Client::open();
+    let (one, other) = (client.create_chat("c1").await, client.create_chat("c2").await);
+    for chat in [&one, &other] {
+        ask(&client, chat, json!({"request_id": "q1", "prompt": "?"})).await;
+    }
+    client.poke(&format!("{one}/complete")).await;
+    let body = json!({"app_id": "acme_corp", "input_request_id": "q1", "user_input": "so"});
+    let submitted = client.post("/api/user-input/submit", body).await;
+    assert_eq!((submitted.status, &submitted.body()["chat_id"]), (201, &json!("c2")));
+}
+
+#[tokio::test]
+async fn an_answer_says_whose_it_is() {
+    let client = client(hs256());
+    let service = client.with_token(token(&json!({"role": "service"})));
+    let new = json!({"chat_id": "c1", "workflow_name": "w"});
+    assert_eq!(service.post("/api/chats/acme_corp", new).await.status, 201);
+    let chat = "/api/chats/acme_corp/c1";
+    for request in ["q1", "q2", "q3"] {
+        ask(&service, chat, json!({"request_id": request, "prompt": "?"})).await;
+    }
+    // In whosever name: the person who answers is known.
+    let mallory = client.with_token(token(&json!({"sub": "mallory", "role": "user"})));
+    let given = answer(&mallory, chat, "q1", json!({"content": "x", "name": "alice"})).await;
+    let given = given.body()["input_request"]["answer"].clone();
+    assert_eq!((&given["name"], &given["author"]["user_id"]), (&json!("alice"), &json!("mallory")));
+    let forged = json!({"content": "x", "author": {"user_id": "alice"}});
+    let forged = answer(&mallory, chat, "q2", forged).await;
+    assert_eq!(forged.body()["errors"][0]["pointer"], "/author/user_id", "{}", forged.text);
+    // A service says for whom.
+    let stated = json!({"content": "x", "author": {"user_id": "alice", "display_name": "Alice"}});
+    let stated = answer(&service, chat, "q2", stated).await.body();
+    assert_eq!(stated["input_request"]["answer"]["author"]["display_name"], "Alice");
+    let said = json!({"message": "x"});
+    service.post("/chat/acme_corp/c1/alice/input", said.clone()).await;
+    service.post("/chat/acme_corp/c1/alice/input", said).await;
+    let messages = service.get(&format!("{chat}/messages?after=1")).await.body();
+    for message in messages["messages"].as_array().unwrap() {
+        assert_eq!(message["author"]["user_id"], "alice", "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_token() {
+    let client = client(AuthConfig { leeway_sec: 0, ..hs256() });
+    let service = client.with_token(token(&json!({"role": "service"})));
+    let new = json!({"chat_id": "c1", "workflow_name": "w"});
+    assert_eq!(service.post("/api/chats/acme_corp", new).await.status, 201);
+    ask(&service, "/api/chats/acme_corp/c1", json!({"request_id": "q1", "prompt": "?"})).await;
+    let short = client.with_token(token(&json!({"role": "service", "exp": seconds(2)})));
+    let waited = short.get("/api/chats/acme_corp/c1/input-requests/q1?wait=60s").await;
+    assert_eq!(waited.problem(), (401, "unauthenticated".to_owned()));
 }

@@ -180,13 +180,19 @@ async fn what_a_user_says_answers_the_question_that_waits() {
     );
     let answered = ask(&mut alice, submit(json!({"request_id": "q1"}))).await;
     assert_eq!(answered["request_id"], "q1", "{answered}");
+    let again = json!({"type": "user.input.response", "request_id": "q2", "value": "why not"});
     let late = ask(&mut other, submit(json!({"request_id": "q1", "text": "false"}))).await;
+    assert_eq!(late["input_request"]["answer"]["content"], true, "{late}");
     assert_eq!(
         (&late["error_code"], &late["problem"]),
         (&json!("USER_MESSAGE_FAILED"), &json!("input-closed"))
     );
-    // The one that is left needs no name.
-    let answered = ask(&mut alice, submit(json!({"text": "why not"}))).await;
+    // Who comes now is told of the one that is left, and answers it in the original's other way.
+    let mut third = Socket::open(&server, JOIN).await;
+    let boundary = third.until("chat.resume_boundary").await;
+    assert_eq!(boundary.last().unwrap()["pending_inputs"], json!(["q2"]));
+    assert_eq!(third.next().await["request_id"], "q2");
+    let answered = ask(&mut third, again).await;
     assert_eq!(answered["request_id"], "q2", "{answered}");
     assert_eq!(late_told(&server).await, ["chat.text", "chat.text"]);
     let closed = client.get(&format!("{questions}/q1")).await.body();

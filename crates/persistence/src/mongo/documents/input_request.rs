@@ -2,13 +2,14 @@ use bson::spec::BinarySubtype;
 use bson::{Binary, Bson, DateTime, Document, RawDocumentBuf, doc};
 use records::json::Digest;
 use records::{
-    AppId, BoundToolCall, ChatId, ChatStatus, Closed, Closing, InputAnswer, InputKind,
+    AppId, BoundToolCall, ChatId, ChatStatus, Closed, Closing, DisplayName, InputAnswer, InputKind,
     InputRequest, InputRequestId, Question,
 };
 
 use super::super::failure::Failure;
 use super::super::fields::Fields;
 use super::super::json::{to_bson, to_document};
+use super::message::author_record;
 use super::{INPUT_REQUESTS, SCHEMA_VERSION, counter, encode};
 use crate::StoreError;
 use crate::input::KeptInput;
@@ -74,11 +75,16 @@ pub(in super::super) fn closing_fields(
         "closed_at": DateTime::from_chrono(closing.at),
     };
     match &closing.how {
-        Closed::Answered(InputAnswer { content, name, event_id, sequence }) => {
+        Closed::Answered(InputAnswer { content, name, author, event_id, sequence }) => {
             let mut answer = doc! {
                 "content": to_bson(content), "name": name, "event_id": event_id.as_str(),
                 "sequence": counter(*sequence),
             };
+            if let Some(author) = author {
+                let display_name = author.display_name.as_ref().map(DisplayName::as_str);
+                let user_id = author.user_id.as_str();
+                answer.insert("author", doc! { "user_id": user_id, "display_name": display_name });
+            }
             if let Some((answering_id, digest)) = answered {
                 answer.insert("answering_id", answering_id);
                 answer.insert("digest", binary(digest));
@@ -146,6 +152,7 @@ fn closing(
             Closed::Answered(InputAnswer {
                 content: answer.value("content")?,
                 name: answer.field("name")?.text()?.to_owned(),
+                author: author_record(answer)?,
                 event_id: answer.parsed("event_id")?,
                 sequence: answer.count("sequence")?,
             })

@@ -8,7 +8,7 @@ mod unlink;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use records::{ChatId, Message, MessageEdit, NewMessage, Scope};
+use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use super::MongoStore;
 use crate::StoreError;
@@ -66,6 +66,26 @@ impl Messages for MongoStore {
         sequence: u64,
     ) -> Result<Message, StoreError> {
         Ok(self.find_message(scope, chat_id, sequence).await?.stored.message)
+    }
+
+    async fn get_message_by_id(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_id: &EventId,
+    ) -> Result<Option<Message>, StoreError> {
+        let find = || async {
+            let look = self.look(scope, chat_id).await?;
+            let ids = vec![event_id.as_str()];
+            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
+            known.extend(look.in_tail);
+            let found = known.into_iter().find(|known| known.event_id == *event_id);
+            Ok(found.map(|known| known.sequence))
+        };
+        match self.read(find).await? {
+            Some(sequence) => self.get_message(scope, chat_id, sequence).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     async fn update_message(

@@ -94,7 +94,7 @@ fn answer() -> impl Strategy<Value = NewInputAnswer> {
     let tool_call = prop_oneof![9 => Just(None), 2 => Just(Some(call().reference()))];
     let name = option::of(select(vec!["Ada".to_owned(), "\n".to_owned()]));
     (content, event_id, tool_call, name).prop_map(|(content, event_id, tool_call, name)| {
-        NewInputAnswer { event_id, name, content, tool_call }
+        NewInputAnswer { event_id, name, author: None, content, tool_call }
     })
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::InputRequestResponse;
-use crate::api::messages::AppendedResponse;
+use crate::api::messages::{AppendedResponse, AuthorRequest};
 use crate::extract::{InChat, InputRequestName, Json, Query};
 use crate::openapi::InputRequestPath;
 use crate::problem::{AnswerInputProblems, Problem};
@@ -26,6 +26,8 @@ pub(crate) struct AnswerRequest {
     event_id: Option<EventId>,
     /// Who answers; the caller when it is missing.
     name: Option<String>,
+    /// The person who answers: for a service to state, of a person themselves.
+    author: Option<AuthorRequest>,
     /// The answer, as the kind of the question wants it.
     content: Value,
     /// Which call of a tool it decides on; must be there for a question that is bound to one.
@@ -51,7 +53,8 @@ impl AnswerRequest {
     fn into_answer(self) -> Result<NewInputAnswer, Problem> {
         let tool_call = self.tool_call.map(ToolCallRefRequest::into_reference).transpose()?;
         let Self { event_id, name, content, .. } = self;
-        Ok(NewInputAnswer { event_id, name, content, tool_call })
+        let author = self.author.map(Into::into);
+        Ok(NewInputAnswer { event_id, name, author, content, tool_call })
     }
 }
 

@@ -5,8 +5,8 @@ use utoipa::IntoParams;
 
 use super::InputRequestResponse;
 use crate::config::Limits;
-use crate::extract::{FromParams, InChat, InputRequestName, Json, Params, Query};
-use crate::live::{Hub, Shutdown};
+use crate::extract::{FromParams, InputRequestName, Json, Listener, Params, Query};
+use crate::live::Hub;
 use crate::openapi::InputRequestPath;
 use crate::problem::{InputRequestProblems, Problem};
 use crate::wire::Wait;
@@ -38,12 +38,11 @@ impl FromParams for GetInputRequestQuery {
 )]
 pub(crate) async fn get_input_request(
     State(hub): State<Arc<Hub>>,
-    InChat { scope, chat_id }: InChat,
+    Listener { scope, chat_id, ends }: Listener,
     InputRequestName(request_id): InputRequestName,
     Query(query): Query<GetInputRequestQuery>,
-    shutdown: Shutdown,
 ) -> Result<Json<InputRequestResponse>, Problem> {
     let Wait(wait) = query.wait.unwrap_or_default();
-    let request = hub.wait_for_input(&scope, &chat_id, &request_id, wait, shutdown).await?;
+    let request = hub.wait_for_input(&scope, &chat_id, &request_id, wait, &ends).await?;
     Ok(Json(request.into()))
 }

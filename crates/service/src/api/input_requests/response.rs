@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::api::messages::AuthorResponse;
 use crate::wire::Time;
 
 /// A question that a workflow waits on, or has waited on.
@@ -63,9 +64,11 @@ struct ToolCallFields {
 struct AnswerFields {
     #[schema(example = "MongoDB")]
     content: Value,
-    /// Who gave it.
+    /// Whose words they are, as stated with it.
     #[schema(example = "user_alice_456")]
     name: String,
+    /// The person who gave it; null where a service did, for nobody.
+    author: Option<AuthorResponse>,
     /// The message that it has become.
     #[schema(example = "evt_msg_001")]
     event_id: String,
@@ -113,7 +116,8 @@ impl From<BoundToolCall> for ToolCallFields {
 }
 
 impl From<InputAnswer> for AnswerFields {
-    fn from(InputAnswer { content, name, event_id, sequence }: InputAnswer) -> Self {
-        Self { content, name, event_id: event_id.into(), sequence }
+    fn from(answer: InputAnswer) -> Self {
+        let InputAnswer { content, name, author, event_id, sequence } = answer;
+        Self { content, name, author: author.map(Into::into), event_id: event_id.into(), sequence }
     }
 }

@@ -12,6 +12,6 @@ pub(crate) mod initial;
 pub(crate) mod list;
 pub(crate) mod update;
 
-pub(crate) use body::MessageRequest;
+pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::MessagesBody;
-pub(crate) use response::{AppendResponse, AppendedResponse, MessageResponse};
+pub(crate) use response::{AppendResponse, AppendedResponse, AuthorResponse, MessageResponse};

@@ -68,7 +68,7 @@ impl From<Message> for MessageResponse {
 }
 
 /// The person who wrote a message.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Author)]
 pub(crate) struct AuthorResponse {
     #[schema(example = "user_alice_456")]

@@ -86,8 +86,8 @@ pub(crate) async fn say(
         return Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail));
     }
     let SayRequest { message, request_id, event_id } = request;
-    let name = Some(user_id.into());
-    let submission = Submission { text: message, name, request_id, event_id };
+    let user_id = Some(user_id);
+    let submission = Submission { text: message, user_id, request_id, event_id };
     let submitted = submission.submit(&*store, &scope, &chat_id, "/message").await?;
     Ok(SubmitResponse::of(chat_id.into(), submitted))
 }

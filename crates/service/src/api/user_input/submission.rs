@@ -1,7 +1,7 @@
-use persistence::{AnsweredInput, Appended, Store, StoreError};
+use persistence::{AnsweredInput, Appended, Outcome, Store, StoreError};
 use records::{
-    Caller, ChatId, EventId, InputKind, InputRequest, InputRequestId, MessageBody, NewInputAnswer,
-    NewMessage, Scope,
+    Author, ChatId, EventId, InputKind, InputRequest, InputRequestId, Message, MessageBody,
+    NewInputAnswer, NewMessage, Scope, UserId,
 };
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(crate) struct Submission {
     /// What they say.
     pub(crate) text: String,
     /// Who says it; the caller when it is missing.
-    pub(crate) name: Option<String>,
+    pub(crate) user_id: Option<UserId>,
     /// The request that it answers; when it is missing, the one that is pending, if one is.
     pub(crate) request_id: Option<InputRequestId>,
     /// Makes it safe to send again.
@@ -43,10 +43,47 @@ impl Submission {
         if self.text.trim().is_empty() {
             return Err(Problem::invalid_body(field, "must not be blank"));
         }
+        if let Some(repeated) = self.repeated(store, scope, chat_id).await? {
+            return Ok(repeated);
+        }
         match self.answered(store, scope, chat_id).await? {
             Some(request) => self.answer(store, scope, &request, field).await,
             None => self.say(store, scope, chat_id, field).await,
         }
+    }
+
+    /// Recognises a text that was said before: then it does not matter what is pending now.
+    async fn repeated(
+        &self,
+        store: &dyn Store,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<Submitted>, Problem> {
+        let (Some(event_id), None) = (&self.event_id, &self.request_id) else { return Ok(None) };
+        let known = store.get_message_by_id(scope, chat_id, event_id).await?;
+        let is_same = |message: &Message| {
+            let contents = [Some(self.text.as_str().into()), decision(&self.text).map(Value::Bool)];
+            let body = &message.body;
+            let is_said = contents.contains(&Some(body.content.clone()));
+            body.role == "user" && body.name.as_deref() == Some(self.speaker(scope)) && is_said
+        };
+        let Some(known) = known.filter(is_same) else { return Ok(None) };
+        let metadata = known.body.metadata.unwrap_or_default();
+        let request_id = metadata.get(NewInputAnswer::REQUEST).and_then(Value::as_str);
+        let request_id = request_id.and_then(|id| InputRequestId::parse(id).ok());
+        let (event_id, sequence) = (known.event_id, known.sequence);
+        let message = Appended { event_id, sequence, outcome: Outcome::Duplicate };
+        Ok(Some(Submitted { message, request_id }))
+    }
+
+    fn speaker<'a>(&'a self, scope: &'a Scope) -> &'a str {
+        self.user_id.as_ref().or(scope.caller.person()).map_or("user", UserId::as_str)
+    }
+
+    /// Returns the person a service speaks for; of a person the store knows who they are.
+    fn author(&self, scope: &Scope) -> Option<Author> {
+        let user_id = self.user_id.clone().filter(|_| scope.caller.person().is_none())?;
+        Some(Author { user_id, display_name: None })
     }
 
     async fn answered(
@@ -70,17 +107,18 @@ impl Submission {
         request: &InputRequest,
         field: &str,
     ) -> Result<Submitted, Problem> {
-        let content = match (request.question.kind, self.text.trim()) {
-            (InputKind::Confirm, "true") => Value::Bool(true),
-            (InputKind::Confirm, "false") => Value::Bool(false),
+        let (name, author) = (Some(self.speaker(scope).to_owned()), self.author(scope));
+        let content = match (request.question.kind, decision(&self.text)) {
+            (InputKind::Confirm, Some(decision)) => Value::Bool(decision),
             _ => Value::String(self.text),
         };
-        let Self { name, event_id, .. } = self;
-        let answer = NewInputAnswer { event_id, name, content, tool_call: None };
+        let event_id = self.event_id;
+        let answer = NewInputAnswer { event_id, name, author, content, tool_call: None };
         let (chat_id, request_id) = (&request.chat_id, &request.request_id);
         let answered = store.answer_input_request(scope, chat_id, request_id, answer).await;
-        let AnsweredInput { append, .. } =
-            answered.map_err(|error| Problem::from(error).moved("/content", field))?;
+        let AnsweredInput { append, .. } = answered.map_err(|error| {
+            Problem::from(error).moved("/messages/0", "").moved("/content", field)
+        })?;
         Ok(Submitted { message: append.messages[0].clone(), request_id: Some(request_id.clone()) })
     }
 
@@ -91,19 +129,20 @@ impl Submission {
         chat_id: &ChatId,
         field: &str,
     ) -> Result<Submitted, Problem> {
-        let caller = match &scope.caller {
-            Caller::User { user_id, .. } => Some(user_id.as_str()),
-            Caller::Service => None,
-        };
-        let name = self.name.as_deref().or(caller).unwrap_or("user");
-        let body = MessageBody::new("user", Some(name), self.text);
-        let message = NewMessage { event_id: self.event_id, ..body.into() };
+        let body = MessageBody::new("user", Some(self.speaker(scope)), self.text.as_str());
+        let author = self.author(scope);
+        let message = NewMessage { event_id: self.event_id, body, author };
         let append = store.append(scope, chat_id, vec![message]).await;
         let append = append.map_err(|error| {
-            Problem::from(error).moved("/messages/0/content", field).moved("/messages/0", "")
+            Problem::from(error).moved("/messages/0", "").moved("/content", field)
         })?;
         Ok(Submitted { message: append.messages[0].clone(), request_id: None })
     }
+}
+
+/// Reads what somebody says to a question that wants a yes or a no.
+fn decision(text: &str) -> Option<bool> {
+    text.trim().parse().ok()
 }
 
 /// Returns the request that is pending, which must be the only one.

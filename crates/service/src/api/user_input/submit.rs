@@ -55,6 +55,10 @@ pub(crate) async fn submit_user_input(
     if let Some(chat_id) = &request.chat_id {
         found.retain(|found| found.chat_id == *chat_id);
     }
+    // Those that are closed matter only where none is pending.
+    if found.iter().any(|request| request.closing.is_none()) {
+        found.retain(|request| request.closing.is_none());
+    }
     let chat_id = match &*found {
         [found] => found.chat_id.clone(),
         [] => {
@@ -68,7 +72,7 @@ pub(crate) async fn submit_user_input(
     };
     let submission = Submission {
         text: request.user_input,
-        name: None,
+        user_id: None,
         request_id: Some(request_id),
         event_id: request.event_id,
     };

@@ -3,6 +3,7 @@ use std::time::Duration;
 use records::{ChatId, EventId};
 use serde::Serialize;
 
+use crate::api::input_requests::InputRequestResponse;
 use crate::problem::{FieldError, Problem, ProblemKind};
 
 /// A frame of the client that came to nothing.
@@ -17,6 +18,9 @@ pub(super) struct FrameError {
     /// The parts of the frame that were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
+    /// The question that takes no answer any more, with the answer that was first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_request: Option<Box<InputRequestResponse>>,
     /// When to try again.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
@@ -50,6 +54,7 @@ impl FrameError {
             message: message.into(),
             problem: None,
             errors: Vec::new(),
+            input_request: None,
             retry_after_ms: None,
             event_id: None,
         })
@@ -72,6 +77,7 @@ impl FrameError {
         let mut error = Self::new(chat_id, error_code, problem.detail());
         error.problem = Some(kind.slug);
         error.errors = problem.errors().to_vec();
+        error.input_request = problem.input_request().cloned().map(Box::new);
         error.retry_after_ms = problem.wait().map(milliseconds);
         error
     }

@@ -87,6 +87,8 @@ pub(super) struct Boundary {
     /// How often the context snapshot was written, and the last artifact replaced or removed.
     context_version: u64,
     artifact_version: u64,
+    /// The questions that wait for an answer; each comes as a frame right after.
+    pending_inputs: Vec<String>,
     resume_context: ResumeContext,
     ag2_resume: Ag2Resume,
 }
@@ -123,6 +125,7 @@ impl Boundary {
             timestamp: SystemClock.now().into(),
             context_version: head.context_version,
             artifact_version: head.artifact_version,
+            pending_inputs: head.pending_inputs.iter().map(ToString::to_string).collect(),
             resume_context: ResumeContext {
                 reason: resume.cause.reason(),
                 last_client_index: resume.last_client_index,

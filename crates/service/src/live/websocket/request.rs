@@ -30,6 +30,7 @@ pub(super) struct ResumeRequest {
 #[serde(deny_unknown_fields)]
 pub(super) struct SubmitRequest {
     chat_id: Option<String>,
+    #[serde(alias = "value")]
     pub(super) text: String,
     /// Makes it safe to send again; minted when it is missing.
     pub(super) event_id: Option<EventId>,
@@ -56,7 +57,7 @@ impl Request {
                 let of = request.chat_id.clone();
                 (Self::Resume(request), of)
             }
-            "user.input.submit" => {
+            "user.input.submit" | "user.input.response" => {
                 let request: SubmitRequest = typed(fields).map_err(refuse)?;
                 let of = request.chat_id.clone();
                 (Self::Submit(request), of)

@@ -17,7 +17,7 @@ pub(super) async fn submit(
     let event_id = request.event_id.clone();
     let submission = Submission {
         text: request.text,
-        name: Some(user_id.to_string()),
+        user_id: Some(user_id.clone()),
         request_id: request.request_id,
         event_id: request.event_id,
     };
