@@ -3,11 +3,13 @@
 mod answer;
 mod events;
 mod frames;
+mod listening;
 mod refusal;
 
 pub use answer::{Append, Appended, Dropped, History, MessagePage, Repaired};
 pub use events::{Event, Events};
 pub use frames::Frames;
+pub use listening::{Listening, Way};
 pub use refusal::{CallError, Problem, refusal};
 
 use std::time::Duration;

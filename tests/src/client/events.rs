@@ -9,6 +9,8 @@ use super::refusal::CallError;
 pub struct Events {
     response: Response,
     text: String,
+    /// The beginning of a character whose end has not come.
+    torn: Vec<u8>,
 }
 
 /// A server-sent event.
@@ -29,7 +31,7 @@ struct Sequenced {
 
 impl Events {
     pub(super) fn new(response: Response) -> Self {
-        Self { response, text: String::new() }
+        Self { response, text: String::new(), torn: Vec::new() }
     }
 
     /// Waits for the next event; `None` when the service ends the stream.
@@ -44,7 +46,14 @@ impl Events {
                 }
             }
             let Some(chunk) = self.response.chunk().await? else { return Ok(None) };
-            self.text.push_str(&String::from_utf8_lossy(&chunk));
+            self.torn.extend_from_slice(&chunk);
+            let whole = match str::from_utf8(&self.torn) {
+                Ok(text) => text.len(),
+                Err(error) => error.valid_up_to(),
+            };
+            let torn = self.torn.split_off(whole);
+            let text = std::mem::replace(&mut self.torn, torn);
+            self.text.push_str(&String::from_utf8_lossy(&text));
         }
     }
 }

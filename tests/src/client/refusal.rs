@@ -1,8 +1,9 @@
-use reqwest::header::RETRY_AFTER;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Error as SocketError;
+use tokio_tungstenite::tungstenite::http::Response as Answer;
 
 /// Why a call did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -26,11 +27,7 @@ impl CallError {
     /// outcome is unknown.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::NoAnswer(_) => true,
-            Self::NoSocket(error) => match &**error {
-                SocketError::Http(answer) => matches!(answer.status().as_u16(), 503 | 504),
-                _ => true,
-            },
+            Self::NoAnswer(_) | Self::NoSocket(_) => true,
             Self::Refused(problem) => matches!(problem.status, 503 | 504),
             Self::OtherShape(_) => false,
         }
@@ -39,7 +36,10 @@ impl CallError {
 
 impl From<SocketError> for CallError {
     fn from(error: SocketError) -> Self {
-        Self::NoSocket(Box::new(error))
+        match error {
+            SocketError::Http(answer) => Self::Refused(Problem::of_handshake(&answer)),
+            error => Self::NoSocket(Box::new(error)),
+        }
     }
 }
 
@@ -71,14 +71,22 @@ pub struct Problem {
 
 impl Problem {
     pub(super) async fn read(response: Response) -> Result<Self, CallError> {
-        let status = response.status();
-        let retry_after = response.headers().get(RETRY_AFTER);
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok(Self::told(status, &headers, response.text().await?))
+    }
+
+    fn of_handshake(answer: &Answer<Option<Vec<u8>>>) -> Self {
+        let text = String::from_utf8_lossy(answer.body().as_deref().unwrap_or_default());
+        Self::told(answer.status(), answer.headers(), text.into_owned())
+    }
+
+    fn told(status: StatusCode, headers: &HeaderMap, text: String) -> Self {
+        let retry_after = headers.get(RETRY_AFTER);
         let retry_after =
             retry_after.and_then(|seconds| seconds.to_str().ok()).and_then(|s| s.parse().ok());
-        let text = response.text().await?;
         let told: Result<Self, _> = serde_json::from_str(&text);
         let problem = told.unwrap_or_else(|_| Self::untold(status, text));
-        Ok(Self { retry_after, ..problem })
+        Self { retry_after, ..problem }
     }
 
     /// What is not described as a problem, such as the answer of `ready`.

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use futures::future::{join_all, try_join_all};
 use mongodb::bson::doc;
 use serde_json::json;
-use tests::client::{CallError, Chat, Client, Event, Events, Frames};
+use tests::client::{CallError, Client, Event, Listening, Way};
 use tests::database::Database;
 use tests::faults::cluster::{Cluster, FailPoint, SERVICE, Timing};
 use tests::patience::within;
@@ -70,7 +70,9 @@ impl Reader {
 
     /// Reads for a while, or until the connection breaks.
     async fn read_some(&mut self, service: &Client) -> Result<()> {
-        let mut events = Listening::begin(&service.chat(&self.chat_id), &self.seen).await?;
+        let way = if fastrand::bool() { Way::Events } else { Way::Frames };
+        let (chat, after) = (service.chat(&self.chat_id), self.seen.id.as_deref());
+        let mut events = Listening::begin(&chat, WORKFLOW, way, after).await?;
         for _ in 0..fastrand::u64(1..self.messages) {
             if self.seen.next == self.messages {
                 break;
@@ -79,29 +81,6 @@ impl Reader {
             self.seen.take(&event)?;
         }
         Ok(())
-    }
-}
-
-/// One way or the other to listen.
-enum Listening {
-    Events(Events),
-    Frames(Box<Frames>),
-}
-
-impl Listening {
-    async fn begin(chat: &Chat, seen: &Seen) -> Result<Self, CallError> {
-        let after = seen.id.as_deref();
-        if fastrand::bool() {
-            return Ok(Self::Events(chat.events(after).await?));
-        }
-        Ok(Self::Frames(Box::new(chat.frames(WORKFLOW, after).await?)))
-    }
-
-    async fn next(&mut self) -> Result<Option<Event>, CallError> {
-        match self {
-            Self::Events(events) => events.next().await,
-            Self::Frames(frames) => frames.next().await,
-        }
     }
 }
 
