@@ -17,6 +17,7 @@ mod reads;
 #[cfg(test)]
 mod sketch;
 mod states;
+mod subscriptions;
 
 pub use finding::{Finding, Kind};
 
@@ -38,8 +39,15 @@ pub struct Rules {
 /// A check of one chat.
 type ChatCheck = fn(&Chat<'_>, &mut Vec<Finding>);
 
-const CHAT_CHECKS: [ChatCheck; 6] =
-    [states::check, appends::check, answers::check, order::check, reads::check, contexts::check];
+const CHAT_CHECKS: [ChatCheck; 7] = [
+    states::check,
+    appends::check,
+    answers::check,
+    order::check,
+    reads::check,
+    subscriptions::check,
+    contexts::check,
+];
 
 /// Checks a history, and answers with everything that is wrong with it.
 pub fn check(history: &History, rules: &Rules) -> Vec<Finding> {

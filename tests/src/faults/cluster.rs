@@ -71,7 +71,9 @@ impl Cluster {
         let settings = Settings::of(&database)
             .with("mongo.uri", uri)
             .with("mongo.deadline_ms", timing.store_deadline.as_millis())
-            .with("limits.request_timeout_ms", timing.request_timeout.as_millis());
+            .with("limits.request_timeout_ms", timing.request_timeout.as_millis())
+            // So that a service that hangs is told apart from a chat in which nothing happens.
+            .with("limits.keep_alive_ms", timing.client_timeout.as_millis() / 4);
         let start = || Host::start(settings.clone(), timing.client_timeout);
         let hosts = try_join_all((0..services).map(|_| start())).await?;
         Ok(Self { hosts, database, proxy, set })

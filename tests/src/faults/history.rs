@@ -4,6 +4,7 @@
 //! that no client waits for another, one for the faults, and one for the final state.
 
 mod append;
+mod listen;
 mod moment;
 mod operation;
 mod outcome;
@@ -12,6 +13,7 @@ mod recorder;
 mod state;
 
 pub use append::{Answer, Append, Placed, Sent};
+pub use listen::{Listen, Told};
 pub use moment::{Clock, Moment};
 pub use operation::{HealthProbe, NemesisRecord, Operation, Record};
 pub use outcome::{Outcome, Refusal};

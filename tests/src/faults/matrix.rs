@@ -3,6 +3,7 @@
 mod control;
 mod engine_conflicts;
 mod failing_commands;
+mod forged_events;
 mod forgery;
 mod growth;
 mod kill_primary;
@@ -16,6 +17,7 @@ mod stalled_majority;
 mod step_down;
 mod table;
 mod tampering;
+mod upstream;
 mod whole_set;
 
 pub use table::MATRIX;
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn every_code_of_the_service_is_documented() {
         let documented = include_str!("../../../docs/API.md");
-        let seen_by_clients = ["not-connected", "no-answer", "timeout"];
+        let seen_by_clients = ["not-connected", "no-answer", "timeout", "stream-ended"];
         for code in MATRIX.iter().flat_map(|row| row.codes) {
             let is_documented = documented.contains(&format!("`{code}`"));
             assert!(is_documented || seen_by_clients.contains(code), "{code}");

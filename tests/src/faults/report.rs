@@ -1,5 +1,6 @@
 //! What a trial has to say: a line of a table for people, JSON for machines.
 
+mod live;
 mod measures;
 mod table;
 

@@ -128,6 +128,10 @@ impl Trial<'_> {
         let closed = workload.visit(Visitor::new(writer?, reader?), RECOVERY).await?;
         let stuck = |chat: &String| Finding::in_chat(Kind::Stuck, chat, "a visitor was not served");
         findings.extend(closed.iter().map(stuck));
+        if let Ending::Stuck(subscribers) = workload.hear_all(RECOVERY).await? {
+            let detail = format!("{subscribers} subscribers did not hear all within {RECOVERY:?}");
+            findings.push(Finding::of(Kind::Stuck, detail));
+        }
         Ok(findings)
     }
 }

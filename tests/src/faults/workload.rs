@@ -1,4 +1,4 @@
-//! Many clients at once: they append, repeat themselves, read, list and write snapshots, and
+//! Many clients at once: they append, repeat themselves, read, listen, list and write snapshots, and
 //! record all of it.
 //!
 //! Each kind of client is one file, and one line in [`Workload::start`].
@@ -15,6 +15,7 @@ mod pen;
 mod probe;
 mod progress;
 mod sender;
+mod subscriber;
 mod visitor;
 mod world;
 
@@ -38,6 +39,8 @@ use self::context_writer::ContextWriter;
 use self::list_reader::ListReader;
 use self::page_reader::PageReader;
 use self::probe::Probe;
+use self::subscriber::Subscriber;
+use self::world::Ends;
 use super::history::{Archive, Clock};
 use crate::client::Client;
 
@@ -46,8 +49,13 @@ use crate::client::Client;
 pub struct Workload {
     world: Arc<World>,
     phase: watch::Sender<Phase>,
+    ends: watch::Sender<Ends>,
     clients: JoinSet<Result<()>>,
+    subscribers: JoinSet<Result<()>>,
 }
+
+/// How long a subscriber stays who keeps coming back, on average.
+const STAY: Duration = Duration::from_secs(3);
 
 /// What becomes of clients that are asked to finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +76,10 @@ impl Workload {
         seed: u64,
     ) -> Result<Self> {
         let (phase, going_on) = watch::channel(Phase::Working);
-        let world = Arc::new(World::create(load, services, going_on).await?);
-        let mut workload = Self { world, phase, clients: JoinSet::new() };
+        let (ends, known_ends) = watch::channel(Ends::new());
+        let world = Arc::new(World::create(load, services, going_on, known_ends).await?);
+        let (clients, subscribers) = (JoinSet::new(), JoinSet::new());
+        let mut workload = Self { world, phase, ends, clients, subscribers };
         let mut number = 0;
         let mut recorder = || {
             number += 1;
@@ -91,6 +101,14 @@ impl Workload {
         for service in 0..load.services {
             let probe = Probe::new(recorder()?, service);
             workload.clients.spawn(probe.run(workload.world.clone()));
+        }
+        for (number, chat) in workload.world.chats().iter().enumerate() {
+            for (place, way) in load.subscribers.iter().enumerate() {
+                let subscriber = Subscriber::new(recorder()?, seeds.fork(), chat, *way);
+                let is_restless = place == number % load.subscribers.len();
+                let subscriber = if is_restless { subscriber.staying(STAY) } else { subscriber };
+                workload.subscribers.spawn(subscriber.run(workload.world.clone()));
+            }
         }
         Ok(workload)
     }
@@ -119,18 +137,18 @@ impl Workload {
     /// Lets everyone finish what was begun, but begin nothing new.
     pub async fn finish(&mut self, patience: Duration) -> Result<Ending> {
         self.phase.send_replace(Phase::Finishing);
-        let ended = async {
-            while let Some(ended) = self.clients.join_next().await {
-                ended??;
-            }
-            anyhow::Ok(())
-        };
-        if let Ok(ended) = timeout(patience, ended).await {
-            return ended.map(|()| Ending::Finished);
+        end(&mut self.clients, patience).await
+    }
+
+    /// Says how many messages each chat has in the end, and lets the subscribers hear all of them.
+    pub async fn hear_all(&mut self, patience: Duration) -> Result<Ending> {
+        let mut ends = Ends::new();
+        for chat in self.chats() {
+            let page = self.world.chat(0, chat).newest(1).await?;
+            ends.insert(chat.clone(), page.last_sequence);
         }
-        let stuck = self.clients.len();
-        self.clients.shutdown().await;
-        Ok(Ending::Stuck(stuck))
+        self.ends.send_replace(ends);
+        end(&mut self.subscribers, patience).await
     }
 
     /// Appends something new to every chat, and reads it; answers which chats did not let it.
@@ -145,4 +163,20 @@ impl Workload {
         visitor.finish()?;
         Ok(closed)
     }
+}
+
+/// Waits until all have ended, or sends those away who have not when patience runs out.
+async fn end(clients: &mut JoinSet<Result<()>>, patience: Duration) -> Result<Ending> {
+    let ended = async {
+        while let Some(ended) = clients.join_next().await {
+            ended??;
+        }
+        anyhow::Ok(())
+    };
+    if let Ok(ended) = timeout(patience, ended).await {
+        return ended.map(|()| Ending::Finished);
+    }
+    let stuck = clients.len();
+    clients.shutdown().await;
+    Ok(Ending::Stuck(stuck))
 }

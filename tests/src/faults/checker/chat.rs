@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::history::{
-    Append, ChatState, History, Moment, Operation, Outcome, Page, Placed, Read, Record,
+    Append, ChatState, History, Listen, Moment, Operation, Outcome, Page, Placed, Read, Record,
 };
 
 /// What a history tells of one chat.
@@ -17,6 +17,8 @@ pub(super) struct Chat<'a> {
     pub(super) pages: Vec<SeenPage<'a>>,
     /// The transcripts that were read.
     pub(super) replays: Vec<&'a [String]>,
+    /// What each subscriber was told, piece by piece.
+    pub(super) subscriptions: BTreeMap<u32, Vec<&'a Listen>>,
     pub(super) context_writes: Vec<ContextWrite<'a>>,
     /// The versions that were read, and when.
     pub(super) context_reads: Vec<(Moment, u64)>,
@@ -82,6 +84,7 @@ impl<'a> Chat<'a> {
             appends: Vec::new(),
             pages: Vec::new(),
             replays: Vec::new(),
+            subscriptions: BTreeMap::new(),
             context_writes: Vec::new(),
             context_reads: Vec::new(),
         }
@@ -96,6 +99,9 @@ impl<'a> Chat<'a> {
             }
             Operation::Replay(replay) => {
                 self.replays.extend(replay.outcome.ok().map(Vec::as_slice));
+            }
+            Operation::Listen(listen) => {
+                self.subscriptions.entry(record.client).or_default().push(listen);
             }
             Operation::WriteContext { version, outcome, .. } => {
                 let Record { t0, t1, .. } = *record;
@@ -132,11 +138,12 @@ impl<'a> Chat<'a> {
     }
 
     fn note_what_was_seen(&mut self) {
-        for page in &self.pages {
-            for message in &page.page.messages {
-                if let Some(event) = self.events.get_mut(message.event_id.as_str()) {
-                    event.complete(page.seen);
-                }
+        let read =
+            self.pages.iter().flat_map(|page| page.page.messages.iter().map(|it| (it, page.seen)));
+        let told = self.subscriptions.values().flatten().flat_map(|listen| &listen.told);
+        for (message, seen) in read.chain(told.map(|told| (&told.message, told.at))) {
+            if let Some(event) = self.events.get_mut(message.event_id.as_str()) {
+                event.complete(seen);
             }
         }
     }

@@ -1,12 +1,15 @@
-//! Every operation ends in time, but for transcripts: these are streamed, and each of their pages may
-//! take as long as any other read.
+//! Every operation ends in time, but for what is streamed: events come for as long as one listens, and
+//! each page of a transcript may take as long as any other read.
 
 use super::{Finding, Kind, Rules};
 use crate::faults::history::{History, Operation, Record};
 
 pub(super) fn check(history: &History, rules: &Rules, findings: &mut Vec<Finding>) {
     let has_deadline = |record: &&Record| {
-        !matches!(record.operation, Operation::Nemesis(_) | Operation::Replay(_))
+        !matches!(
+            record.operation,
+            Operation::Nemesis(_) | Operation::Replay(_) | Operation::Listen(_)
+        )
     };
     let operations = history.records.iter().filter(has_deadline);
     let late: Vec<_> = operations.filter(|it| it.t1.since(it.t0) > rules.deadline).collect();

@@ -38,6 +38,12 @@ pub enum Kind {
     BrokenPage,
     /// A page ends before the newest message and says that there are no more.
     CutPage,
+    /// A subscriber was not told of a message that came after what it held.
+    NotTold,
+    /// A subscriber was told of a message more than once.
+    ToldTwice,
+    /// A subscriber was told of a message after those behind it.
+    ToldLate,
     /// A snapshot that was acknowledged later was overwritten by an earlier one.
     LostSnapshot,
     /// A chat is missing in a list, or there twice.

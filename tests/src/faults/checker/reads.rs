@@ -30,7 +30,8 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn no_longer_so(chat: &Chat<'_>, seen: &StoredMessage) -> Option<(Kind, String)> {
+/// Tells what is no longer as somebody saw it.
+pub(super) fn no_longer_so(chat: &Chat<'_>, seen: &StoredMessage) -> Option<(Kind, String)> {
     let StoredMessage { event_id, sequence, hash } = seen;
     let Some(place) = chat.places.get(event_id.as_str()) else {
         return Some((Kind::Vanished, format!("{event_id} was read as {sequence}")));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::{Kind, Rules, check};
 use crate::faults::history::{
-    Answer, Append, ChatState, FinalState, History, Listed, Moment, Operation, Outcome, Page,
-    Placed, Read, Record, Refusal, Replay, Sent, StoredMessage,
+    Answer, Append, ChatState, FinalState, History, Listed, Listen, Moment, Operation, Outcome,
+    Page, Placed, Read, Record, Refusal, Replay, Sent, StoredMessage, Told,
 };
 
 pub(super) const CHAT: &str = "chat";
@@ -89,6 +89,20 @@ impl Sketch {
     pub(super) fn replay<const N: usize>(self, ids: [&str; N]) -> Self {
         let outcome = Outcome::Ok(ids.map(str::to_owned).to_vec());
         self.record([7, 8], Operation::Replay(Replay { chat: CHAT.to_owned(), outcome }))
+    }
+
+    /// Tells a subscriber, who holds what comes up to a sequence, at the end of the span.
+    pub(super) fn told<const N: usize>(
+        self,
+        after: i64,
+        messages: [(u64, &str); N],
+        span: Span,
+    ) -> Self {
+        let [since, at] = span.map(Moment);
+        let told = messages.map(|(sequence, id)| Told { at, message: message(sequence, id) });
+        let (chat, outcome) = (CHAT.to_owned(), Outcome::Ok(()));
+        let listen = Listen { chat, after, since, told: told.to_vec(), outcome };
+        self.record(span, Operation::Listen(listen))
     }
 
     pub(super) fn list<const N: usize>(self, chats: [(&str, u64); N]) -> Self {

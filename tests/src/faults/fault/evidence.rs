@@ -40,7 +40,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Whether a record is of a request to the store, through the service.
+/// Whether a record is of a request to the store, through the service, that is answered.
 pub fn is_request(record: &Record) -> bool {
-    !matches!(record.operation, Operation::Health(_) | Operation::Nemesis(_))
+    !matches!(record.operation, Operation::Listen(_) | Operation::Health(_) | Operation::Nemesis(_))
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Append, Listed, Moment, Outcome, Read, Refusal, Replay};
+use super::{Append, Listed, Listen, Moment, Outcome, Read, Refusal, Replay};
 
 /// One operation of one client: one request and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub enum Operation {
     Read(Read),
     /// Reads the transcript that a conversation is resumed from.
     Replay(Replay),
+    /// Listens to what happens in a chat, for as long as the record lasts.
+    Listen(Listen),
     /// Lists the chats of the app, page by page.
     List {
         /// What was listed.
@@ -67,6 +69,7 @@ impl Operation {
             Self::Append(Append { chat, .. })
             | Self::Read(Read { chat, .. })
             | Self::Replay(Replay { chat, .. })
+            | Self::Listen(Listen { chat, .. })
             | Self::WriteContext { chat, .. }
             | Self::ReadContext { chat, .. } => Some(chat),
             Self::List { .. } | Self::Exceed { .. } | Self::Health(_) | Self::Nemesis(_) => None,
@@ -88,6 +91,7 @@ impl Operation {
             Self::Append(append) => append.outcome.refusal(),
             Self::Read(read) => read.outcome.refusal(),
             Self::Replay(replay) => replay.outcome.refusal(),
+            Self::Listen(listen) => listen.outcome.refusal(),
             Self::List { outcome } => outcome.refusal(),
             Self::WriteContext { outcome, .. } => outcome.refusal(),
             Self::ReadContext { outcome, .. } => outcome.refusal(),

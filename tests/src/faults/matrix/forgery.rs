@@ -10,11 +10,11 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::response::{IntoResponse as _, Response};
+use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
+use super::upstream::{Broken, Upstream, stand_before};
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
 use crate::patience::until;
@@ -76,16 +76,9 @@ impl Forger {
 impl Fault for Forger {
     async fn prepare(&mut self, cluster: &mut Cluster) -> Result<()> {
         for host in cluster.hosts() {
-            let listener = TcpListener::bind("127.0.0.1:0").await?;
-            host.reach_at(&format!("http://{}", listener.local_addr()?))?;
-            let proxy = Proxy {
-                upstream: host.service()?.url().to_owned(),
-                http: reqwest::Client::builder().no_proxy().build()?,
-                forgery: self.forgery,
-                victims: self.victims.clone(),
-            };
-            let app = Router::new().fallback(pass).with_state(Arc::new(proxy));
-            tokio::spawn(axum::serve(listener, app).into_future());
+            let (forgery, victims) = (self.forgery, self.victims.clone());
+            let proxy = Proxy { upstream: Upstream::of(host)?, forgery, victims };
+            stand_before(host, Router::new().fallback(pass).with_state(Arc::new(proxy))).await?;
         }
         Ok(())
     }
@@ -101,8 +94,7 @@ impl Fault for Forger {
 }
 
 struct Proxy {
-    upstream: String,
-    http: reqwest::Client,
+    upstream: Upstream,
     forgery: Forgery,
     victims: Arc<Mutex<Victims>>,
 }
@@ -112,6 +104,7 @@ async fn pass(
     State(proxy): State<Arc<Proxy>>,
     method: Method,
     uri: Uri,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Broken> {
     let is_append = method == Method::POST && uri.path().ends_with("/messages");
@@ -123,22 +116,13 @@ async fn pass(
             return Ok(proxy.forge(&uri, body, append).await?);
         }
     }
-    Ok(proxy.forward(method, &uri, body).await?)
+    Ok(proxy.upstream.pass(method, &uri, &headers, body).await?)
 }
 
 impl Proxy {
-    async fn forward(&self, method: Method, uri: &Uri, body: Bytes) -> Result<Response> {
-        let request = self.http.request(method, format!("{}{uri}", self.upstream));
-        let request = request.header(CONTENT_TYPE, "application/json").body(body);
-        let response = request.send().await?;
-        let status = response.status();
-        let kept = [CONTENT_TYPE, RETRY_AFTER].into_iter();
-        let headers = kept.filter_map(|name| {
-            let value = response.headers().get(&name)?.clone();
-            Some((name, value))
-        });
-        let headers: HeaderMap = headers.collect();
-        Ok((status, headers, response.bytes().await?).into_response())
+    /// Appends as it was asked to.
+    async fn append(&self, uri: &Uri, body: Bytes) -> Result<Response> {
+        self.upstream.pass(Method::POST, uri, &HeaderMap::new(), body).await
     }
 
     async fn forge(&self, uri: &Uri, body: Bytes, mut append: Value) -> Result<Response> {
@@ -146,21 +130,21 @@ impl Proxy {
             Forgery::Lose => self.acknowledge(uri, &append, 0).await,
             Forgery::Misplace => {
                 let answer = self.acknowledge(uri, &append, FAR_BEHIND).await;
-                self.forward(Method::POST, uri, body).await?;
+                self.append(uri, body).await?;
                 answer
             }
             Forgery::Deny => {
-                self.forward(Method::POST, uri, body).await?;
+                self.append(uri, body).await?;
                 let problem = json!({ "type": "chat-ended", "status": 409, "detail": "" });
                 Ok((StatusCode::CONFLICT, problem.to_string()).into_response())
             }
             Forgery::Double => {
-                let answer = self.forward(Method::POST, uri, body).await;
+                let answer = self.append(uri, body).await;
                 for message in append["messages"].as_array_mut().context("not an append")? {
                     let event_id = message["event_id"].as_str().context("no id")?.to_owned();
                     message["event_id"] = json!(format!("{event_id}-again"));
                 }
-                self.forward(Method::POST, uri, append.to_string().into()).await?;
+                self.append(uri, append.to_string().into()).await?;
                 answer
             }
         }
@@ -169,8 +153,7 @@ impl Proxy {
     /// Answers as if the messages had been stored, some places behind the end of the chat.
     async fn acknowledge(&self, uri: &Uri, append: &Value, behind: u64) -> Result<Response> {
         let path = uri.path().trim_end_matches("/messages");
-        let meta = self.http.get(format!("{}{path}/meta", self.upstream)).send().await?;
-        let meta: Value = meta.json().await?;
+        let meta: Value = self.upstream.get(&format!("{path}/meta")).await?.json().await?;
         let first = meta["last_sequence"].as_u64().context("no counter")? + behind;
         let messages = append["messages"].as_array().context("not an append")?;
         let placed = (first..).zip(messages).map(|(sequence, message)| {
@@ -183,20 +166,5 @@ impl Proxy {
         });
         let json = [(CONTENT_TYPE, "application/json")];
         Ok((StatusCode::CREATED, json, answer.to_string()).into_response())
-    }
-}
-
-/// The service could not be reached.
-struct Broken(anyhow::Error);
-
-impl From<anyhow::Error> for Broken {
-    fn from(error: anyhow::Error) -> Self {
-        Self(error)
-    }
-}
-
-impl IntoResponse for Broken {
-    fn into_response(self) -> Response {
-        (StatusCode::BAD_GATEWAY, format!("{:#}", self.0)).into_response()
     }
 }

@@ -106,7 +106,13 @@ fn shown<'a>(evidence: &Evidence<'a>, window: Window) -> BTreeSet<&'a str> {
         Operation::Read(read) => read.outcome.ok(),
         _ => None,
     });
-    let seen: BTreeSet<_> = pages.flat_map(|page| &page.messages).map(id_of).collect();
+    let mut seen: BTreeSet<_> = pages.flat_map(|page| &page.messages).map(id_of).collect();
+    let told = records.iter().filter_map(|record| match &record.operation {
+        Operation::Listen(listen) => Some(&listen.told),
+        _ => None,
+    });
+    let told = told.flatten().filter(|told| told.at >= from && told.at <= to);
+    seen.extend(told.map(|told| id_of(&told.message)));
     &seen & &sent
 }
 

@@ -2,6 +2,7 @@ use super::Row;
 use super::control::Control;
 use super::engine_conflicts::EngineConflicts;
 use super::failing_commands::{ALL, AWAITED, FailingCommands, Failure};
+use super::forged_events::{EventForger, EventForgery};
 use super::forgery::{Forger, Forgery};
 use super::growth::Growth;
 use super::kill_primary::KillPrimary;
@@ -29,7 +30,7 @@ const UNKNOWN: &[&str] = &["outcome-unknown", "store-unavailable"];
 /// look at the whole chat may take longer than its reader waits.
 const SLOW: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded", "timeout"];
 /// What callers see of a service that goes.
-const GONE: &[&str] = &["not-connected", "no-answer"];
+const GONE: &[&str] = &["not-connected", "no-answer", "stream-ended"];
 /// What callers see of a service that hangs.
 const HANGING: &[&str] = &["timeout"];
 
@@ -52,22 +53,42 @@ fn forger(forgery: Forgery) -> Box<dyn Fault> {
     Box::new(Forger::new(forgery))
 }
 
+fn event_forger(forgery: EventForgery) -> Box<dyn Fault> {
+    Box::new(EventForger::new(forgery))
+}
+
 /// All faults, in the order of their numbers.
 pub static MATRIX: &[Row] = &[
     Row::of(1, "control", || Box::new(Control)).what("nothing").under(Load::TWO_SERVICES),
     Row::of(1, "control-many-chats", || Box::new(Control)).what("nothing").under(Load::MANY_CHATS),
     Row::of(2, "planted-lost", || forger(Forgery::Lose))
         .what("a proxy acknowledges an append and drops it")
+        .under(Load::EVENTS)
         .found_as(Kind::Lost),
     Row::of(2, "planted-doubled", || forger(Forgery::Double))
         .what("a proxy sends an append again under fresh ids")
+        .under(Load::EVENTS)
         .found_as(Kind::Unexpected),
     Row::of(2, "planted-misplaced", || forger(Forgery::Misplace))
         .what("a proxy tells another sequence")
+        .under(Load::EVENTS)
         .found_as(Kind::OtherSequence),
     Row::of(2, "planted-denied", || forger(Forgery::Deny))
         .what("a proxy stores a message and says it was refused")
+        .under(Load::EVENTS)
         .found_as(Kind::RefusedButStored),
+    Row::of(2, "planted-untold", || event_forger(EventForgery::Lose))
+        .what("a proxy leaves an event out")
+        .under(Load::EVENTS)
+        .found_as(Kind::NotTold),
+    Row::of(2, "planted-told-twice", || event_forger(EventForgery::Double))
+        .what("a proxy tells an event twice")
+        .under(Load::EVENTS)
+        .found_as(Kind::ToldTwice),
+    Row::of(2, "planted-told-late", || event_forger(EventForgery::Swap))
+        .what("a proxy tells an event after the next one")
+        .under(Load::EVENTS)
+        .found_as(Kind::ToldLate),
     Row::of(2, "planted-removed", || Box::new(Tampering::Remove))
         .what("a message is removed from the database")
         .found_as(Kind::Lost),

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::live::longest_wait;
 use crate::faults::history::{Append, History, Moment, Operation, Outcome, Record};
 use crate::percentile;
 
@@ -33,6 +34,9 @@ pub struct Measures {
     pub slowest_ms: u64,
     /// The longest time from the end of a fault to the next acknowledgement, in milliseconds.
     pub recovery_ms: u64,
+    /// The longest time from the acknowledgement of a message until a subscriber was told it, who had
+    /// not left of its own accord, in milliseconds.
+    pub live_ms: u64,
     /// Pages that lack a message which had been acknowledged before they were asked for: reads that
     /// a majority agrees with, and that are older than they could be.
     pub stale_reads: usize,
@@ -75,6 +79,7 @@ impl Measures {
                 pending.insert(parcel);
             }
         }
+        measures.live_ms = longest_wait(history).map_or(0, milliseconds);
         let mut acknowledgements: Vec<Moment> = acknowledged.into_values().collect();
         acknowledgements.sort_unstable();
         latencies.sort_unstable();
@@ -99,11 +104,15 @@ impl Measures {
             self.windows.push(Window { kind, from_ms, to_ms, fired });
             return;
         }
-        self.operations += 1;
-        self.slowest_ms = milliseconds(record.t1.since(record.t0)).max(self.slowest_ms);
         if let Some(refusal) = record.operation.refusal() {
             *self.refused.entry(refusal.code.clone()).or_default() += 1;
         }
+        // A subscriber asks once, and is told for as long as it listens.
+        if matches!(record.operation, Operation::Listen(_)) {
+            return;
+        }
+        self.operations += 1;
+        self.slowest_ms = milliseconds(record.t1.since(record.t0)).max(self.slowest_ms);
         self.unknown += usize::from(record.operation.is_unknown());
     }
 

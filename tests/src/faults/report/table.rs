@@ -10,10 +10,10 @@ pub struct Table<'a>(pub &'a [Report]);
 /// How many findings of a kind are shown.
 const SHOWN: usize = 4;
 
-const COLUMNS: usize = 15;
+const COLUMNS: usize = 16;
 const HEADINGS: [&str; COLUMNS] = [
     "row", "fault", "load", "ops", "acked", "retried", "unknown", "p99", "slowest", "outage",
-    "bound", "recovery", "stale", "fired", "verdict",
+    "bound", "recovery", "live", "stale", "fired", "verdict",
 ];
 
 impl Display for Table<'_> {
@@ -28,7 +28,7 @@ impl Display for Table<'_> {
             let cells = row.iter().zip(widths).enumerate();
             let cells = cells.map(|(column, (cell, width))| match column {
                 // The names stand on the left, the numbers on the right.
-                1 | 2 | 14 => format!("{cell:<width$}"),
+                1 | 2 | 15 => format!("{cell:<width$}"),
                 _ => format!("{cell:>width$}"),
             });
             writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
@@ -55,6 +55,7 @@ fn row(report: &Report) -> [String; COLUMNS] {
         outage,
         report.bound_ms.map_or_else(|| "-".to_owned(), seconds),
         seconds(measures.recovery_ms),
+        seconds(measures.live_ms),
         measures.stale_reads.to_string(),
         measures.fired().to_string(),
         verdict(report),

@@ -1,3 +1,5 @@
+use crate::client::Way;
+
 /// How much is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
@@ -11,12 +13,19 @@ pub struct Load {
     pub appenders: usize,
     /// Clients that read pages.
     pub readers: usize,
+    /// Clients that listen to each chat, and how; one of them keeps coming back.
+    pub subscribers: &'static [Way],
 }
+
+/// One subscriber of each kind.
+const BOTH: &[Way] = &[Way::Events, Way::Frames];
 
 impl Load {
     /// Six appenders share three chats.
     pub const ONE_SERVICE: Self =
-        Self { name: "L1", services: 1, chats: 3, appenders: 6, readers: 2 };
+        Self { name: "L1", services: 1, chats: 3, appenders: 6, readers: 2, subscribers: BOTH };
+    /// The same where nobody has a WebSocket: for proxies that pass on requests only.
+    pub const EVENTS: Self = Self { subscribers: &[Way::Events, Way::Events], ..Self::ONE_SERVICE };
     /// The same through two services.
     pub const TWO_SERVICES: Self = Self { name: "L2", services: 2, ..Self::ONE_SERVICE };
     /// Six appenders have fifty chats.

@@ -1,3 +1,7 @@
+use std::io::ErrorKind;
+
+use tokio_tungstenite::tungstenite::Error as SocketError;
+
 use crate::client::{CallError, Problem};
 use crate::faults::history::{Outcome, Refusal};
 
@@ -18,9 +22,16 @@ pub fn outcome<T>(answer: Result<T, CallError>) -> Outcome<T> {
         }
         CallError::NoAnswer(error) if error.is_connect() => Outcome::Fail(untold("not-connected")),
         CallError::NoAnswer(error) if error.is_timeout() => Outcome::Info(untold("timeout")),
+        CallError::NoSocket(error) if is_not_connected(&error) => {
+            Outcome::Fail(untold("not-connected"))
+        }
         CallError::NoAnswer(_) | CallError::NoSocket(_) => Outcome::Info(untold("no-answer")),
         CallError::OtherShape(_) => Outcome::Info(untold("other-shape")),
     }
+}
+
+fn is_not_connected(error: &SocketError) -> bool {
+    matches!(error, SocketError::Io(error) if error.kind() == ErrorKind::ConnectionRefused)
 }
 
 fn told(problem: Problem) -> Refusal {

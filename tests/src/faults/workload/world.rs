@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
@@ -14,6 +15,7 @@ pub struct World {
     /// How each service is reached now.
     services: Vec<watch::Receiver<Client>>,
     phase: watch::Receiver<Phase>,
+    ends: watch::Receiver<Ends>,
     progress: Progress,
     /// Some of what has been delivered, to be sent again.
     delivered: Mutex<Vec<Arc<Parcel>>>,
@@ -30,6 +32,12 @@ pub enum Phase {
     Finishing,
 }
 
+/// How many messages each chat has in the end; nothing until that is known.
+pub(super) type Ends = BTreeMap<String, u64>;
+
+/// The workflow that all chats belong to.
+pub(super) const WORKFLOW: &str = "Torture";
+
 /// So that a long trial does not keep everything it ever sent.
 const REMEMBERED: usize = 2_000;
 
@@ -38,14 +46,15 @@ impl World {
         load: Load,
         services: Vec<watch::Receiver<Client>>,
         phase: watch::Receiver<Phase>,
+        ends: watch::Receiver<Ends>,
     ) -> Result<Self> {
         let client = services[0].borrow().clone();
         let mut chats = Vec::new();
         for _ in 0..load.chats {
-            chats.push(client.create_chat("Torture").await?.id().to_owned());
+            chats.push(client.create_chat(WORKFLOW).await?.id().to_owned());
         }
         let progress = Progress::default();
-        Ok(Self { chats, services, phase, progress, delivered: Mutex::default() })
+        Ok(Self { chats, services, phase, ends, progress, delivered: Mutex::default() })
     }
 
     pub(super) fn chats(&self) -> &[String] {
@@ -64,6 +73,14 @@ impl World {
     /// Whether new things are to be begun.
     pub(super) fn is_working(&self) -> bool {
         *self.phase.borrow() != Phase::Finishing
+    }
+
+    /// Waits until it is known how many messages a chat has in the end, and until somebody who holds so
+    /// many of them holds all.
+    pub(super) async fn is_all(&self, chat: &str, held: u64) -> Result<()> {
+        let is_all = |ends: &Ends| ends.get(chat).is_some_and(|end| held >= *end);
+        self.ends.clone().wait_for(is_all).await?;
+        Ok(())
     }
 
     /// Waits while nothing is to be appended.

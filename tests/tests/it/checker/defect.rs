@@ -2,7 +2,7 @@ use prop::sample::Index;
 use proptest::prelude::*;
 use tests::faults::checker::Kind;
 use tests::faults::history::{
-    Answer, ChatState, History, Moment, Operation, Outcome, Page, Record, StoredMessage,
+    Answer, ChatState, History, Moment, Operation, Outcome, Page, Record, StoredMessage, Told,
 };
 
 /// One thing that is wrong with a history.
@@ -30,10 +30,16 @@ pub(crate) enum Defect {
     Phantom,
     /// The service shows less than there is.
     Withheld,
+    /// A subscriber was not told of a message.
+    NotTold,
+    /// A subscriber was told of a message twice.
+    ToldTwice,
+    /// A subscriber was told of two neighbours the wrong way round.
+    ToldLate,
 }
 
 impl Defect {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Lost,
         Self::Repeated,
         Self::Swapped,
@@ -45,6 +51,9 @@ impl Defect {
         Self::Hole,
         Self::Phantom,
         Self::Withheld,
+        Self::NotTold,
+        Self::ToldTwice,
+        Self::ToldLate,
     ];
 
     /// What the checker is to say of it.
@@ -60,6 +69,9 @@ impl Defect {
             Self::Hole => Kind::BrokenPage,
             Self::Phantom => Kind::Vanished,
             Self::Withheld => Kind::StatesDiffer,
+            Self::NotTold => Kind::NotTold,
+            Self::ToldTwice => Kind::ToldTwice,
+            Self::ToldLate => Kind::ToldLate,
         }
     }
 
@@ -95,6 +107,16 @@ impl Defect {
             Self::Withheld => {
                 let chats = history.final_state.served.values_mut();
                 any_of(chats.filter(|chat| !chat.messages.is_empty()), place)?.messages.pop();
+            }
+            Self::NotTold | Self::ToldTwice | Self::ToldLate => {
+                let long = told(history).filter(|told| told.len() > 1);
+                let told = any_of(long, place)?;
+                let index = place.index(told.len() - 1);
+                match self {
+                    Self::NotTold => drop(told.remove(index)),
+                    Self::ToldTwice => told.insert(index, told[index].clone()),
+                    _ => told.swap(index, index + 1),
+                }
             }
             Self::StoredThoughRefused => {
                 let (chat, event_id) = any_of(refused(history).into_iter(), place)?;
@@ -151,6 +173,13 @@ fn pages(history: &mut History) -> impl Iterator<Item = &mut Page> {
             Outcome::Ok(page) => Some(page),
             _ => None,
         },
+        _ => None,
+    })
+}
+
+fn told(history: &mut History) -> impl Iterator<Item = &mut Vec<Told>> {
+    history.records.iter_mut().filter_map(|record| match &mut record.operation {
+        Operation::Listen(listen) => Some(&mut listen.told),
         _ => None,
     })
 }

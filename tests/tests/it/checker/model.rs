@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tests::faults::history::{
-    Answer, Append, ChatState, FinalState, History, Listed, Moment, Operation, Outcome, Page,
-    Placed, Read, Record, Refusal, Replay, Sent, State, StoredMessage,
+    Answer, Append, ChatState, FinalState, History, Listed, Listen, Moment, Operation, Outcome,
+    Page, Placed, Read, Record, Refusal, Replay, Sent, State, StoredMessage, Told,
 };
 
 /// An append that is to be made.
@@ -46,7 +46,12 @@ const LATER: u64 = 100_000;
 pub(crate) fn history() -> impl Strategy<Value = History> {
     let appends = prop::collection::vec(intention(), 1..40);
     let looks = prop::collection::vec(look(), 0..20);
-    (appends, looks).prop_map(|(appends, looks)| History::from(Model::run(&appends, &looks)))
+    let pieces = prop::collection::vec(1..10_usize, 1..5);
+    (appends, looks, pieces).prop_map(|(appends, looks, pieces)| {
+        let mut model = Model::run(&appends, &looks);
+        model.tell(&pieces);
+        History::from(model)
+    })
 }
 
 fn intention() -> impl Strategy<Value = Intention> {
@@ -159,6 +164,27 @@ impl Model {
         };
         let list = CHATS.into_iter().zip(&self.counters).map(listed).collect();
         self.record(look.t0, look.duration, Operation::List { outcome: Outcome::Ok(list) });
+    }
+
+    /// Tells a subscriber of each chat everything, in pieces of so many messages, again and again.
+    fn tell(&mut self, pieces: &[usize]) {
+        for (client, (chat, messages)) in (1..).zip(CHATS.into_iter().zip(&self.chats)) {
+            let mut rest = messages.as_slice();
+            for (t0, size) in (LATER..).zip(pieces.iter().cycle()) {
+                let (piece, later) = rest.split_at(rest.len().min(*size));
+                let after = i64::try_from(messages.len() - rest.len()).unwrap_or(i64::MAX) - 1;
+                let at = Moment(t0 + 1);
+                let told = piece.iter().map(|it| Told { at, message: it.clone() }).collect();
+                let (chat, outcome) = (chat.to_owned(), Outcome::Ok(()));
+                let listen = Listen { chat, after, since: Moment(0), told, outcome };
+                let (t0, operation) = (Moment(t0), Operation::Listen(listen));
+                self.records.push(Record { client, t0, t1: at, operation });
+                rest = later;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
     }
 
     fn record(&mut self, t0: u64, duration: u64, operation: Operation) {

@@ -43,3 +43,18 @@ async fn an_append_that_is_stored_and_said_to_be_refused_is_found() -> Result<()
 async fn a_message_that_is_changed_in_the_database_is_found() -> Result<()> {
     holds("planted-changed").await
 }
+
+#[tokio::test]
+async fn an_event_that_is_left_out_is_found() -> Result<()> {
+    holds("planted-untold").await
+}
+
+#[tokio::test]
+async fn an_event_that_is_told_twice_is_found() -> Result<()> {
+    holds("planted-told-twice").await
+}
+
+#[tokio::test]
+async fn an_event_that_is_told_after_the_next_one_is_found() -> Result<()> {
+    holds("planted-told-late").await
+}
