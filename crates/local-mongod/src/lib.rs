@@ -27,6 +27,6 @@ pub use error::Error;
 pub use lock::{Holder, attach};
 pub use member::Member;
 pub use options::{Lookup, Options};
-pub use proxy::Proxy;
+pub use proxy::{Cut, Proxy, Source};
 pub use server::LocalMongod;
 pub use shared::shared_for_tests;

@@ -59,6 +59,11 @@ impl Member {
         Ok(())
     }
 
+    /// Asks it to stop (SIGTERM), and returns at once.
+    pub fn terminate(&self) -> Result<(), Error> {
+        self.signal(signal::Kind::Terminate)
+    }
+
     /// Starts it again on its port and data, and waits until it is primary or secondary.
     ///
     /// A member that runs is stopped cleanly first.

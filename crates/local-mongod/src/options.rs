@@ -52,7 +52,8 @@ pub struct Options {
     pub oplog_size_mb: u32,
     /// Enables fail points and other commands that only tests may use.
     pub test_commands: bool,
-    /// Further arguments for each mongod, such as `--syncdelay`.
+    /// Further arguments for each mongod, such as `--syncdelay`; a parameter that is set here is not
+    /// set otherwise.
     pub extra_arguments: Vec<String>,
     /// How long the set may take until it has a primary and all its secondaries.
     pub start_timeout: Duration,

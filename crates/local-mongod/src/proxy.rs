@@ -1,5 +1,9 @@
 //! A TCP proxy in front of a member, for faults that no fail point makes.
 
+mod silence;
+
+pub use silence::Source;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +14,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// Stands between a client and one member, and loses the replies it is told to.
+use self::silence::{Line, Silence};
+
+/// Stands between a client and one member, loses the replies it is told to, and falls silent.
 ///
-/// The request reaches the server and is carried out; then the connection is closed instead of
-/// answered. Nothing listens any more once this is dropped.
+/// The request of a reply that is lost reaches the server and is carried out; then the connection is closed
+/// instead of answered. Nothing listens any more once this is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
     losses: Arc<Mutex<Losses>>,
+    silence: Arc<Silence>,
     listening: JoinHandle<()>,
 }
 
@@ -26,6 +33,16 @@ struct Losses {
     command: Vec<u8>,
     wanted: usize,
     done: usize,
+    cut: Cut,
+}
+
+/// How much of a reply comes through, and what then becomes of its connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cut {
+    /// So many bytes come through.
+    pub after_bytes: usize,
+    /// The connection is reset instead of closed.
+    pub is_reset: bool,
 }
 
 impl Proxy {
@@ -34,13 +51,20 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let losses = Arc::<Mutex<Losses>>::default();
-        let shared = Arc::clone(&losses);
+        let silence = Arc::<Silence>::default();
+        let shared = (Arc::clone(&losses), Arc::clone(&silence));
         let listening = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(join(client, port, Arc::clone(&shared)));
+                let (losses, line) = (Arc::clone(&shared.0), Line::of(&shared.1));
+                tokio::spawn(join(client, port, losses, line));
             }
         });
-        Ok(Self { address, losses, listening })
+        Ok(Self { address, losses, silence, listening })
+    }
+
+    /// Where it listens, `127.0.0.1:PORT`.
+    pub fn host(&self) -> String {
+        self.address.to_string()
     }
 
     /// Connects through it, and to nothing else of the replica set.
@@ -50,11 +74,27 @@ impl Proxy {
 
     /// Loses the replies to the next so many commands of a name, such as `findAndModify`.
     pub fn lose_replies(&self, command: &str, times: usize) {
+        self.cut_replies(command, times, Cut::default());
+    }
+
+    /// Loses the replies to the next so many commands of a name but for their beginnings.
+    pub fn cut_replies(&self, command: &str, times: usize, cut: Cut) {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
         // In a request the name of the command is the key of its first element.
         losses.command = [command.as_bytes(), b"\0"].concat();
         losses.wanted = times;
         losses.done = 0;
+        losses.cut = cut;
+    }
+
+    /// Withholds whatever a source sends and is to be sent, on connections that stay open.
+    pub fn silence(&self, source: Source) {
+        self.silence.begin(source);
+    }
+
+    /// Lets everything through again, what was withheld first; returns how often something was.
+    pub fn speak(&self) -> usize {
+        self.silence.end()
     }
 
     /// Returns how many replies were lost since it was told to.
@@ -69,20 +109,25 @@ impl Drop for Proxy {
     }
 }
 
-/// Whether the reply to a request is to be lost.
-fn is_lost(losses: &Mutex<Losses>, request: &[u8]) -> bool {
+/// How the reply to a request is to be lost, if it is.
+fn loss(losses: &Mutex<Losses>, request: &[u8]) -> Option<Cut> {
     let mut losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
     let name = &losses.command;
     let is_named = !name.is_empty() && request.windows(name.len()).any(|window| window == name);
     if losses.wanted == 0 || !is_named {
-        return false;
+        return None;
     }
     losses.wanted -= 1;
     losses.done += 1;
-    true
+    Some(losses.cut)
 }
 
-async fn join(client: TcpStream, port: u16, losses: Arc<Mutex<Losses>>) -> io::Result<()> {
+async fn join(
+    client: TcpStream,
+    port: u16,
+    losses: Arc<Mutex<Losses>>,
+    line: Line,
+) -> io::Result<()> {
     let server = TcpStream::connect(("127.0.0.1", port)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
@@ -90,8 +135,8 @@ async fn join(client: TcpStream, port: u16, losses: Arc<Mutex<Losses>>) -> io::R
     let (from_server, to_server) = server.into_split();
     let (cut, is_cut) = oneshot::channel();
     tokio::select! {
-        sent = requests(from_client, to_server, &losses, cut) => sent,
-        answered = replies(from_server, to_client, is_cut) => answered,
+        sent = requests(from_client, to_server, &losses, &line, cut) => sent,
+        answered = replies(from_server, to_client, &line, is_cut) => answered,
     }
 }
 
@@ -100,12 +145,15 @@ async fn requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
     losses: &Mutex<Losses>,
-    cut: oneshot::Sender<()>,
+    line: &Line,
+    cut: oneshot::Sender<Cut>,
 ) -> io::Result<()> {
     loop {
         let request = frame(&mut client).await?;
-        if is_lost(losses, &request) {
-            let _ = cut.send(());
+        line.note(&request);
+        line.is_open().await;
+        if let Some(how) = loss(losses, &request) {
+            let _ = cut.send(how);
             server.write_all(&request).await?;
             // The connection lives on until the reply is there: the server is done by then.
             return std::future::pending().await;
@@ -118,11 +166,19 @@ async fn requests(
 async fn replies(
     mut server: OwnedReadHalf,
     mut client: OwnedWriteHalf,
-    mut is_cut: oneshot::Receiver<()>,
+    line: &Line,
+    mut is_cut: oneshot::Receiver<Cut>,
 ) -> io::Result<()> {
     loop {
         let reply = frame(&mut server).await?;
-        if is_cut.try_recv().is_ok() {
+        line.is_open().await;
+        if let Ok(cut) = is_cut.try_recv() {
+            client.write_all(&reply[..reply.len().min(cut.after_bytes)]).await?;
+            if cut.is_reset {
+                client.as_ref().set_zero_linger()?;
+                // Otherwise it would be shut down first, as it is when it is closed.
+                client.forget();
+            }
             return Ok(());
         }
         client.write_all(&reply).await?;

@@ -26,7 +26,13 @@ pub(crate) fn arguments(options: &Options, dbpath: &Path, port: u16) -> Vec<OsSt
     ];
     arguments.extend(values.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
     arguments.extend(["--nounixsocket", "--noscripting"].map(OsString::from));
-    for parameter in parameters(options) {
+    // mongod refuses a parameter that is set twice.
+    let is_given = |parameter: &str| {
+        let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let given = options.extra_arguments.iter().filter_map(|given| given.split_once('='));
+        given.into_iter().any(|(given, _)| given == name)
+    };
+    for parameter in parameters(options).into_iter().filter(|parameter| !is_given(parameter)) {
         arguments.extend(["--setParameter".into(), parameter.into()]);
     }
     arguments.extend(options.extra_arguments.iter().map(OsString::from));
@@ -63,6 +69,16 @@ mod tests {
     fn only_tests_get_test_commands() {
         assert!(!parameters(&Options::from_env()).contains(&"enableTestCommands=1"));
         assert!(parameters(&Options::for_tests()).contains(&"enableTestCommands=1"));
+    }
+
+    #[test]
+    fn a_parameter_that_is_given_is_not_set_besides() {
+        let given = ["--setParameter", "oplogNetworkTimeoutBufferSeconds=5"].map(str::to_owned);
+        let options =
+            Options { members: 3, extra_arguments: given.to_vec(), ..Options::from_env() };
+        let line = arguments(&options, Path::new("/data"), 4711);
+        let line = line.join(" ".as_ref()).to_string_lossy().into_owned();
+        assert_eq!(line.matches("oplogNetworkTimeoutBufferSeconds").count(), 1, "{line}");
     }
 
     #[test]
