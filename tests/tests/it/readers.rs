@@ -117,6 +117,38 @@ async fn readers_of_two_services_see_what_both_write() -> Result<()> {
     other.stop().await
 }
 
+/// Two hundred join at once while messages are appended, some of them from its midst.
+#[tokio::test]
+async fn readers_who_all_join_at_once_miss_nothing() -> Result<()> {
+    const MESSAGES: usize = 3_000;
+    let database = Database::create().await?;
+    let service = Service::start(&Settings::of(&database)).await?;
+    let (_reached, services) = watch::channel(service.client()?);
+    let crowd = Crowd::gather(MESSAGES, vec![services.clone()]).await?;
+    let joining = async {
+        crowd.has_written(MESSAGES / 3).await?;
+        let chat = services.borrow().chat(crowd.chat_id());
+        let reads = (0..200).map(|reader| {
+            let (chat, way) = (chat.clone(), [Way::Events, Way::Frames][reader % 2]);
+            tokio::spawn(async move {
+                let after = fastrand::usize(..MESSAGES / 3).to_string();
+                let mut events = Listening::begin(&chat, WORKFLOW, way, Some(&after)).await?;
+                let mut seen = Seen { next: after.parse::<u64>()? + 1, id: None };
+                while seen.next < MESSAGES as u64 {
+                    let Some(event) = events.next().await? else { bail!("the stream has ended") };
+                    seen.take(&event)?;
+                }
+                anyhow::Ok(())
+            })
+        });
+        let read = within(READERS_PATIENCE, "the readers", join_all(reads)).await?;
+        read.into_iter().try_for_each(|read| read?)
+    };
+    let (acknowledged, ()) = tokio::try_join!(crowd.write(), joining)?;
+    crowd.check(&database, &acknowledged).await?;
+    service.stop().await
+}
+
 #[tokio::test]
 async fn readers_miss_nothing_when_primaries_and_services_are_killed() -> Result<()> {
     read_through_disasters(3_000, 60).await
