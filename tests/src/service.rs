@@ -87,6 +87,11 @@ impl Service {
         line.context("the service has closed its output")
     }
 
+    /// What it has logged.
+    pub fn logged(&self) -> Result<String> {
+        read(&self.log)
+    }
+
     /// Asks it to stop (SIGTERM), and returns at once.
     pub fn terminate(&self) -> Result<()> {
         self.signal(Signal::TERM)

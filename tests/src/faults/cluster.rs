@@ -2,6 +2,7 @@
 
 mod fail_point;
 mod host;
+mod links;
 mod stall;
 
 pub use fail_point::{FailPoint, command};
@@ -10,9 +11,9 @@ pub use stall::Stall;
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail};
 use futures::future::try_join_all;
-use local_mongod::{LocalMongod, Member, Options, Proxy};
+use local_mongod::{LocalMongod, Member, Options, Proxy, Source};
 use mongodb::bson::doc;
 use tokio::sync::watch;
 
@@ -52,22 +53,38 @@ pub struct Cluster {
     // Before the set, so that services go before what they call.
     hosts: Vec<Host>,
     database: Database,
-    /// Between the services and a set of one, to lose replies.
-    proxy: Option<Proxy>,
+    /// In front of the members, to lose replies and to part them: of a set of one, and where links are
+    /// to break.
+    proxies: Vec<Proxy>,
     set: LocalMongod,
+}
+
+/// How the members of a set, and the services, reach one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// As they are; a set of one is reached through a proxy.
+    Direct,
+    /// Every member through a proxy of its own.
+    Proxied,
 }
 
 impl Cluster {
     /// Starts everything and waits until it is ready.
     pub async fn start(members: u8, services: usize, timing: Timing) -> Result<Self> {
         let options = Options { members, ..Options::for_tests() };
+        Self::start_on(options, Links::Direct, services, timing).await
+    }
+
+    /// The same on a set with other options or links.
+    pub async fn start_on(
+        options: Options,
+        links: Links,
+        services: usize,
+        timing: Timing,
+    ) -> Result<Self> {
         let set = LocalMongod::start(options).await?;
         let database = Database::on(set.uri()).await?;
-        let proxy = match set.members() {
-            [only] => Some(Proxy::start(only.port()).await?),
-            _ => None,
-        };
-        let uri = proxy.as_ref().map_or_else(|| set.uri().to_owned(), Proxy::uri);
+        let (proxies, uri) = links::stand_before(&set, links).await?;
         let settings = Settings::of(&database)
             .with("mongo.uri", uri)
             .with("mongo.deadline_ms", timing.store_deadline.as_millis())
@@ -76,7 +93,7 @@ impl Cluster {
             .with("limits.keep_alive_ms", timing.client_timeout.as_millis() / 4);
         let start = || Host::start(settings.clone(), timing.client_timeout);
         let hosts = try_join_all((0..services).map(|_| start())).await?;
-        Ok(Self { hosts, database, proxy, set })
+        Ok(Self { hosts, database, proxies, set })
     }
 
     /// The replica set.
@@ -86,7 +103,23 @@ impl Cluster {
 
     /// What stands between the services and a set of one.
     pub fn proxy(&self) -> Result<&Proxy> {
-        self.proxy.as_ref().context("there is no proxy in front of a larger set")
+        match &self.proxies[..] {
+            [only] => Ok(only),
+            _ => bail!("there is no proxy in front of the whole set"),
+        }
+    }
+
+    /// Parts a member from all others, and from the services.
+    pub fn isolate(&self, member: &Member) {
+        for (other, proxy) in self.set.members().iter().zip(&self.proxies) {
+            let is_itself = other.port() == member.port();
+            proxy.silence(if is_itself { Source::Everyone } else { Source::Member(member.port()) });
+        }
+    }
+
+    /// Joins what was parted, and answers how often something was withheld.
+    pub fn join(&self) -> usize {
+        self.proxies.iter().map(Proxy::speak).sum()
     }
 
     /// The database of the services.
@@ -128,6 +161,7 @@ impl Cluster {
 
     /// Brings everything back: members and services that are paused or gone.
     pub async fn heal(&mut self) -> Result<()> {
+        self.join();
         for member in self.set.members().iter().filter(|member| member.pid().is_some()) {
             member.resume()?;
         }

@@ -1,31 +1,38 @@
 //! The faults, one row each.
 
 mod control;
+mod cut_replies;
 mod engine_conflicts;
 mod failing_commands;
 mod forged_events;
 mod forgery;
 mod growth;
+mod history_lost;
+mod isolate_primary;
 mod kill_primary;
 mod kill_secondaries;
 mod lost_acknowledgement;
 mod pause_primary;
 mod pause_service;
 mod restart_service;
+mod silent_server;
 mod slow_server;
 mod stalled_majority;
 mod step_down;
+mod stream_lost;
 mod table;
 mod tampering;
+mod terminate_primary;
 mod upstream;
 mod whole_set;
 
 pub use table::MATRIX;
 
+use local_mongod::Options;
 use serde::Serialize;
 
 use super::checker::Kind;
-use super::cluster::Timing;
+use super::cluster::{Links, Timing};
 use super::fault::Fault;
 use super::workload::Load;
 
@@ -50,6 +57,12 @@ pub struct Row {
     pub codes: &'static [&'static str],
     /// How long nothing new may be acknowledged, in milliseconds.
     pub bound_ms: Option<u64>,
+    /// How long subscribers may wait for what was acknowledged, in milliseconds.
+    pub live_bound_ms: Option<u64>,
+    /// How each mongod is started.
+    pub mongod: fn() -> Options,
+    /// How the members are reached.
+    pub links: Links,
     /// What the checker is to say.
     pub verdict: Verdict,
 }
@@ -77,6 +90,9 @@ impl Row {
             fault,
             codes: &[],
             bound_ms: None,
+            live_bound_ms: None,
+            mongod: Options::for_tests,
+            links: Links::Direct,
             verdict: Verdict::Green,
         }
     }
@@ -103,6 +119,18 @@ impl Row {
 
     const fn bounded(self, bound_ms: u64) -> Self {
         Self { bound_ms: Some(bound_ms), ..self }
+    }
+
+    const fn told_within(self, bound_ms: u64) -> Self {
+        Self { live_bound_ms: Some(bound_ms), ..self }
+    }
+
+    const fn on(self, mongod: fn() -> Options) -> Self {
+        Self { mongod, ..self }
+    }
+
+    const fn through_proxies(self) -> Self {
+        Self { links: Links::Proxied, ..self }
     }
 
     const fn found_as(self, kind: Kind) -> Self {

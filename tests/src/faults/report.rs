@@ -32,6 +32,8 @@ pub struct Report {
     pub measures: Measures,
     /// How long no append was to go unacknowledged, in milliseconds.
     pub bound_ms: Option<u64>,
+    /// How long subscribers were to wait, in milliseconds.
+    pub live_bound_ms: Option<u64>,
     /// What the checker was to say.
     pub expected: Verdict,
     /// What is wrong.
@@ -49,6 +51,7 @@ impl Report {
             seed: plan.seed,
             measures: Measures::of(history),
             bound_ms: row.bound_ms,
+            live_bound_ms: row.live_bound_ms,
             expected: row.verdict,
             findings,
         }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
+use local_mongod::Options;
 
 use self::judgement::Judgement;
 use super::checker::{Finding, Kind};
@@ -47,7 +48,8 @@ const VISITORS: [u32; 2] = [901, 902];
 pub async fn run(row: &Row, plan: Plan, folder: &Path, progress: &ProgressBar) -> Result<Report> {
     let archive = Archive::in_folder(folder)?;
     let mut fault = (row.fault)();
-    let mut cluster = Cluster::start(row.members, row.load.services, row.timing).await?;
+    let options = Options { members: row.members, ..(row.mongod)() };
+    let mut cluster = Cluster::start_on(options, row.links, row.load.services, row.timing).await?;
     let trial = Trial { row, plan, archive: &archive, fault: &mut *fault, progress };
     let tried = trial.run(&mut cluster).await;
     let stopped = cluster.stop().await;

@@ -1,5 +1,6 @@
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
+use local_mongod::Options;
 use tokio::time::sleep;
 
 use crate::faults::cluster::Cluster;
@@ -7,7 +8,21 @@ use crate::faults::fault::{Fault, Scene};
 
 /// The primary hangs: its connections stay open and silent, until it wakes up and finds another
 /// primary in its place.
-pub(super) struct PausePrimary;
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PausePrimary {
+    /// In a set whose members leave a source that hangs at once.
+    Tuned,
+    /// In a set as mongod has it by default: the others wait for the one that hangs.
+    Untuned,
+}
+
+/// A mongod with the defaults where those of the tests differ.
+pub(super) fn untuned() -> Options {
+    let defaults =
+        ["oplogFetcherSteadyStateMaxFetcherRestarts=1", "oplogNetworkTimeoutBufferSeconds=5"];
+    let set = defaults.map(|default| ["--setParameter", default].map(str::to_owned));
+    Options { extra_arguments: set.concat(), ..Options::for_tests() }
+}
 
 #[async_trait(?Send)]
 impl Fault for PausePrimary {
@@ -16,7 +31,10 @@ impl Fault for PausePrimary {
         let t0 = scene.now();
         let paused = cluster.primary().await?;
         paused.pause()?;
-        let hanging = scene.lasting(6, 10);
+        let hanging = match self {
+            Self::Tuned => scene.lasting(6, 10),
+            Self::Untuned => scene.lasting(6, 20),
+        };
         sleep(hanging).await;
         let successor = cluster.primary().await?;
         ensure!(successor.port() != paused.port(), "a paused member is primary");

@@ -1,20 +1,26 @@
 use super::Row;
 use super::control::Control;
+use super::cut_replies::CutReplies;
 use super::engine_conflicts::EngineConflicts;
 use super::failing_commands::{ALL, AWAITED, FailingCommands, Failure};
 use super::forged_events::{EventForger, EventForgery};
 use super::forgery::{Forger, Forgery};
 use super::growth::Growth;
+use super::history_lost::{HistoryLost, forgetful};
+use super::isolate_primary::IsolatePrimary;
 use super::kill_primary::KillPrimary;
 use super::kill_secondaries::KillSecondaries;
 use super::lost_acknowledgement::{LostOnce, LostTwice};
-use super::pause_primary::PausePrimary;
+use super::pause_primary::{PausePrimary, untuned};
 use super::pause_service::PauseService;
 use super::restart_service::{DrainService, KillService};
+use super::silent_server::SilentServer;
 use super::slow_server::SlowServer;
 use super::stalled_majority::{StalledMajority, WriteConcernErrors};
 use super::step_down::StepDown;
+use super::stream_lost::StreamLost;
 use super::tampering::Tampering;
+use super::terminate_primary::TerminatePrimary;
 use super::whole_set::WholeSet;
 use crate::faults::checker::Kind;
 use crate::faults::cluster::Timing;
@@ -157,12 +163,25 @@ pub static MATRIX: &[Row] = &[
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
         .bounded(1_000),
-    Row::of(16, "pause-primary", || Box::new(PausePrimary))
+    Row::of(15, "terminate-primary", || Box::new(TerminatePrimary))
+        .what("the primary is asked to stop, and takes its time")
+        .on_a_set_of_three()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(1_000)
+        .told_within(5_000),
+    Row::of(16, "pause-primary", || Box::new(PausePrimary::Tuned))
         .what("the primary hangs for 6 to 10 seconds")
         .on_a_set_of_three()
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
         .bounded(4_000),
+    Row::of(17, "pause-primary-untuned", || Box::new(PausePrimary::Untuned))
+        .what("the same in a set with the defaults of mongod")
+        .on_a_set_of_three()
+        .on(untuned)
+        .noticed_as(AWAY)
+        .bounded(15_000),
     Row::of(18, "kill-secondary", || Box::new(KillSecondaries::One))
         .what("a secondary is killed and started again")
         .on_a_set_of_three()
@@ -171,10 +190,33 @@ pub static MATRIX: &[Row] = &[
         .what("both secondaries are killed and started again")
         .on_a_set_of_three()
         .noticed_as(AWAY),
+    Row::of(19, "isolate-primary", || Box::new(IsolatePrimary))
+        .what("the primary is parted from all others")
+        .on_a_set_of_three()
+        .through_proxies()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(5_000),
+    Row::of(20, "silent-server", || Box::new(SilentServer))
+        .what("a service and its server do not hear of each other")
+        .noticed_as(AWAY),
+    Row::of(21, "cut-replies", || Box::new(CutReplies))
+        .what("replies break off, and connections are reset")
+        .bounded(2_000),
     Row::of(22, "whole-set-down", || Box::new(WholeSet))
         .what("all members are killed and started much later")
         .on_a_set_of_three()
         .noticed_as(AWAY),
+    Row::of(25, "history-lost", || Box::new(HistoryLost::default()))
+        .what("a service hangs until the server has forgotten what its change stream missed")
+        .on(forgetful)
+        .under(Load::TWO_SERVICES)
+        .with_timing(Timing::IMPATIENT)
+        .noticed_as(HANGING),
+    Row::of(26, "stream-lost", || Box::new(StreamLost))
+        .what("change streams fail again and again, and are killed")
+        .under(Load::TWO_SERVICES)
+        .told_within(3_000),
     Row::of(27, "kill-service", || Box::new(KillService))
         .what("a service is killed and started elsewhere")
         .under(Load::TWO_SERVICES)

@@ -40,8 +40,10 @@ impl Display for Table<'_> {
 
 fn row(report: &Report) -> [String; COLUMNS] {
     let measures = &report.measures;
-    let is_longer = report.bound_ms.is_some_and(|bound| measures.outage_ms > bound);
-    let outage = seconds(measures.outage_ms) + if is_longer { "!" } else { "" };
+    let within = |measured: u64, bound: Option<u64>| {
+        let is_longer = bound.is_some_and(|bound| measured > bound);
+        seconds(measured) + if is_longer { "!" } else { "" }
+    };
     [
         report.number.to_string(),
         report.fault.to_owned(),
@@ -52,10 +54,10 @@ fn row(report: &Report) -> [String; COLUMNS] {
         measures.unknown.to_string(),
         seconds(measures.p99_ms),
         seconds(measures.slowest_ms),
-        outage,
+        within(measures.outage_ms, report.bound_ms),
         report.bound_ms.map_or_else(|| "-".to_owned(), seconds),
         seconds(measures.recovery_ms),
-        seconds(measures.live_ms),
+        within(measures.live_ms, report.live_bound_ms),
         measures.stale_reads.to_string(),
         measures.fired().to_string(),
         verdict(report),

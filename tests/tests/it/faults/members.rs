@@ -38,3 +38,18 @@ async fn secondaries_that_are_all_killed_lose_nothing() -> Result<()> {
 async fn a_service_outlives_its_whole_replica_set() -> Result<()> {
     holds("whole-set-down").await
 }
+
+#[tokio::test]
+async fn a_primary_that_takes_its_time_to_stop_keeps_nobody_waiting() -> Result<()> {
+    holds("terminate-primary").await
+}
+
+#[tokio::test]
+async fn a_primary_that_hangs_in_a_set_with_the_defaults_loses_nothing() -> Result<()> {
+    holds("pause-primary-untuned").await
+}
+
+#[tokio::test]
+async fn a_primary_that_is_parted_from_all_others_loses_nothing() -> Result<()> {
+    holds("isolate-primary").await
+}

@@ -48,3 +48,13 @@ async fn conflicts_in_the_engine_are_not_noticed() -> Result<()> {
 async fn a_slow_server_keeps_nobody_beyond_the_deadline() -> Result<()> {
     holds("slow-server").await
 }
+
+#[tokio::test]
+async fn replies_that_break_off_are_not_noticed() -> Result<()> {
+    holds("cut-replies").await
+}
+
+#[tokio::test]
+async fn change_streams_that_fail_again_and_again_are_not_noticed() -> Result<()> {
+    holds("stream-lost").await
+}

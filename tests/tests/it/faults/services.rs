@@ -23,3 +23,13 @@ async fn a_service_that_hangs_and_wakes_up_too_late_does_no_harm() -> Result<()>
 async fn a_chat_may_grow_and_every_limit_is_kept() -> Result<()> {
     holds("growth").await
 }
+
+#[tokio::test]
+async fn a_service_that_does_not_hear_of_its_server_tells_everything_later() -> Result<()> {
+    holds("silent-server").await
+}
+
+#[tokio::test]
+async fn a_service_whose_change_stream_is_forgotten_tells_everything() -> Result<()> {
+    holds("history-lost").await
+}

@@ -1,0 +1,85 @@
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use async_trait::async_trait;
+use local_mongod::Options;
+use mongodb::bson::{Document, Timestamp, doc};
+use tokio::time::sleep;
+
+use crate::faults::cluster::Cluster;
+use crate::faults::fault::{Fault, Scene};
+use crate::patience::until;
+
+/// One of two services hangs for so long that the server has forgotten what its change stream would
+/// have told it next.
+#[derive(Debug, Default)]
+pub(super) struct HistoryLost {
+    strikes: u32,
+}
+
+/// More than the log of operations holds.
+const MESSAGES: usize = 320;
+const BYTES: usize = 64 << 10;
+
+/// The service that hangs: those who have a WebSocket there and stay are with it when it wakes up. Where
+/// nobody listens any more there is no change stream to lose.
+const PAUSED: usize = 0;
+
+/// How long the server waits for something to tell, on behalf of a service that hangs meanwhile.
+const UNDER_WAY: Duration = Duration::from_secs(1);
+/// How long the server remembers at least.
+const CHECKPOINT: Duration = Duration::from_secs(1);
+
+/// What a service says of a change stream it has lost.
+const LOST: &str = "the change stream has ended";
+
+/// A mongod that forgets soon: as little as it can keep, and a checkpoint every second, before which
+/// nothing is forgotten.
+pub(super) fn forgetful() -> Options {
+    let extra_arguments = ["--syncdelay", "1"].map(str::to_owned).to_vec();
+    Options { oplog_size_mb: 8, extra_arguments, ..Options::for_tests() }
+}
+
+#[async_trait(?Send)]
+impl Fault for HistoryLost {
+    async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
+        self.strikes += 1;
+        let lost_before = lost(cluster)?;
+        let t0 = scene.now();
+        cluster.hosts()[PAUSED].service()?.pause()?;
+        sleep(UNDER_WAY).await;
+        let newest = operation(cluster, -1).await?;
+        let chat = scene.workload.chats()[0].clone();
+        let mut grower = scene.grower(self.strikes)?;
+        until("the server to forget", async || {
+            if operation(cluster, 1).await? > newest {
+                return Ok(Some(()));
+            }
+            grower.grow(scene.workload, &chat, MESSAGES, BYTES, 16).await?;
+            sleep(CHECKPOINT).await;
+            Ok(None)
+        })
+        .await?;
+        grower.finish()?;
+        cluster.hosts()[PAUSED].service()?.resume()?;
+        until("the service to lose its change stream", async || {
+            Ok((lost(cluster)? > lost_before).then_some(()))
+        })
+        .await?;
+        let times = lost(cluster)? - lost_before;
+        scene.struck("history lost", (t0, scene.now()), times as u64)
+    }
+}
+
+/// When the oldest (1) or the newest (-1) operation was that the server remembers.
+async fn operation(cluster: &Cluster, order: i32) -> Result<Timestamp> {
+    let server = mongodb::Client::with_uri_str(cluster.primary().await?.uri()).await?;
+    let log = server.database("local").collection::<Document>("oplog.rs");
+    let operation = log.find_one(doc! {}).sort(doc! { "$natural": order }).await?;
+    Ok(operation.context("there is no operation")?.get_timestamp("ts")?)
+}
+
+/// How often the service has lost its change stream.
+fn lost(cluster: &mut Cluster) -> Result<usize> {
+    Ok(cluster.hosts()[PAUSED].service()?.logged()?.matches(LOST).count())
+}

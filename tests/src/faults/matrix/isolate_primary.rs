@@ -1,0 +1,33 @@
+use anyhow::{Result, ensure};
+use async_trait::async_trait;
+use tokio::time::sleep;
+
+use crate::faults::cluster::Cluster;
+use crate::faults::fault::{Fault, Scene};
+use crate::patience::until;
+
+/// The primary hears nothing of the others and of the services any more, nor they of it: the others
+/// elect another, and when it is heard again it is in the past.
+pub(super) struct IsolatePrimary;
+
+#[async_trait(?Send)]
+impl Fault for IsolatePrimary {
+    async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
+        let term = cluster.term().await?;
+        let isolated = cluster.primary().await?;
+        let t0 = scene.now();
+        cluster.isolate(isolated);
+        let alone = scene.lasting(6, 10);
+        sleep(alone).await;
+        let primary = until("another primary", async || {
+            let primary = cluster.primary().await?;
+            Ok((primary.port() != isolated.port()).then_some(primary))
+        });
+        primary.await?;
+        let elections = cluster.term().await? - term;
+        let withheld = cluster.join();
+        ensure!(withheld > 0, "nobody was parted");
+        scene.struck("primary isolated", (t0, scene.now()), u64::try_from(elections)?)?;
+        Ok(cluster.set().restart().await?)
+    }
+}
