@@ -6,15 +6,32 @@ use local_mongod::Options;
 use mongodb::bson::{Document, Timestamp, doc};
 use tokio::time::sleep;
 
+use super::stream_lost::kill_streams;
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
 use crate::patience::until;
 
 /// One of two services hangs for so long that the server has forgotten what its change stream would
 /// have told it next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct HistoryLost {
+    loss: Loss,
     strikes: u32,
+}
+
+/// What is no longer there when the service wakes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// The place where its cursor stands (136, or 286).
+    Position,
+    /// Its cursor, and what the resume token stands for (286).
+    Token,
+}
+
+impl HistoryLost {
+    pub(super) fn of(loss: Loss) -> Self {
+        Self { loss, strikes: 0 }
+    }
 }
 
 /// More than the log of operations holds.
@@ -29,9 +46,6 @@ const PAUSED: usize = 0;
 const UNDER_WAY: Duration = Duration::from_secs(1);
 /// How long the server remembers at least.
 const CHECKPOINT: Duration = Duration::from_secs(1);
-
-/// What a service says of a change stream it has lost.
-const LOST: &str = "the change stream has ended";
 
 /// A mongod that forgets soon: as little as it can keep, and a checkpoint every second, before which
 /// nothing is forgotten.
@@ -61,6 +75,9 @@ impl Fault for HistoryLost {
         })
         .await?;
         grower.finish()?;
+        if self.loss == Loss::Token {
+            kill_streams(cluster).await?;
+        }
         cluster.hosts()[PAUSED].service()?.resume()?;
         until("the service to lose its change stream", async || {
             Ok((lost(cluster)? > lost_before).then_some(()))
@@ -79,7 +96,10 @@ async fn operation(cluster: &Cluster, order: i32) -> Result<Timestamp> {
     Ok(operation.context("there is no operation")?.get_timestamp("ts")?)
 }
 
-/// How often the service has lost its change stream.
+/// How often the service has lost its change stream so: which of the two it meets depends on whether
+/// its connection has outlived the pause.
 fn lost(cluster: &mut Cluster) -> Result<usize> {
-    Ok(cluster.hosts()[PAUSED].service()?.logged()?.matches(LOST).count())
+    let logged = cluster.hosts()[PAUSED].service()?.logged()?;
+    let codes = ["CappedPositionLost", "ChangeStreamHistoryLost"];
+    Ok(codes.iter().map(|code| logged.matches(code).count()).sum())
 }

@@ -45,7 +45,7 @@ impl Fault for StreamLost {
 }
 
 /// Kills the cursors of all change streams, and answers how many there were.
-async fn kill_streams(cluster: &Cluster) -> Result<u64> {
+pub(super) async fn kill_streams(cluster: &Cluster) -> Result<u64> {
     let server = mongodb::Client::with_uri_str(cluster.primary().await?.uri()).await?;
     let is_stream =
         doc! { "cursor.originatingCommand.pipeline.$changeStream": { "$exists": true } };

@@ -6,7 +6,7 @@ use super::failing_commands::{ALL, AWAITED, FailingCommands, Failure};
 use super::forged_events::{EventForger, EventForgery};
 use super::forgery::{Forger, Forgery};
 use super::growth::Growth;
-use super::history_lost::{HistoryLost, forgetful};
+use super::history_lost::{HistoryLost, Loss, forgetful};
 use super::isolate_primary::IsolatePrimary;
 use super::kill_primary::KillPrimary;
 use super::kill_secondaries::KillSecondaries;
@@ -207,8 +207,14 @@ pub static MATRIX: &[Row] = &[
         .what("all members are killed and started much later")
         .on_a_set_of_three()
         .noticed_as(AWAY),
-    Row::of(25, "history-lost", || Box::new(HistoryLost::default()))
+    Row::of(25, "history-lost", || Box::new(HistoryLost::of(Loss::Position)))
         .what("a service hangs until the server has forgotten what its change stream missed")
+        .on(forgetful)
+        .under(Load::TWO_SERVICES)
+        .with_timing(Timing::IMPATIENT)
+        .noticed_as(HANGING),
+    Row::of(25, "history-and-cursor-lost", || Box::new(HistoryLost::of(Loss::Token)))
+        .what("the same, and the server has given up its cursor")
         .on(forgetful)
         .under(Load::TWO_SERVICES)
         .with_timing(Timing::IMPATIENT)

@@ -33,3 +33,8 @@ async fn a_service_that_does_not_hear_of_its_server_tells_everything_later() -> 
 async fn a_service_whose_change_stream_is_forgotten_tells_everything() -> Result<()> {
     holds("history-lost").await
 }
+
+#[tokio::test]
+async fn a_service_whose_change_stream_is_forgotten_and_given_up_tells_everything() -> Result<()> {
+    holds("history-and-cursor-lost").await
+}
