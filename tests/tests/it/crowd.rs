@@ -18,7 +18,7 @@ pub(crate) const WORKFLOW: &str = "Crowd";
 pub(crate) const WRITERS: usize = 16;
 
 /// How long a crowd may take.
-const CROWD_PATIENCE: Duration = Duration::from_mins(3);
+const CROWD_PATIENCE: Duration = Duration::from_mins(15);
 
 /// Sixteen writers in one chat.
 pub(crate) struct Crowd {

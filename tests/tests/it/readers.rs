@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use crate::crowd::{Crowd, WORKFLOW};
 
 /// How long the readers may take.
-const READERS_PATIENCE: Duration = Duration::from_mins(3);
+const READERS_PATIENCE: Duration = Duration::from_mins(15);
 
 /// One who listens until a chat has so many messages, and goes away and comes back meanwhile.
 struct Reader {
