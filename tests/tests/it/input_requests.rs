@@ -104,11 +104,12 @@ async fn a_question_outlives_every_process() -> Result<()> {
     let [here, there] =
         [&services[0], &services[1]].map(|service| service.borrow().chat(chat.id()));
     let mut events = there.events(None).await?;
-    until("the short one to expire", async || {
-        let short = here.get("input-requests/q2").await.ok();
-        Ok(short.filter(|short| short["state"] == "expired").map(drop))
+    until("the short one to be closed", async || {
+        let meta = here.get("meta").await.ok();
+        Ok(meta.filter(|meta| meta["pending_inputs"] == json!([asked])).map(drop))
     })
     .await?;
+    ensure!(here.get("input-requests/q2").await?["state"] == "expired");
     let first = told(&mut events, "input-request").await?;
     ensure!(first.data == asked, "{first:?}");
     let (waited, answered) = tokio::join!(

@@ -20,11 +20,13 @@ impl Fault for IsolatePrimary {
         let alone = scene.lasting(6, 10);
         sleep(alone).await;
         let primary = until("another primary", async || {
-            let primary = cluster.primary().await?;
-            Ok((primary.port() != isolated.port()).then_some(primary))
+            // Whoever was asked may just have changed roles.
+            let primary = cluster.primary().await.ok();
+            Ok(primary.filter(|primary| primary.port() != isolated.port()))
         });
         primary.await?;
-        let elections = cluster.term().await? - term;
+        let later = until("its term", async || Ok(cluster.term().await.ok())).await?;
+        let elections = later - term;
         let withheld = cluster.join();
         ensure!(withheld > 0, "nobody was parted");
         scene.struck("primary isolated", (t0, scene.now()), u64::try_from(elections)?)?;
