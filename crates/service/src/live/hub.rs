@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use super::presence::{Announced, Announcer};
 use super::watch::watch;
 use super::window::Window;
 use super::{Position, Subscription};
+use crate::auth::unauthenticated;
 use crate::config::Limits;
 use crate::problem::{Problem, ProblemKind};
 
@@ -86,6 +88,8 @@ impl Hub {
         }
         let seat = self.sit_down(&scope.app_id, chat_id)?;
         let mut window = seat.feed.window.subscribe();
+        // One for the whole wait: begun anew, it would never come to its next look.
+        let mut ended = pin!(ends.reached());
         let mut known = None;
         loop {
             let is_new = |window: &Window| {
@@ -98,12 +102,9 @@ impl Hub {
             };
             let version = tokio::select! {
                 version = news => version,
-                end = ends.reached() => match end {
+                end = &mut ended => match end {
                     End::Shutdown => None,
-                    End::Expired => {
-                        let detail = "the token has expired";
-                        return Err(Problem::new(ProblemKind::UNAUTHENTICATED, detail));
-                    }
+                    End::Expired => return Err(unauthenticated("the token has expired")),
                     End::Revoked(problem) => return Err(problem),
                 },
             };

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use insta::assert_json_snapshot;
+use persistence::InputRequests as _;
 use persistence::memory::MemoryStore;
+use records::{AppId, ChatId, NewInputRequest, Question, Scope};
 use serde_json::{Value, json};
 use service::{AuthConfig, Config, Limits};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::events::Reader;
 use crate::harness::{Answer, Client, memory};
@@ -426,4 +428,42 @@ async fn a_wait_ends_with_the_token() {
     let short = client.with_token(token(&json!({"role": "service", "exp": seconds(2)})));
     let waited = short.get("/api/chats/acme_corp/c1/input-requests/q1?wait=60s").await;
     assert_eq!(waited.problem(), (401, "unauthenticated".to_owned()));
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_its_app_however_much_is_asked_meanwhile() {
+    let store = Arc::new(MemoryStore::default());
+    let limits = Limits { recheck_ms: 200, ..Limits::default() };
+    let config = Config { limits, ..Config::default() };
+    let client = Client::over(Arc::<MemoryStore>::clone(&store), config);
+    let chat = client.create_chat("c1").await;
+    ask(&client, &chat, json!({"request_id": "q1", "prompt": "?"})).await;
+    assert_eq!(client.put("/api/apps/acme_corp", json!({})).await.status, 200);
+    let scope = Scope::service(AppId::parse("acme_corp").unwrap());
+    let chat_id = ChatId::parse("c1").unwrap();
+    let asking = async {
+        loop {
+            let question = Question::of("?");
+            let new = NewInputRequest { request_id: None, question, expires_in_sec: None };
+            let asked = store.request_input(&scope, &chat_id, new).await.unwrap();
+            let id = asked.request.request_id;
+            store.cancel_input_request(&scope, &chat_id, &id, None).await.unwrap();
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let url = format!("{chat}/input-requests/q1?wait=60s");
+    let waiting = async {
+        let disabling = async {
+            sleep(Duration::from_millis(50)).await;
+            client.poke("/api/apps/acme_corp/disable").await
+        };
+        let (waited, disabled) = tokio::join!(client.get(&url), disabling);
+        assert_eq!(disabled.status, 200);
+        waited
+    };
+    let waited = tokio::select! {
+        () = asking => unreachable!("it goes on"),
+        waited = timeout(Duration::from_secs(20), waiting) => waited.expect("it ends"),
+    };
+    assert_eq!(waited.problem(), (403, "app-disabled".to_owned()));
 }
