@@ -1,7 +1,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use persistence::StoreError;
-use records::{AppId, ChatId, Scope};
+use records::{AppId, Caller, ChatId, Scope, UserId};
 
 use super::path::{parse_path_param, path_param};
 use crate::auth::Identity;
@@ -90,6 +90,15 @@ pub(crate) async fn admitted_to_chat(
         return Err(StoreError::ChatNotFound(chat_id.clone()).into());
     }
     admitted(app_id, identity, state).await
+}
+
+/// Refuses to let a person act for somebody else, whether what they ask for is there or not; `detail` says
+/// what each may do for themselves alone.
+pub(crate) fn check_is_own(caller: &Caller, user_id: &UserId, detail: &str) -> Result<(), Problem> {
+    if caller.may_act_for(user_id) {
+        return Ok(());
+    }
+    Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail))
 }
 
 /// Returns the app in the path.

@@ -2,13 +2,13 @@ use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::request::Parts;
-use records::{AppId, Caller, ChatId, UserId, WorkflowName};
+use records::{AppId, ChatId, UserId, WorkflowName};
 
 use super::path::parse_path_param;
 use super::scope::app_id;
 use super::ticket::identify_by_ticket;
 use crate::auth::{Identity, unauthenticated};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A call to a chat over a WebSocket.
@@ -48,19 +48,6 @@ impl FromRequestParts<AppState> for Visit {
             user_id: parse_path_param(parts, "user_id").await?,
         };
         Ok(Self { place, identity, upgrade })
-    }
-}
-
-impl Place {
-    /// Refuses a user who joins as another.
-    pub(crate) fn check_user(&self, caller: &Caller) -> Result<(), Problem> {
-        match caller {
-            Caller::User { user_id, .. } if *user_id != self.user_id => {
-                let detail = "a user joins as themselves: the path names another";
-                Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

@@ -3,9 +3,9 @@ use axum::http::request::Parts;
 use records::{AppId, Scope, UserId};
 
 use super::path::parse_path_param;
-use super::scope::{admitted, app_id, named_app};
+use super::scope::{admitted, app_id, check_is_own, named_app};
 use crate::auth::{Identity, Privilege};
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A call to a wallet.
@@ -26,10 +26,8 @@ impl InWallet {
         state: &AppState,
     ) -> Result<Self, Problem> {
         let scope = admitted(app_id, identity, state).await?;
-        if scope.caller.may_act_for(&user_id) {
-            return Ok(Self { scope, user_id });
-        }
-        Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, "a user has only their own wallet"))
+        check_is_own(&scope.caller, &user_id, "a user has only their own wallet")?;
+        Ok(Self { scope, user_id })
     }
 }
 

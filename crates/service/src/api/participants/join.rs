@@ -7,9 +7,9 @@ use records::{Caller, DisplayName, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::check_is_own;
+use super::OWN;
 use super::response::ParticipantResponse;
-use crate::extract::{InChat, Json, OptionalJson, Query};
+use crate::extract::{InChat, Json, OptionalJson, Query, check_is_own};
 use crate::openapi::ChatPath;
 use crate::problem::{JoinProblems, Problem};
 use crate::wire::status;
@@ -31,7 +31,7 @@ impl JoinRequest {
     fn user_id(&self, caller: &Caller) -> Result<UserId, Problem> {
         let user_id = self.user_id.as_ref().or(caller.person());
         let user_id = user_id.ok_or_else(|| Problem::invalid_body("/user_id", "is missing"))?;
-        check_is_own(caller, user_id)
+        check_is_own(caller, user_id, OWN)
             .map_err(|problem| problem.at_pointer("/user_id", "must be the caller's own"))?;
         Ok(user_id.clone())
     }

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use persistence::Store;
 
-use super::check_is_own;
-use crate::extract::{InChat, Query, UserName};
+use super::OWN;
+use crate::extract::{InChat, Query, UserName, check_is_own};
 use crate::openapi::ParticipantPath;
 use crate::problem::{LeaveProblems, Problem};
 
@@ -21,7 +21,7 @@ pub(crate) async fn leave_chat(
     UserName(user_id): UserName,
     Query(()): Query<()>,
 ) -> Result<StatusCode, Problem> {
-    check_is_own(&scope.caller, &user_id)?;
+    check_is_own(&scope.caller, &user_id, OWN)?;
     store.leave_chat(&scope, &chat_id, &user_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

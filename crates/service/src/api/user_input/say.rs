@@ -3,14 +3,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use persistence::{Outcome, Store};
-use records::{Caller, EventId, InputRequestId};
+use records::{EventId, InputRequestId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Submission, Submitted};
-use crate::extract::{InChat, Json, Query, UserName};
+use crate::extract::{InChat, Json, Query, UserName, check_is_own};
 use crate::openapi::ChatUserPath;
-use crate::problem::{Problem, ProblemKind, SubmitProblems};
+use crate::problem::{Problem, SubmitProblems};
 use crate::wire;
 
 /// What a user says.
@@ -81,10 +81,7 @@ pub(crate) async fn say(
     Query(()): Query<()>,
     Json(request): Json<SayRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
-    if matches!(&scope.caller, Caller::User { user_id: caller, .. } if *caller != user_id) {
-        let detail = "a user speaks for themselves alone";
-        return Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail));
-    }
+    check_is_own(&scope.caller, &user_id, "a user speaks for themselves alone")?;
     let SayRequest { message, request_id, event_id } = request;
     let user_id = Some(user_id);
     let submission = Submission { text: message, user_id, request_id, event_id };

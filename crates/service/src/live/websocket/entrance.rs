@@ -11,7 +11,7 @@ use super::frame::Meta;
 use super::request::AuthorizeRequest;
 use super::resume::{Cause, Resume};
 use crate::auth::Identity;
-use crate::extract::{Place, admitted_to_chat};
+use crate::extract::{Place, admitted_to_chat, check_is_own};
 use crate::live::{Announced, Ends, Position, Shutdown, Subscription};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -62,7 +62,8 @@ impl Entrance {
         let (place, state) = (&self.place, &self.state);
         let chat_id = &place.chat_id;
         let scope = admitted_to_chat(place.app_id.clone(), chat_id, identity, state).await?;
-        place.check_user(&scope.caller)?;
+        let detail = "a user joins as themselves: the path names another";
+        check_is_own(&scope.caller, &place.user_id, detail)?;
         let chat = state.store.get_chat(&scope, chat_id);
         let artifact = state.store.get_last_artifact(&scope, chat_id);
         let (chat, artifact) = try_join!(chat, artifact)?;
