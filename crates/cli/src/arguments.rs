@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{apps, check, demo, history, serve, stats, wallets};
+use crate::commands::{apps, check, demo, history, resume_sweep, serve, stats, wallets};
 use crate::settings::{Settings, SettingsError};
 
 /// Keeps the conversations of multi-agent workflows in MongoDB and brings them back.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Check(check::Arguments),
     /// Print the messages of a chat, one JSON object a line.
     History(history::Arguments),
+    /// Interrupt the running chats whose lease has run out.
+    ResumeSweep(resume_sweep::Arguments),
     /// Show what workflows do and cost, and prove it.
     Stats(stats::Arguments),
     /// Keep the registry of apps.

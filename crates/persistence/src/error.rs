@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Limits, UserId,
+    Lease, Limits, UserId,
 };
 
 /// The error of a backend, kept as the source of a [`StoreError`].
@@ -105,6 +105,24 @@ pub enum StoreError {
     /// The chat has as many participants as it may have.
     #[error("chat {0} has {limit} participants, as many as it may have", limit = Limits::PARTICIPANTS)]
     TooManyParticipants(ChatId),
+
+    /// Somebody else holds the lease of the chat.
+    #[error("chat {chat_id} is carried on by {} until {}", .lease.owner, .lease.expires_at)]
+    LeaseHeld {
+        /// The chat.
+        chat_id: ChatId,
+        /// The lease they hold.
+        lease: Box<Lease>,
+    },
+
+    /// The write carries the fencing token of a lease that is gone.
+    #[error("the lease of chat {chat_id} with fencing token {fencing_token} is gone")]
+    Fenced {
+        /// The chat.
+        chat_id: ChatId,
+        /// The token the write carries.
+        fencing_token: u64,
+    },
 
     /// The chat has ended and takes no more messages.
     #[error("chat {chat_id} is {status}")]
@@ -238,4 +256,14 @@ pub enum StoreError {
         #[source]
         source: BoxError,
     },
+}
+
+impl StoreError {
+    pub(crate) fn held(chat_id: &ChatId, lease: Lease) -> Self {
+        Self::LeaseHeld { chat_id: chat_id.clone(), lease: Box::new(lease) }
+    }
+
+    pub(crate) fn fenced(chat_id: &ChatId, fencing_token: u64) -> Self {
+        Self::Fenced { chat_id: chat_id.clone(), fencing_token }
+    }
 }

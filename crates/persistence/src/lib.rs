@@ -5,10 +5,10 @@ pub use store::{
     AnsweredInput, AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage,
     Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatPresence, ChatSessions,
     ChatStats, ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges,
-    HourlyStats, InputCursor, InputPage, InputRequests, Joined, MessageRange, Messages, Outcome,
-    Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence, RecordedCall,
-    Recording, RequestedInput, Stats, Store, Tickets, Transcript, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange,
+    Messages, Outcome, Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence,
+    RecordedCall, Recording, RequestedInput, Stats, Store, Tickets, Transcript, WalletPage,
+    Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;

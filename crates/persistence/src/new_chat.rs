@@ -32,6 +32,7 @@ pub(crate) fn started(
         duration_sec: 0.0,
         last_sequence: 0,
         pending_inputs: Vec::new(),
+        lease: None,
     }
 }
 
@@ -49,6 +50,7 @@ pub(crate) fn moved(
         completed_at: (next == ChatStatus::Completed).then_some(now),
         duration_sec: duration.as_seconds_f64().max(0.0),
         last_updated_at: now,
+        lease: chat.lease.clone().filter(|_| !next.is_ended()),
         ..chat.clone()
     }
 }

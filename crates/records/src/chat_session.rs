@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, JsonObject, Limits};
-use crate::{AppId, ChatId, InputRequestId, Invalid, TeamId, UserId, Visibility, WorkflowName};
+use crate::{
+    AppId, ChatId, InputRequestId, Invalid, Lease, TeamId, UserId, Visibility, WorkflowName,
+};
 
 /// One run of a workflow: everything about it but its messages, artifact and context snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +46,8 @@ pub struct ChatSession {
     pub last_sequence: u64,
     /// The questions it waits on, oldest first.
     pub pending_inputs: Vec<InputRequestId>,
+    /// Who carries it on, if somebody has the right to alone; it may have expired.
+    pub lease: Option<Lease>,
 }
 
 impl ChatSession {

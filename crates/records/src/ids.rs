@@ -111,6 +111,14 @@ id! {
     InputRequestId, "request_id", is_name, NAME_RULE
 }
 id! {
+    /// Names an acquisition of a lease; whoever repeats it means the same one.
+    LeaseId, "lease_id", is_name, NAME_RULE
+}
+id! {
+    /// Names a program that carries chats on, such as one process of an orchestrator.
+    Owner, "owner", is_name, NAME_RULE
+}
+id! {
     /// Names a person or a program that uses a chat.
     UserId, "user_id", is_name, NAME_RULE
 }
@@ -174,6 +182,13 @@ impl InputRequestId {
     /// Mints a new request id.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("input_"))
+    }
+}
+
+impl LeaseId {
+    /// Mints a new lease id.
+    pub fn mint(ids: &dyn Ids) -> Self {
+        Self(ids.mint("lease_"))
     }
 }
 

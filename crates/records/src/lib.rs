@@ -3,7 +3,7 @@
 mod ids;
 pub use ids::{
     AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError, Ids,
-    InputRequestId, TeamId, UserId, Uuid7Ids, WorkflowName,
+    InputRequestId, LeaseId, Owner, TeamId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -29,6 +29,9 @@ pub use input_request::{
     BoundToolCall, Closed, Closing, InputAnswer, InputKind, InputRequest, NewInputAnswer,
     NewInputRequest, Question, ToolCallRef, arguments_hash,
 };
+
+mod lease;
+pub use lease::{Lease, NewLease};
 
 mod participant;
 pub use participant::Participant;

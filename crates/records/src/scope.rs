@@ -11,12 +11,27 @@ pub struct Scope {
     pub app_id: AppId,
     /// Who is asking.
     pub caller: Caller,
+    /// The fencing token of the [`Lease`](crate::Lease) under which the caller writes to its chat, if
+    /// under one: when another has taken its place, or none, the write is refused. Reads do not ask.
+    pub fencing_token: Option<u64>,
 }
 
 impl Scope {
     /// Binds a call to an app on behalf of the service itself, which sees all of that app.
     pub fn service(app_id: AppId) -> Self {
-        Self { app_id, caller: Caller::Service }
+        Self { app_id, caller: Caller::Service, fencing_token: None }
+    }
+
+    /// Returns the same for a write that needs no lease.
+    #[must_use]
+    pub fn unfenced(&self) -> Self {
+        Self { fencing_token: None, ..self.clone() }
+    }
+
+    /// Returns the same with the fencing token of a lease.
+    #[must_use]
+    pub fn fenced(self, fencing_token: u64) -> Self {
+        Self { fencing_token: Some(fencing_token), ..self }
     }
 }
 

@@ -9,6 +9,9 @@ pub use config::{
 mod router;
 pub use router::router;
 
+mod abandoned;
+pub use abandoned::interrupt_abandoned_chats;
+
 mod expiry;
 pub use expiry::expire_input_requests;
 

@@ -29,6 +29,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "user input", description = "What people say to a workflow, in the shapes of MozaiksAI"),
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
+        (name = "leases", description = "Who alone may carry a chat on"),
         (name = "calls", description = "The calls of models that a chat has made, and what they took"),
         (name = "stats", description = "What workflows do and cost, for the roles service and operator"),
         (name = "apps", description = "Which apps there are, and which may be called"),
@@ -210,6 +211,32 @@ pub(crate) struct ChatUserPath {
     /// The user: 1 to 128 characters without control characters.
     #[param(example = "user_alice_456")]
     user_id: String,
+}
+
+/// The path of a lease.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what is read from the path")]
+pub(crate) struct LeasePath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The fencing token of the lease.
+    #[param(minimum = 1, example = 3)]
+    fencing_token: u64,
+}
+
+/// The header of a write to a chat.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "describes what `InChat` reads")]
+pub(crate) struct Fence {
+    /// The fencing token of the lease under which the caller writes; once that is gone the answer is `fenced`.
+    #[param(rename = "Fencing-Token", minimum = 1, required = false)]
+    fencing_token: Option<u64>,
 }
 
 /// Serves the document, written once.

@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, messages, metrics, participants, presence, stats, tickets, tokens,
-    user_input, wallets,
+    input_requests as inputs, leases, messages, metrics, participants, presence, stats, tickets,
+    tokens, user_input, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -87,6 +87,10 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(inputs::get::get_input_request))
         .routes(routes!(inputs::answer::answer_input_request))
         .routes(routes!(inputs::cancel::cancel_input_request))
+
+        // … lease, lease/{fencing_token}
+        .routes(routes!(leases::get::get_lease, leases::acquire::acquire_lease))
+        .routes(routes!(leases::renew::renew_lease, leases::release::release_lease))
 
         // … events, which go on: to join has the deadline; tickets
         .routes(routes!(events::listen::listen))

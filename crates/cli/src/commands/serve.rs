@@ -46,6 +46,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let limits = config.limits.clone();
     let store: Arc<dyn Store> = Arc::new(Traced::new(backend.store.clone(), SLOW_CALL));
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
+    let interrupting = tokio::spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
     let app = service::router(store, config)?;
     let served = tokio::select! {
         served = service::serve(listener, app, &limits, shutdown.clone()) => {
@@ -55,6 +56,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     };
     signals.abort();
     expiring.abort();
+    interrupting.abort();
     backend.close().await;
     served
 }

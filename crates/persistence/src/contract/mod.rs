@@ -33,6 +33,7 @@ pub mod calls;
 pub mod changes;
 pub mod contexts;
 pub mod input_requests;
+pub mod leases;
 
 pub mod apps;
 pub mod tickets;

@@ -43,6 +43,19 @@ macro_rules! contract_tests {
                 chats_created_while_paging_hide_none_and_repeat_none,
                 a_cursor_is_a_position_even_where_no_chat_is,
             }
+            leases {
+                a_lease_has_one_holder_until_it_is_given_back,
+                acquiring_a_lease_is_safe_to_repeat,
+                of_32_rivals_one_gets_the_lease,
+                what_rivals_write_stands_in_the_order_of_their_tokens,
+                a_lease_that_has_expired_holds_until_it_is_taken_over,
+                whoever_has_lost_the_lease_changes_nothing,
+                what_is_sealed_is_fenced_as_well,
+                what_was_stored_under_a_lease_is_answered_ever_after,
+                a_chat_that_ends_gives_its_lease_up,
+                a_lease_keeps_to_its_limits_and_its_scope,
+                an_abandoned_chat_is_interrupted_once,
+            }
             appends {
                 sequences_count_from_0_through_singles_and_batches,
                 a_batch_is_stored_in_its_order,

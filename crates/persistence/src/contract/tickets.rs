@@ -28,7 +28,7 @@ pub async fn a_ticket_lets_its_caller_in_once(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let app_id = &chat.scope.app_id;
     for (name, caller) in [("a", Caller::Service), ("b", user())] {
-        let scope = Scope { app_id: app_id.clone(), caller: caller.clone() };
+        let scope = Scope { caller: caller.clone(), ..Scope::service(app_id.clone()) };
         let caller_expires_at = DateTime::from_timestamp(4_000_000_000, 0);
         let new = NewTicket { caller_expires_at, ..ticket(&format!("{}{name}", chat.id)) };
         let digest = new.digest;

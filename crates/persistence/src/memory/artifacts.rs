@@ -17,6 +17,7 @@ impl Artifacts for MemoryStore {
         let now = self.clock.now();
         let artifact = artifact.kept_at(now);
         self.with_chat(scope, chat_id, |chat| {
+            chat.check_fence(scope.fencing_token)?;
             chat.session.last_updated_at = now;
             chat.artifact = Some(artifact.clone());
             chat.artifact_version += 1;
@@ -36,7 +37,9 @@ impl Artifacts for MemoryStore {
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            if chat.artifact.take().is_some() {
+            if chat.artifact.is_some() {
+                chat.check_fence(scope.fencing_token)?;
+                chat.artifact = None;
                 chat.session.last_updated_at = now;
                 chat.artifact_version += 1;
                 self.tell_change(chat);

@@ -26,6 +26,7 @@ impl ChatSessions for MemoryStore {
             Entry::Vacant(vacant) => {
                 vacant.insert(Chat {
                     session: session.clone(),
+                    fencing_token: 0,
                     messages: Vec::new(),
                     context: ContextSnapshot::default(),
                     context_version: 0,
@@ -87,13 +88,15 @@ impl ChatSessions for MemoryStore {
     ) -> Result<ChatSession, StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            let session = &mut chat.session;
-            if is_paused_anew(session, next, reason) {
+            if is_paused_anew(&chat.session, next, reason) {
+                chat.check_fence(scope.fencing_token)?;
+                let session = &mut chat.session;
                 session.status_reason = reason.map(str::to_owned);
                 session.last_updated_at = now;
                 self.tell_change(chat);
                 return Ok(chat.session.clone());
             }
+            let session = &chat.session;
             if session.status == next {
                 return Ok(session.clone());
             }
@@ -101,6 +104,7 @@ impl ChatSessions for MemoryStore {
                 let (from, to) = (session.status, next);
                 return Err(StoreError::IllegalTransition { chat_id: chat_id.clone(), from, to });
             }
+            chat.check_fence(scope.fencing_token)?;
             chat.move_to(next, reason, now);
             self.count(&chat.session, now);
             self.tell_change(chat);

@@ -14,7 +14,10 @@ impl Contexts for MemoryStore {
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
         ContextSnapshot::check(&data)?;
-        self.with_chat(scope, chat_id, |chat| Ok(self.take(chat, data)))
+        self.with_chat(scope, chat_id, |chat| {
+            chat.check_fence(scope.fencing_token)?;
+            Ok(self.take(chat, data))
+        })
     }
 
     async fn merge_context_snapshot(
@@ -25,6 +28,7 @@ impl Contexts for MemoryStore {
     ) -> Result<ContextSnapshot, StoreError> {
         json::measure_object(&patch)?;
         self.with_chat(scope, chat_id, |chat| {
+            chat.check_fence(scope.fencing_token)?;
             let mut data = chat.context.data.clone();
             merge_patch(&mut data, &patch);
             ContextSnapshot::check(&data)?;

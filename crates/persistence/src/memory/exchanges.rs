@@ -24,7 +24,8 @@ impl Exchanges for MemoryStore {
         self.with_chat(scope, chat_id, |chat| {
             let (fresh, mut recorded) = exchange.calls.plan(chat_id, &chat.calls)?;
             let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
-            let append = self.store(chat, &exchange.messages.plan(chat_id, &chat.known())?)?;
+            let append =
+                self.store(scope, chat, &exchange.messages.plan(chat_id, &chat.known())?)?;
             let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
             Ok(Exchange { append, call: recorded.remove(0), payment })
         })
@@ -38,6 +39,7 @@ impl Exchanges for MemoryStore {
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
+            chat.check_fence(scope.fencing_token)?;
             let Some(index) = chat.calls.iter().position(|kept| kept.call.call_id == *call_id)
             else {
                 let (chat_id, call_id) = (chat_id.clone(), call_id.clone());

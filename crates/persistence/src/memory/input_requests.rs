@@ -35,6 +35,7 @@ impl InputRequests for MemoryStore {
             if chat.session.pending_inputs.len() >= InputRequest::MAX_PENDING {
                 return Err(StoreError::TooManyInputs(chat_id));
             }
+            chat.check_fence(scope.fencing_token)?;
             let request = asked.request.clone();
             chat.session.pending_inputs.push(request.request_id.clone());
             chat.note_input(request.request_id.clone(), now);
@@ -104,7 +105,9 @@ impl InputRequests for MemoryStore {
             let kept = chat.input(request_id)?.clone();
             match kept.judge(&reply, now)? {
                 Verdict::Take => {
-                    let append = self.store(chat, &reply.batch.plan(chat_id, &chat.known())?)?;
+                    let plan = reply.batch.plan(chat_id, &chat.known())?;
+                    let append = self.store(scope, chat, &plan)?;
+                    chat.check_fence(scope.fencing_token)?;
                     let closing = reply.closing(append.messages[0].sequence, now);
                     let request = self.close_input(chat, &kept, closing, now);
                     chat.input(request_id)?.answer_digest = Some(reply.entry().digest);
@@ -140,7 +143,10 @@ impl InputRequests for MemoryStore {
                     let request = self.expire_input(chat, &kept, now);
                     Err(StoreError::InputClosed(Box::new(request)))
                 }
-                Cancel::Close(closing) => Ok(self.close_input(chat, &kept, closing, now)),
+                Cancel::Close(closing) => {
+                    chat.check_fence(scope.fencing_token)?;
+                    Ok(self.close_input(chat, &kept, closing, now))
+                }
             }
         })
     }

@@ -21,7 +21,7 @@ impl Messages for MemoryStore {
         self.metrics.appends.given(&batch);
         self.with_chat(scope, chat_id, |chat| {
             let plan = batch.plan(chat_id, &chat.known())?;
-            self.store(chat, &plan)
+            self.store(scope, chat, &plan)
         })
     }
 
@@ -37,7 +37,7 @@ impl Messages for MemoryStore {
             let mut plan = batch.plan(chat_id, &chat.known())?;
             let newest: Vec<Message> = chat.messages.iter().map(|k| k.message.clone()).collect();
             plan.recognise(&newest);
-            self.store(chat, &plan)
+            self.store(scope, chat, &plan)
         })
     }
 
@@ -114,12 +114,14 @@ impl Messages for MemoryStore {
     ) -> Result<Message, StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            let message = &mut chat.kept(sequence)?.message;
+            let message = &chat.kept(sequence)?.message;
             if message.deleted_at.is_some() {
                 return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
             }
             let body = edit.apply(&message.body);
             body.check()?;
+            chat.check_fence(scope.fencing_token)?;
+            let message = &mut chat.kept(sequence)?.message;
             message.body = body;
             message.edited_at = Some(now);
             let message = message.clone();
@@ -136,10 +138,12 @@ impl Messages for MemoryStore {
     ) -> Result<Message, StoreError> {
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            let message = &mut chat.kept(sequence)?.message;
+            let message = &chat.kept(sequence)?.message;
             if message.deleted_at.is_some() {
                 return Ok(message.clone());
             }
+            chat.check_fence(scope.fencing_token)?;
+            let message = &mut chat.kept(sequence)?.message;
             message.body = message.body.tombstone();
             message.deleted_at = Some(now);
             let message = message.clone();
@@ -169,7 +173,12 @@ impl MemoryStore {
         self.tell_change(chat);
     }
 
-    pub(super) fn store(&self, chat: &mut Chat, plan: &Plan<'_>) -> Result<Append, StoreError> {
+    pub(super) fn store(
+        &self,
+        scope: &Scope,
+        chat: &mut Chat,
+        plan: &Plan<'_>,
+    ) -> Result<Append, StoreError> {
         let first_sequence = chat.session.last_sequence;
         let now = self.clock.now();
         let fresh: Vec<Kept> = (first_sequence..)
@@ -192,6 +201,7 @@ impl MemoryStore {
             if status.is_ended() {
                 return Err(StoreError::ChatEnded { chat_id, status });
             }
+            chat.check_fence(scope.fencing_token)?;
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.messages.extend(fresh);

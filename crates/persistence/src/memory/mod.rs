@@ -11,6 +11,7 @@ mod chat_sessions;
 mod contexts;
 mod exchanges;
 mod input_requests;
+mod leases;
 mod messages;
 mod participants;
 mod presence;
@@ -62,6 +63,8 @@ const KEPT_CHANGES: usize = 1_024;
 #[derive(Debug)]
 struct Chat {
     session: ChatSession,
+    /// That of the newest lease; 0: there was none.
+    fencing_token: u64,
     messages: Vec<Kept>,
     context: ContextSnapshot,
     context_version: u64,

@@ -47,6 +47,10 @@ label! {
         AnswerInputRequest = "answer_input_request",
         CancelInputRequest = "cancel_input_request",
         ExpireInputRequests = "expire_input_requests",
+        AcquireLease = "acquire_lease",
+        RenewLease = "renew_lease",
+        ReleaseLease = "release_lease",
+        InterruptAbandoned = "interrupt_abandoned",
         WorkflowStats = "workflow_stats",
         ListChatStats = "list_chat_stats",
         AppStats = "app_stats",
@@ -181,6 +185,8 @@ impl CallOutcome {
             | StoreError::AppNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::ChatExists(_)
+            | StoreError::LeaseHeld { .. }
+            | StoreError::Fenced { .. }
             | StoreError::EventConflict { .. }
             | StoreError::CallConflict { .. }
             | StoreError::InputConflict { .. }

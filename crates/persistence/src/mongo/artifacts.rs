@@ -69,8 +69,12 @@ impl Artifacts for MongoStore {
                     self.replace_artifact(chat_id, filter.clone(), change.clone()).await?;
                 if replaced.is_none() {
                     // Nothing to clear, or no chat to clear it from.
-                    let raw = self.session_within(scope, chat_id, doc! { "schema_version": 1 });
-                    open_chat_session(&raw.await?)?;
+                    let fields = doc! { "last_artifact.updated_at": 1, "schema_version": 1 };
+                    let raw = self.session_within(scope, chat_id, fields).await?;
+                    let is_there = open_chat_session(&raw)?.optional_document("last_artifact")?;
+                    if is_there.is_some() {
+                        self.check_fence(scope, chat_id).await?;
+                    }
                 }
                 Ok(replaced)
             })

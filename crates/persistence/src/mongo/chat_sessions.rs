@@ -75,10 +75,11 @@ impl ChatSessions for MongoStore {
                 let chat = self.get_chat_within(scope, chat_id).await?;
                 let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
                 if is_paused_anew(&chat, next, reason) {
-                    match self.pause_anew(scope, &chat, reason).await? {
-                        Some(chat) => return Ok(chat),
-                        None => continue,
+                    if let Some(chat) = self.pause_anew(scope, &chat, reason).await? {
+                        return Ok(chat);
                     }
+                    self.check_fence(scope, chat_id).await?;
+                    continue;
                 }
                 let is_moved = chat.status == next
                     || !attempt.is_first && self.has_moved(scope, chat_id, change_id).await?;
@@ -97,6 +98,7 @@ impl ChatSessions for MongoStore {
                 {
                     return Ok(chat);
                 }
+                self.check_fence(scope, chat_id).await?;
             }
         })
         .await
@@ -210,13 +212,17 @@ impl MongoStore {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
         filter.insert("duration_sec", chat.duration_sec);
-        let update = doc! { "$set": {
+        let mut set = doc! {
             "status": moved.status.number(),
             "status_reason": moved.status_reason.as_deref(),
             "completed_at": moved.completed_at.map(DateTime::from_chrono),
             "duration_sec": moved.duration_sec,
             "last_updated_at": DateTime::from_chrono(moved.last_updated_at),
-        } };
+        };
+        if moved.status.is_ended() {
+            set.insert("lease", Bson::Null);
+        }
+        let update = doc! { "$set": set };
         // First, so that appends which come meanwhile wait for this, and not the reverse.
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
@@ -249,7 +255,11 @@ impl MongoStore {
         chat_id: &ChatId,
     ) -> Result<Failure, Failure> {
         let raw = self.session_within(scope, chat_id, Tail::projection()).await?;
-        open_chat_session(&raw)?;
+        let tail = Tail::read(&open_chat_session(&raw)?)?;
+        if let Some(token) = scope.fencing_token.filter(|token| tail.fencing_token != Some(*token))
+        {
+            return Ok(StoreError::fenced(chat_id, token).into());
+        }
         Ok(StoreError::ChatNotFound(chat_id.clone()).into())
     }
 

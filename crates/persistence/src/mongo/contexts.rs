@@ -58,6 +58,7 @@ impl Contexts for MongoStore {
                 }
                 self.withdraw_blob(scope, chat_id, BlobKind::Context, placed.blob.as_deref())
                     .await?;
+                self.check_fence(scope, chat_id).await?;
             }
         };
         // Merging the same patch twice is merging it once, so an attempt need not know of others.

@@ -70,7 +70,7 @@ async fn create(
 ///
 /// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
 /// then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 19] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 20] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
@@ -83,6 +83,7 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
         (&store.inner.presence, "presence_ttl", doc! { "expires_at": 1 }),
         (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
         (sessions, "idx_status", doc! { "status": 1 }),
+        (sessions, "cs_status_lease", doc! { "status": 1, "lease.expires_at": 1 }),
         (sessions, "cs_app_created", doc! { "app_id": 1, "created_at": -1, "_id": -1 }),
         (
             sessions,

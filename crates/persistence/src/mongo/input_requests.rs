@@ -182,6 +182,7 @@ impl MongoStore {
                 let request = asked.request.clone();
                 return Ok(RequestedInput { request, outcome: Outcome::Stored });
             }
+            self.check_fence(scope, &chat_id).await?;
             from = stripe.number() + 1;
         }
     }
@@ -231,6 +232,7 @@ impl MongoStore {
                     if let Some(request) = closed {
                         return Ok(request);
                     }
+                    self.check_fence(scope, chat_id).await?;
                 }
             }
         }
@@ -260,7 +262,8 @@ impl MongoStore {
         kept: &KeptInput,
     ) -> Result<Option<InputRequest>, Failure> {
         match kept.expiry() {
-            Some(closing) => self.close(scope, chat, kept, &closing).await,
+            // It is time that closes it, whoever finds out.
+            Some(closing) => self.close(&scope.unfenced(), chat, kept, &closing).await,
             None => Ok(None),
         }
     }

@@ -28,6 +28,7 @@ mod changes;
 mod chat_sessions;
 mod contexts;
 mod input_requests;
+mod leases;
 mod messages;
 mod participants;
 mod presence;

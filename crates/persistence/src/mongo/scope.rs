@@ -1,14 +1,18 @@
 use bson::{Document, doc};
 use records::{Caller, ChatId, Scope};
 
-use super::documents::SCHEMA_VERSION;
+use super::documents::{SCHEMA_VERSION, counter};
 
 /// Returns the filter for a chat within a scope, as every write to a session begins with.
 ///
-/// A document of a newer schema is left alone.
+/// A document of a newer schema is left alone, and so is a chat whose lease is another than the one that
+/// the caller writes under.
 pub(super) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     let mut filter = visible_chat(scope, chat_id);
     filter.insert("schema_version", doc! { "$lte": SCHEMA_VERSION });
+    if let Some(token) = scope.fencing_token {
+        filter.insert("lease.fencing_token", counter(token));
+    }
     filter
 }
 

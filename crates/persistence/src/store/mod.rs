@@ -8,6 +8,7 @@
 //!   not exist for the caller: the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for
 //!   an id never used.
 //! - A call that returns `Ok` is durable: it survives the loss of any one database process.
+//! - A write under a lease that is gone is [`Fenced`](crate::StoreError::Fenced), see [`Leases`].
 //! - A call that returns an error has changed nothing, except
 //!   [`OutcomeUnknown`](crate::StoreError::OutcomeUnknown).
 //! - JSON comes back as it was given, whatever its keys; what cannot be kept is
@@ -21,6 +22,7 @@ mod chat_sessions;
 mod contexts;
 mod exchanges;
 mod input_requests;
+mod leases;
 mod messages;
 mod participants;
 mod presence;
@@ -36,6 +38,7 @@ pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
+pub use leases::{Interrupted, Leases};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
@@ -59,6 +62,7 @@ pub trait Store:
     + Calls
     + Exchanges
     + InputRequests
+    + Leases
     + Stats
     + Apps
     + Wallets

@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
-    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Message,
-    MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage,
-    NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet,
-    WalletEntry, WorkflowName,
+    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
+    Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
+    NewMessage, NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage,
+    UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
@@ -18,9 +18,9 @@ use crate::store::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
     Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage, Contexts,
     CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
-    InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage,
-    Participants, Presence, Recording, RequestedInput, Stats, Store, Tickets, Transcript,
-    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page, ParticipantCursor,
+    ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats, Store, Tickets,
+    Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -111,6 +111,44 @@ impl<S: Store> ChatSessions for Traced<S> {
     ) -> Result<ChatSession, StoreError> {
         let work = self.store.set_status(scope, chat_id, next, reason);
         self.trace(Call::SetStatus, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Leases for Traced<S> {
+    async fn acquire_lease(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        lease: NewLease,
+    ) -> Result<Lease, StoreError> {
+        let work = self.store.acquire_lease(scope, chat_id, lease);
+        self.trace(Call::AcquireLease, Some(chat_id), work).await
+    }
+
+    async fn renew_lease(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fencing_token: u64,
+        ttl: Duration,
+    ) -> Result<Lease, StoreError> {
+        let work = self.store.renew_lease(scope, chat_id, fencing_token, ttl);
+        self.trace(Call::RenewLease, Some(chat_id), work).await
+    }
+
+    async fn release_lease(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fencing_token: u64,
+    ) -> Result<(), StoreError> {
+        let work = self.store.release_lease(scope, chat_id, fencing_token);
+        self.trace(Call::ReleaseLease, Some(chat_id), work).await
+    }
+
+    async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError> {
+        self.trace(Call::InterruptAbandoned, None, self.store.interrupt_abandoned(limit)).await
     }
 }
 

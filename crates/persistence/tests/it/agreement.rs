@@ -5,6 +5,7 @@
 
 mod apps;
 mod input_requests;
+mod leases;
 mod lockstep;
 mod operation;
 mod strategy;

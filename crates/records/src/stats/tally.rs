@@ -149,6 +149,7 @@ mod tests {
             duration_sec,
             last_sequence: 0,
             pending_inputs: Vec::new(),
+            lease: None,
         }
     }
 

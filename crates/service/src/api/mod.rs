@@ -11,6 +11,7 @@ pub(crate) mod events;
 pub(crate) mod exchanges;
 pub(crate) mod health;
 pub(crate) mod input_requests;
+pub(crate) mod leases;
 pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod participants;

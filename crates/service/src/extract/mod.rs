@@ -2,6 +2,7 @@
 
 mod accepted;
 mod body;
+mod fencing;
 mod form;
 mod json;
 mod listener;
@@ -17,6 +18,7 @@ mod visit;
 mod wallet;
 
 pub(crate) use accepted::Accepted;
+pub(crate) use fencing::FencingToken;
 pub(crate) use form::Form;
 pub(crate) use json::{Json, MergePatch, OptionalJson, parse, typed};
 pub(crate) use listener::{LastEventId, Listener, TokenExpiry};

@@ -3,6 +3,7 @@ use axum::http::request::Parts;
 use persistence::StoreError;
 use records::{AppId, Caller, ChatId, Scope, UserId};
 
+use super::fencing::carried;
 use super::path::{parse_path_param, path_param};
 use crate::auth::Identity;
 use crate::problem::{Problem, ProblemKind};
@@ -75,8 +76,9 @@ pub(super) async fn in_chat(
 ) -> Result<InChat, Problem> {
     let app_id = app_id(parts).await?;
     let chat_id = parse_path_param(parts, "chat_id").await?;
+    let fencing_token = carried(parts)?;
     let scope = admitted_to_chat(app_id, &chat_id, identity, state).await?;
-    Ok(InChat { scope, chat_id })
+    Ok(InChat { scope: Scope { fencing_token, ..scope }, chat_id })
 }
 
 /// Admits a caller to the app of a chat.
@@ -128,5 +130,5 @@ pub(super) async fn admitted(
         return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
     }
     state.registry.check(&app_id).await?;
-    Ok(Scope { app_id, caller: identity.caller.clone() })
+    Ok(Scope { caller: identity.caller.clone(), ..Scope::service(app_id) })
 }

@@ -10,14 +10,15 @@ mod store;
 
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
-    AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems, AppendProblems,
-    CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems, CreateProblems,
-    CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
+    AcquireLeaseProblems, AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems,
+    AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems,
+    CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
     DeleteMessageProblems, EnsureWalletProblems, EventsProblems, ExchangeProblems, HistoryProblems,
-    InputRequestProblems, JoinProblems, LeaveProblems, MessageProblems, MetricsProblems,
-    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
-    RegisterAppProblems, RequestInputProblems, SocketProblems, StatsProblems, StatusProblems,
-    SubmitProblems, TicketProblems, TokenBalanceProblems, UpdateMessageProblems, WalletProblems,
+    InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MessageProblems,
+    MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
+    RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems, SocketProblems, StatsProblems,
+    StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems, UpdateMessageProblems,
+    WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
@@ -30,6 +31,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::api::input_requests::InputRequestResponse;
+use crate::api::leases::HolderFields;
 
 /// Something went wrong, in the words the caller is told.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ struct Details {
     conflict: Option<Conflict>,
     shortfall: Option<Shortfall>,
     input_request: Option<Box<InputRequestResponse>>,
+    holder: Option<Box<HolderFields>>,
     retry_after: Option<Duration>,
     /// What is logged and not told.
     source: Option<BoxError>,
@@ -85,6 +88,7 @@ impl Problem {
             conflict: None,
             shortfall: None,
             input_request: None,
+            holder: None,
             retry_after: None,
             source: None,
         }))

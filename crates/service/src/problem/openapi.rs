@@ -37,6 +37,9 @@ const READ: [P; 1] = [P::DEADLINE_EXCEEDED];
 /// What a write may answer besides.
 const WRITE: [P; 1] = [P::OUTCOME_UNKNOWN];
 
+/// What a write to a chat that a lease may guard may answer besides.
+const FENCED: [P; 2] = [P::OUTCOME_UNKNOWN, P::FENCED];
+
 /// What a route with a body may answer besides.
 const BODY: [P; 3] = [P::MALFORMED_JSON, P::BODY_TOO_LARGE, P::UNSUPPORTED_MEDIA_TYPE];
 
@@ -82,10 +85,10 @@ groups! {
     /// A ticket to a chat.
     TicketProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND]]);
     /// A move of a chat to another status.
-    StatusProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::ILLEGAL_TRANSITION]]);
+    StatusProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::ILLEGAL_TRANSITION]]);
     /// An append of messages.
     AppendProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[
             P::CHAT_NOT_FOUND,
@@ -96,16 +99,30 @@ groups! {
             P::OVERLOADED,
         ],
     ]);
+    /// The acquisition of a lease.
+    AcquireLeaseProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[P::CHAT_NOT_FOUND, P::CHAT_ENDED, P::FORBIDDEN_ROLE, P::BUSY],
+    ]);
+    /// The renewal of a lease.
+    LeaseProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[P::CHAT_NOT_FOUND, P::FORBIDDEN_ROLE, P::FENCED],
+    ]);
+    /// The release of a lease.
+    ReleaseLeaseProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::FORBIDDEN_ROLE]]);
     /// A read of one message.
     MessageProblems => describe(&[&READ, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
     /// A change to a message.
     UpdateMessageProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND, P::MESSAGE_TOO_LARGE],
     ]);
     /// The deletion of a message.
-    DeleteMessageProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
+    DeleteMessageProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
     /// The joining of a participant.
     JoinProblems => describe(&[
         &WRITE,
@@ -122,7 +139,7 @@ groups! {
     ]);
     /// An exchange.
     ExchangeProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[
             P::CHAT_NOT_FOUND,
@@ -134,10 +151,10 @@ groups! {
         ],
     ]);
     /// The deletion of a call.
-    DeleteCallProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::CALL_NOT_FOUND]]);
+    DeleteCallProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND, P::CALL_NOT_FOUND]]);
     /// A question.
     RequestInputProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[
             P::CHAT_NOT_FOUND,
@@ -155,7 +172,7 @@ groups! {
     ]);
     /// An answer.
     AnswerInputProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[
             P::CHAT_NOT_FOUND,
@@ -168,7 +185,7 @@ groups! {
     ]);
     /// What somebody says to a workflow.
     SubmitProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[
             P::FORBIDDEN_APP,
@@ -185,16 +202,16 @@ groups! {
     ]);
     /// A question that is taken back.
     CancelInputProblems => describe(&[
-        &WRITE,
+        &FENCED,
         &BODY,
         &[P::CHAT_NOT_FOUND, P::INPUT_NOT_FOUND, P::INPUT_CLOSED],
     ]);
     /// A write of a context snapshot.
-    ContextProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]]);
+    ContextProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]]);
     /// A write of an artifact.
-    PutArtifactProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::ARTIFACT_TOO_LARGE]]);
+    PutArtifactProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::ARTIFACT_TOO_LARGE]]);
     /// The removal of an artifact.
-    DeleteArtifactProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND]]);
+    DeleteArtifactProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND]]);
     /// A read of the registry.
     OperatorProblems => describe_operator(&[&READ]);
     /// A read of an app in the registry.

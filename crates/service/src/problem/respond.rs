@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::{Details, FieldError, Problem};
 use crate::api::input_requests::InputRequestResponse;
+use crate::api::leases::HolderFields;
 use crate::layers::RequestId;
 
 /// A problem on its way out, before it has a body.
@@ -59,6 +60,9 @@ pub(crate) struct ProblemResponse {
     /// With `input-closed`: the request as it stands, with the answer that was first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input_request: Option<Box<InputRequestResponse>>,
+    /// With `busy`: who carries the chat on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) holder: Option<Box<HolderFields>>,
 }
 
 /// Writes the body of every problem that comes out of the routes.
@@ -87,6 +91,7 @@ fn body(details: &Details, request_id: &str) -> Body {
         balance: details.shortfall.as_ref().map(|shortfall| shortfall.balance),
         amount: details.shortfall.as_ref().map(|shortfall| shortfall.amount),
         input_request: details.input_request.clone(),
+        holder: details.holder.clone(),
     };
     serde_json::to_vec(&problem).map_or_else(|_| Body::empty(), Body::from)
 }

@@ -20,6 +20,12 @@ impl From<StoreError> for Problem {
                 Self::new(ProblemKind::TOO_MANY_PARTICIPANTS, detail)
             }
             StoreError::ChatEnded { .. } => Self::new(ProblemKind::CHAT_ENDED, detail),
+            StoreError::LeaseHeld { lease, .. } => {
+                let mut problem = Self::new(ProblemKind::BUSY, detail);
+                problem.0.holder = Some(Box::new((*lease).into()));
+                problem
+            }
+            StoreError::Fenced { .. } => Self::new(ProblemKind::FENCED, detail),
             StoreError::IllegalTransition { .. } => {
                 Self::new(ProblemKind::ILLEGAL_TRANSITION, detail)
             }

@@ -69,6 +69,7 @@ fn body(name: &str, app_id: &str) -> Value {
         "submit_user_input" => {
             json!({"app_id": app_id, "input_request_id": "q1", "user_input": "x"})
         }
+        "acquire_lease" => json!({"owner": "x"}),
         "join_chat" => json!({"user_id": "alice"}),
         "credit_wallet" | "debit_wallet" => json!({"entry_id": "e", "amount": 1}),
         "consume_tokens" => json!({"app_id": app_id, "amount": 1}),

@@ -15,16 +15,16 @@ use persistence::{
     AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
     Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage,
     Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
-    InputPage, InputRequests, Joined, MessageRange, Messages, Page, ParticipantCursor,
-    ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats, Store, StoreError,
-    Tickets, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page,
+    ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats,
+    Store, StoreError, Tickets, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
-    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Message,
-    MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage,
-    NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage, UserId, Wallet,
-    WalletEntry, WorkflowName,
+    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
+    Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
+    NewMessage, NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage,
+    UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -149,6 +149,31 @@ impl ChatSessions for Faulty {
         _: ChatStatus,
         _: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Leases for Faulty {
+    async fn acquire_lease(&self, _: &Scope, _: &ChatId, _: NewLease) -> Result<Lease, StoreError> {
+        self.fail().await
+    }
+
+    async fn renew_lease(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: u64,
+        _: Duration,
+    ) -> Result<Lease, StoreError> {
+        self.fail().await
+    }
+
+    async fn release_lease(&self, _: &Scope, _: &ChatId, _: u64) -> Result<(), StoreError> {
+        self.fail().await
+    }
+
+    async fn interrupt_abandoned(&self, _: usize) -> Result<Vec<Interrupted>, StoreError> {
         self.fail().await
     }
 }

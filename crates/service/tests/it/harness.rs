@@ -69,6 +69,7 @@ pub(crate) fn memory_with(clock: &Arc<SetClock>) -> Arc<MemoryStore> {
 pub(crate) struct Client {
     app: Router,
     token: Option<String>,
+    fencing_token: Option<String>,
 }
 
 /// What the API answered.
@@ -88,12 +89,17 @@ impl Client {
     /// Calls a service over the store given.
     pub(crate) fn over(store: Arc<dyn Store>, config: Config) -> Self {
         let app = router(store, config).unwrap();
-        Self { app, token: None }
+        Self { app, token: None, fencing_token: None }
     }
 
     /// Calls the same service with a token.
     pub(crate) fn with_token(&self, token: impl Into<String>) -> Self {
-        Self { app: self.app.clone(), token: Some(token.into()) }
+        Self { token: Some(token.into()), ..self.clone() }
+    }
+
+    /// Calls the same service under a lease.
+    pub(crate) fn fenced(&self, fencing_token: impl Into<String>) -> Self {
+        Self { fencing_token: Some(fencing_token.into()), ..self.clone() }
     }
 
     /// Returns the service.
@@ -140,8 +146,11 @@ impl Client {
 
     /// Begins a request as this caller.
     pub(crate) fn request(&self, method: &str, path: &str) -> axum::http::request::Builder {
-        let request =
+        let mut request =
             Request::builder().method(method).uri(path).header("x-request-id", "req_test");
+        if let Some(fencing_token) = &self.fencing_token {
+            request = request.header("fencing-token", fencing_token);
+        }
         match &self.token {
             Some(token) => request.header("authorization", format!("Bearer {token}")),
             None => request,

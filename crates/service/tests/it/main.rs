@@ -20,6 +20,7 @@ mod harness;
 mod histories;
 mod history;
 mod input_requests;
+mod leases;
 mod logs;
 mod messages;
 mod metrics;

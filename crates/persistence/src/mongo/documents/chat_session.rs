@@ -1,5 +1,5 @@
 use bson::{Bson, DateTime, Document, RawDocument, doc};
-use records::{Artifact, ChatSession, ChatStatus, Visibility};
+use records::{Artifact, ChatSession, ChatStatus, Lease, Visibility};
 
 use super::super::field::Field;
 use super::super::fields::Fields;
@@ -46,6 +46,8 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "context_blob": Bson::Null,
         "context_sequence": 0_i64,
         "context_version": 0_i64,
+        "lease": Bson::Null,
+        "fencing_token": 0_i64,
         "pending_inputs": [],
         "recent_inputs": [],
         "input_version": 0_i64,
@@ -63,7 +65,8 @@ pub(in super::super) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_
 
 /// Reads a chat session.
 pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, StoreError> {
-    let fields = open_chat_session(raw)?.collect()?;
+    let opened = open_chat_session(raw)?;
+    let fields = opened.collect()?;
     let field = |name| fields.field(name);
     Ok(ChatSession {
         chat_id: field("_id").parsed()?,
@@ -83,11 +86,39 @@ pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSes
         duration_sec: field("duration_sec").float()?,
         last_sequence: field("last_sequence").number()?,
         pending_inputs: field("pending_inputs").optional_each_parsed()?,
+        lease: lease_within(&opened, &field("lease"))?,
     })
 }
 
-fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
+pub(in super::super) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
+}
+
+fn lease_within(fields: &Fields<'_>, lease: &Field<'_>) -> Result<Option<Lease>, StoreError> {
+    let lease = lease.optional_document()?;
+    lease.map(|lease| lease_record(&fields.inside(lease))).transpose()
+}
+
+/// Returns the document of a lease, as it lies in that of its chat.
+pub(in super::super) fn lease_document(lease: &Lease) -> Document {
+    doc! {
+        "lease_id": lease.lease_id.as_str(),
+        "owner": lease.owner.as_str(),
+        "fencing_token": counter(lease.fencing_token),
+        "acquired_at": DateTime::from_chrono(lease.acquired_at),
+        "expires_at": DateTime::from_chrono(lease.expires_at),
+    }
+}
+
+/// Reads a lease.
+pub(in super::super) fn lease_record(fields: &Fields<'_>) -> Result<Lease, StoreError> {
+    Ok(Lease {
+        lease_id: fields.parsed("lease_id")?,
+        owner: fields.parsed("owner")?,
+        fencing_token: fields.count("fencing_token")?,
+        acquired_at: fields.time("acquired_at")?,
+        expires_at: fields.time("expires_at")?,
+    })
 }
 
 /// The part of a session document that says where its messages lie.
@@ -103,6 +134,8 @@ pub(in super::super) struct Tail {
     pub(in super::super) bytes: u64,
     /// Where the chat stands.
     pub(in super::super) status: ChatStatus,
+    /// That of the lease under which the chat is carried on, if it is under one.
+    pub(in super::super) fencing_token: Option<u64>,
 }
 
 impl Tail {
@@ -110,7 +143,7 @@ impl Tail {
     pub(in super::super) fn projection() -> Document {
         doc! {
             "last_sequence": 1, "first_sequence": 1, "revision": 1, "tail_bytes": 1, "status": 1,
-            "schema_version": 1,
+            "lease.fencing_token": 1, "schema_version": 1,
         }
     }
 
@@ -129,6 +162,10 @@ impl Tail {
             revision: fields.integer("revision")?,
             bytes: fields.count("tail_bytes")?,
             status: status_of(&fields.field("status")?)?,
+            fencing_token: match fields.optional_document("lease")? {
+                Some(lease) => Some(fields.inside(lease).count("fencing_token")?),
+                None => None,
+            },
         })
     }
 

@@ -43,7 +43,7 @@ impl MongoStore {
             known.extend(look.in_tail);
             let plan = reply.batch.plan(chat_id, &known)?;
             // Somebody may have appended it, without an answer in mind.
-            let appended = verdict(chat_id, &plan, &look.tail).transpose()?;
+            let appended = verdict(scope, chat_id, &plan, &look.tail).transpose()?;
             self.make_room(scope, chat_id, &look.tail).await?;
 
             let fresh: Vec<_> = plan.fresh().collect();
@@ -80,6 +80,7 @@ impl MongoStore {
                 self.tell_change(chat_id);
                 return Ok(answered);
             }
+            self.check_fence(scope, chat_id).await?;
             from = stripe.number() + 1;
         }
     }

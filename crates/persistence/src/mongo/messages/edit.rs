@@ -104,6 +104,7 @@ impl MongoStore {
                 if is_written {
                     return Ok(change.stored.message);
                 }
+                self.check_fence(scope, chat_id).await?;
             }
         })
         .await

@@ -80,7 +80,7 @@ impl MongoStore {
             }
             let plan = messages.plan(chat_id, &known)?;
             let fresh: Vec<_> = plan.fresh().collect();
-            if let Some(verdict) = verdict(chat_id, &plan, &look.tail) {
+            if let Some(verdict) = verdict(scope, chat_id, &plan, &look.tail) {
                 let append = verdict?;
                 if let Some(payment) = settled {
                     return Ok(Exchange { append, call, payment });
@@ -120,6 +120,7 @@ impl MongoStore {
                 let append = plan.answer(first_sequence, tail.last_sequence);
                 return Ok(Exchange { append, call, payment });
             }
+            self.check_fence(scope, chat_id).await?;
             from = stripe.number() + 1;
         }
     }

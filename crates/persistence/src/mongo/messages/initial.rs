@@ -46,7 +46,7 @@ impl MongoStore {
                 return Ok(plan.answer(last_sequence - fresh.len() as u64, last_sequence));
             }
             if look.tail.last_sequence == last_sequence {
-                if let Some(answer) = verdict(chat_id, &plan, &look.tail) {
+                if let Some(answer) = verdict(scope, chat_id, &plan, &look.tail) {
                     return Ok(answer?);
                 }
                 self.make_room(scope, chat_id, &look.tail).await?;

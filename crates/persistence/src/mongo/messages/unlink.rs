@@ -35,7 +35,9 @@ impl MongoStore {
         let unlink = sessions.find_one_and_update(writable_chat(scope, chat_id), unlink);
         let unlink = unlink.array_filters([of_call()]).projection(with_links(Tail::projection()));
         let before = unlink.session(&mut *session).await?;
-        let before = before.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        let Some(before) = before else {
+            return Err(self.why_not_writable(scope, chat_id).await?);
+        };
         let fields = open_chat_session(&before)?;
         let first_sequence = Tail::read(&fields)?.first_sequence;
         let in_tail = linked(first_sequence, &fields, call_id)?;

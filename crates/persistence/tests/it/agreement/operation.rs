@@ -11,6 +11,7 @@ use records::{
 
 use super::apps::AppCall;
 use super::input_requests::InputCall;
+use super::leases::LeaseCall;
 use super::wallets::WalletCall;
 
 /// A call, by whom and on which chat.
@@ -18,6 +19,7 @@ use super::wallets::WalletCall;
 pub(crate) struct Operation {
     pub(crate) app: usize,
     pub(crate) caller: Caller,
+    pub(crate) fencing_token: Option<u64>,
     pub(crate) chat: usize,
     pub(crate) call: Call,
 }
@@ -58,6 +60,7 @@ pub(crate) enum Call {
     ListParticipants,
     Stats(WorkflowName),
     Input(InputCall),
+    Lease(LeaseCall),
     Wallet(UserId, WalletCall),
     App(AppCall),
 }
@@ -103,6 +106,7 @@ impl Playground {
         let looking = |app, chat, call: &Call| Operation {
             app,
             caller: Caller::Service,
+            fencing_token: None,
             chat,
             call: call.clone(),
         };
@@ -125,8 +129,11 @@ impl Operation {
 
     /// Makes the call, and returns the answer as it prints.
     pub(crate) async fn carry_out(&self, playground: &Playground, store: &dyn Store) -> String {
-        let scope =
-            &Scope { app_id: playground.apps[self.app].clone(), caller: self.caller.clone() };
+        let scope = &Scope {
+            caller: self.caller.clone(),
+            fencing_token: self.fencing_token,
+            ..Scope::service(playground.apps[self.app].clone())
+        };
         let chat = &playground.chats[self.chat];
         match self.call.clone() {
             Call::Create(new) => {
@@ -190,6 +197,7 @@ impl Operation {
                 ))
             }
             Call::Input(call) => call.carry_out(store, scope, chat).await,
+            Call::Lease(call) => call.carry_out(store, &playground.apps, scope, chat).await,
             Call::Wallet(user_id, call) => call.carry_out(store, scope, &user_id).await,
             Call::App(call) => call.carry_out(store, &scope.app_id).await,
         }

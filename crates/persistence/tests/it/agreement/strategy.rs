@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::apps::app_call;
 use super::input_requests::input_call;
+use super::leases::{lease_call, token};
 use super::lockstep::moment;
 use super::operation::{Call, Operation, users, workflows};
 use super::wallets::wallet_call;
@@ -24,6 +25,7 @@ pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let first = new_chat().prop_map(|new| Operation {
         app: 0,
         caller: Caller::Service,
+        fencing_token: None,
         chat: 0,
         call: Call::Create(new),
     });
@@ -34,12 +36,16 @@ pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
 fn operation() -> impl Strategy<Value = Operation> {
     let app = prop_oneof![30 => Just(0_usize), 1 => Just(1)];
     let chat = prop_oneof![12 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
-    (app, caller(), chat, call()).prop_map(|(app, caller, chat, call)| Operation {
-        app,
-        caller,
-        chat,
-        call,
-    })
+    let fencing_token = prop_oneof![6 => Just(None), 1 => token().prop_map(Some)];
+    (app, caller(), fencing_token, chat, call()).prop_map(
+        |(app, caller, fencing_token, chat, call)| Operation {
+            app,
+            caller,
+            fencing_token,
+            chat,
+            call,
+        },
+    )
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -71,6 +77,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => workflow().prop_map(Call::Stats),
         10 => (user(), wallet_call()).prop_map(|(user_id, call)| Call::Wallet(user_id, call)),
         10 => input_call().prop_map(Call::Input),
+        8 => lease_call().prop_map(Call::Lease),
         3 => app_call().prop_map(Call::App),
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),

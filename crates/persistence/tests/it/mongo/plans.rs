@@ -8,14 +8,14 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, InputRequests, MessageRange, Messages, Participants, Presence, Stats, Tickets,
-    Wallets,
+    Exchanges, InputRequests, Leases, MessageRange, Messages, Participants, Presence, Stats,
+    Tickets, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
-    EntryId, EventId, InputRequestId, JsonObject, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, NewProviderCall, NewTicket,
-    NewWalletEntry, Question, Scope, TeamId, TicketDigest, UserId, WorkflowName,
+    EntryId, EventId, InputRequestId, JsonObject, Lease, MessageBody, MessageEdit, NewArtifact,
+    NewChatSession, NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall,
+    NewTicket, NewWalletEntry, Owner, Question, Scope, TeamId, TicketDigest, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -117,6 +117,7 @@ async fn use_everything(database: &Database) {
         use_lists(database, &scope).await;
         use_wallet(database, &scope).await;
         use_ticket(database, &scope, &chat_id).await;
+        use_lease(database, &scope, &chat_id).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
@@ -174,6 +175,19 @@ async fn use_ticket(database: &Database, scope: &Scope, chat_id: &ChatId) {
         let redeemed = database.redeem_ticket(&scope.app_id, chat_id, digest).await.unwrap();
         assert_eq!(redeemed.is_some(), is_good);
     }
+}
+
+async fn use_lease(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let ttl = Lease::MIN_TTL;
+    database.set_status(scope, chat_id, ChatStatus::Running, None).await.unwrap();
+    for _ in 0..2 {
+        let new = NewLease { lease_id: None, owner: Owner::parse("o").unwrap(), ttl };
+        let token = database.acquire_lease(scope, chat_id, new).await.unwrap().fencing_token;
+        database.renew_lease(scope, chat_id, token, ttl).await.unwrap();
+        tokio::time::sleep(ttl * 2).await;
+        database.release_lease(scope, chat_id, token - 1).await.unwrap();
+    }
+    assert_eq!(database.interrupt_abandoned(9).await.unwrap().len(), 1);
 }
 
 async fn use_stats(database: &Database) {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, MessageRange, Messages,
-    Participants, Presence, Stats, StoreError, Tickets, Wallets,
+    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, Leases, MessageRange,
+    Messages, Participants, Presence, Stats, StoreError, Tickets, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
-    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewTicket, NewWalletEntry, Question,
-    Scope, TicketDigest, UserId, WorkflowName,
+    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewLease, NewTicket, NewWalletEntry,
+    Owner, Question, Scope, TicketDigest, UserId, WorkflowName,
 };
 
 use serde_json::json;
@@ -200,6 +200,9 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let question = Question { tool_call: Some(bound_call()), ..Question::of("May I?") };
     let question = NewInputRequest { request_id: None, question, expires_in_sec: Some(60) };
     database.request_input(&scope(), &chat_id, question).await.unwrap();
+    let (owner, ttl) = (Owner::parse("orchestrator-7").unwrap(), Duration::from_secs(30));
+    let lease = NewLease { lease_id: None, owner, ttl };
+    database.acquire_lease(&scope(), &chat_id, lease).await.unwrap();
     let user_id = UserId::parse("alice").unwrap();
     database.join_chat(&scope(), &chat_id, &user_id, None).await.unwrap();
 

@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use persistence::Store;
 
 use crate::extract::{InChat, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{DeleteArtifactProblems, Problem};
 
 /// Removes the last artifact; doing so twice is no error.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "delete_artifact", params(ChatPath),
+    operation_id = "delete_artifact", params(ChatPath, Fence),
     responses((status = 204, description = "There is none now"), DeleteArtifactProblems),
 )]
 pub(crate) async fn delete_artifact(

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::ArtifactResponse;
 use crate::extract::{InChat, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{Problem, PutArtifactProblems};
 use crate::wire::Time;
 
@@ -55,7 +55,7 @@ impl From<PutArtifactRequest> for NewArtifact {
 /// Replaces the last artifact.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "put_artifact", params(ChatPath), request_body = PutArtifactRequest,
+    operation_id = "put_artifact", params(ChatPath, Fence), request_body = PutArtifactRequest,
     responses(
         (status = 200, description = "The artifact as stored", body = ArtifactResponse),
         PutArtifactProblems,

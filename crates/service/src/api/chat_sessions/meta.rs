@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::api::artifacts::ArtifactFields;
 use crate::api::input_requests::InputRequestResponse;
+use crate::api::leases::HolderFields;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -49,6 +50,8 @@ pub(crate) struct MetaResponse {
     last_sequence: u64,
     /// The questions it waits on, oldest first.
     pending_inputs: Vec<InputRequestResponse>,
+    /// Who alone carries it on; null where nobody has that right.
+    lease: Option<HolderFields>,
     last_artifact: Option<ArtifactFields>,
 }
 
@@ -73,6 +76,7 @@ impl MetaResponse {
             duration_sec: chat.duration_sec,
             last_sequence: chat.last_sequence,
             pending_inputs: pending.into_iter().map(Into::into).collect(),
+            lease: chat.lease.map(Into::into),
             last_artifact: artifact.map(Into::into),
         }
     }

@@ -2,6 +2,7 @@ use records::{ChatSession, JsonObject};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::leases::HolderFields;
 use crate::wire::Time;
 
 /// A chat session: everything about it but its messages, artifact and context snapshot.
@@ -44,6 +45,8 @@ pub(crate) struct ChatSessionResponse {
     last_sequence: u64,
     /// The ids of the input requests it waits on, oldest first.
     pending_inputs: Vec<String>,
+    /// Who alone carries it on; null where nobody has that right.
+    lease: Option<HolderFields>,
 }
 
 impl From<ChatSession> for ChatSessionResponse {
@@ -66,6 +69,7 @@ impl From<ChatSession> for ChatSessionResponse {
             duration_sec: chat.duration_sec,
             last_sequence: chat.last_sequence,
             pending_inputs: chat.pending_inputs.into_iter().map(Into::into).collect(),
+            lease: chat.lease.map(Into::into),
         }
     }
 }

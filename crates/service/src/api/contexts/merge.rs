@@ -6,7 +6,7 @@ use persistence::Store;
 use super::ContextResponse;
 use crate::extract::Json;
 use crate::extract::{InChat, MergePatch, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{ContextProblems, Problem};
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
@@ -15,7 +15,7 @@ use crate::problem::{ContextProblems, Problem};
 /// race none is lost.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "merge_context", params(ChatPath),
+    operation_id = "merge_context", params(ChatPath, Fence),
     request_body(
         content((Object = "application/json"), (Object = "application/merge-patch+json")),
     ),

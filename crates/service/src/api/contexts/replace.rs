@@ -6,13 +6,13 @@ use records::JsonObject;
 
 use super::ContextResponse;
 use crate::extract::{InChat, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{ContextProblems, Problem};
 
 /// Replaces the context snapshot; the body is the snapshot, with any keys, at most 8 MiB.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "replace_context", params(ChatPath),
+    operation_id = "replace_context", params(ChatPath, Fence),
     request_body(content = Object, example = json!({"interview_complete": true})),
     responses(
         (status = 200, description = "The snapshot as stored", body = ContextResponse),

@@ -11,7 +11,7 @@ use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
 use crate::api::messages::{AppendedResponse, MessageRequest};
 use crate::extract::{InChat, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{ExchangeProblems, Problem};
 use crate::wire;
 
@@ -60,7 +60,7 @@ impl ExchangeResponse {
 /// `"duplicate": true` on what was there.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/exchanges", tag = "calls",
-    operation_id = "append_exchange", params(ChatPath), request_body = ExchangeRequest,
+    operation_id = "append_exchange", params(ChatPath, Fence), request_body = ExchangeRequest,
     responses(
         (status = 201, description = "Something was stored", body = ExchangeResponse),
         (status = 200, description = "All of it was there already", body = ExchangeResponse),

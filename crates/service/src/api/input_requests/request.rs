@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::InputRequestResponse;
 use crate::extract::{InChat, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{Problem, RequestInputProblems};
 use crate::wire;
 
@@ -110,7 +110,7 @@ impl From<InputRequestRequest> for NewInputRequest {
 /// question, is answered with the request as it stands.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
-    operation_id = "request_input", params(ChatPath), request_body = InputRequestRequest,
+    operation_id = "request_input", params(ChatPath, Fence), request_body = InputRequestRequest,
     responses(
         (status = 201, description = "The question is asked", body = InputRequestResponse),
         (status = 200, description = "It was asked before", body = InputRequestResponse),

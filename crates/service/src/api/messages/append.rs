@@ -10,7 +10,7 @@ use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
 use crate::config::Limits;
 use crate::extract::{FromParams, InChat, Json, Params, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{AppendProblems, Problem};
 
 /// How to read the messages.
@@ -47,7 +47,7 @@ impl FromParams for AppendQuery {
 /// keeps the sequence it got the first time and is answered with `"duplicate": true`.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
-    operation_id = "append_messages", params(ChatPath, AppendQuery), request_body = OneOrSeveral,
+    operation_id = "append_messages", params(ChatPath, Fence, AppendQuery), request_body = OneOrSeveral,
     responses(
         (status = 201, description = "Something was stored", body = AppendResponse),
         (status = 200, description = "The chat had all of it already", body = AppendResponse),

@@ -7,7 +7,7 @@ use persistence::Store;
 use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
 use crate::extract::{InChat, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, Fence};
 use crate::problem::{AppendProblems, Problem};
 
 /// Appends the messages a workflow starts from, unless they are there already.
@@ -16,7 +16,7 @@ use crate::problem::{AppendProblems, Problem};
 /// the newest ones of the chat are not stored again. The role is `user` unless it is given.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/initial-messages", tag = "messages",
-    operation_id = "persist_initial_messages", params(ChatPath), request_body = OneOrSeveral,
+    operation_id = "persist_initial_messages", params(ChatPath, Fence), request_body = OneOrSeveral,
     responses(
         (status = 201, description = "Something was stored", body = AppendResponse),
         (status = 200, description = "The chat had all of it already", body = AppendResponse),

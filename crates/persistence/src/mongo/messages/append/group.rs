@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use records::{ChatId, EventId};
+use records::{ChatId, EventId, Scope};
 use tokio::time::timeout_at;
 
 use super::look::verdict;
@@ -164,6 +164,10 @@ impl<'a> Open<'a> {
         Self { chat_id, sent, answers, known: Vec::new(), absent_below: u64::MAX }
     }
 
+    fn scope(&self, index: usize) -> &'a Scope {
+        &self.sent[index].scope
+    }
+
     fn is_answered(&self) -> bool {
         self.answers.iter().all(Option::is_some)
     }
@@ -209,7 +213,7 @@ impl<'a> Open<'a> {
     fn answer_settled(&mut self, tail: &Tail) {
         for (index, plan) in self.plans() {
             self.answers[index] = match plan {
-                Ok(plan) => verdict(self.chat_id, &plan, tail),
+                Ok(plan) => verdict(self.scope(index), self.chat_id, &plan, tail),
                 Err(conflict) => Some(Err(conflict)),
             };
         }

@@ -200,7 +200,7 @@ impl Chats {
 
 #[cfg(test)]
 mod tests {
-    use records::{AppId, Caller, ChatStatus};
+    use records::{AppId, ChatStatus};
 
     use super::*;
 
@@ -209,12 +209,19 @@ mod tests {
     }
 
     fn scope(app: &str) -> Scope {
-        Scope { app_id: AppId::parse(app).unwrap(), caller: Caller::Service }
+        Scope::service(AppId::parse(app).unwrap())
     }
 
     fn tail(last_sequence: u64) -> Tail {
         let status = ChatStatus::Running;
-        Tail { last_sequence, first_sequence: 0, revision: 0, bytes: 0, status }
+        Tail {
+            last_sequence,
+            first_sequence: 0,
+            revision: 0,
+            bytes: 0,
+            status,
+            fencing_token: None,
+        }
     }
 
     #[test]

@@ -131,6 +131,7 @@ impl MongoStore {
 
 /// Answers an append that has nothing to store, or must not; `None`: it is to be stored.
 pub(in crate::mongo::messages) fn verdict(
+    scope: &Scope,
     chat_id: &ChatId,
     plan: &Plan<'_>,
     tail: &Tail,
@@ -138,6 +139,10 @@ pub(in crate::mongo::messages) fn verdict(
     if plan.fresh().next().is_none() {
         return Some(Ok(plan.answer(tail.last_sequence, tail.last_sequence)));
     }
-    let (chat_id, status) = (chat_id.clone(), tail.status);
-    status.is_ended().then_some(Err(StoreError::ChatEnded { chat_id, status }))
+    if tail.status.is_ended() {
+        let (chat_id, status) = (chat_id.clone(), tail.status);
+        return Some(Err(StoreError::ChatEnded { chat_id, status }));
+    }
+    let token = scope.fencing_token.filter(|token| tail.fencing_token != Some(*token));
+    token.map(|token| Err(StoreError::fenced(chat_id, token)))
 }

@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::{Store, StoreError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::response::HolderFields;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// Who carries a chat on.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LeaseState)]
+pub(crate) struct StateResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// Null where nobody has the lease; one that has expired is shown until it is taken over.
+    lease: Option<HolderFields>,
+}
+
+/// Returns who holds the lease of the chat.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
+    operation_id = "get_lease", params(ChatPath),
+    responses((status = 200, description = "Its holder", body = StateResponse), ChatProblems),
+)]
+pub(crate) async fn get_lease(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+) -> Result<Json<StateResponse>, Problem> {
+    let chat = store.get_chat(&scope, &chat_id).await?;
+    let chat = chat.ok_or(StoreError::ChatNotFound(chat_id))?;
+    let lease = chat.lease.map(Into::into);
+    Ok(Json(StateResponse { chat_id: chat.chat_id.into(), lease }))
+}

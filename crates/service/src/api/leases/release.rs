@@ -1,0 +1,27 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::Store;
+
+use super::check_role;
+use crate::extract::{FencingToken, InChat, Query};
+use crate::openapi::LeasePath;
+use crate::problem::{Problem, ReleaseLeaseProblems};
+
+/// Gives the lease back; one that is gone already is answered alike.
+#[utoipa::path(
+    delete, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
+    operation_id = "release_lease", params(LeasePath),
+    responses((status = 204, description = "It is given back"), ReleaseLeaseProblems),
+)]
+pub(crate) async fn release_lease(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    FencingToken(token): FencingToken,
+    Query(()): Query<()>,
+) -> Result<StatusCode, Problem> {
+    check_role(&scope)?;
+    store.release_lease(&scope, &chat_id, token).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

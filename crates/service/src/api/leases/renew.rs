@@ -1,0 +1,49 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use persistence::Store;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::response::LeaseResponse;
+use super::{check_role, default_ttl, ttl};
+use crate::extract::{FencingToken, InChat, Json, OptionalJson, Query};
+use crate::openapi::LeasePath;
+use crate::problem::{LeaseProblems, Problem};
+
+/// How long a lease is to be held on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = LeaseRenewal, example = json!({"ttl_ms": 30_000}))]
+pub(crate) struct RenewRequest {
+    /// From now, in milliseconds.
+    #[serde(rename = "ttl_ms", default = "default_ttl", deserialize_with = "ttl")]
+    #[schema(value_type = u64, minimum = 100, maximum = 3_600_000, default = 30_000)]
+    ttl: Duration,
+}
+
+impl Default for RenewRequest {
+    fn default() -> Self {
+        Self { ttl: default_ttl() }
+    }
+}
+
+/// Has the lease expire later, or sooner.
+///
+/// One that has expired and that nobody has taken over is renewed as well.
+#[utoipa::path(
+    put, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
+    operation_id = "renew_lease", params(LeasePath), request_body = Option<RenewRequest>,
+    responses((status = 200, description = "The lease", body = LeaseResponse), LeaseProblems),
+)]
+pub(crate) async fn renew_lease(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    FencingToken(token): FencingToken,
+    Query(()): Query<()>,
+    OptionalJson(request): OptionalJson<RenewRequest>,
+) -> Result<Json<LeaseResponse>, Problem> {
+    check_role(&scope)?;
+    Ok(Json(store.renew_lease(&scope, &chat_id, token, request.ttl).await?.into()))
+}

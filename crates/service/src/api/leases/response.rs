@@ -1,0 +1,47 @@
+use records::Lease;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire::Time;
+
+/// A lease, as its holder sees it.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Lease)]
+pub(crate) struct LeaseResponse {
+    /// Names the acquisition: whoever repeats it is answered with the same lease.
+    #[schema(example = "lease_0198d4b2")]
+    lease_id: String,
+    #[serde(flatten)]
+    holder: HolderFields,
+}
+
+/// Who holds a lease.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = LeaseHolder)]
+pub(crate) struct HolderFields {
+    #[schema(example = "orchestrator-7")]
+    owner: String,
+    /// What the writes of the holder carry, in the header `Fencing-Token`.
+    #[schema(example = 3)]
+    fencing_token: u64,
+    acquired_at: Time,
+    /// From when on others may take it over.
+    expires_at: Time,
+}
+
+impl From<Lease> for HolderFields {
+    fn from(lease: Lease) -> Self {
+        Self {
+            owner: lease.owner.into(),
+            fencing_token: lease.fencing_token,
+            acquired_at: lease.acquired_at.into(),
+            expires_at: lease.expires_at.into(),
+        }
+    }
+}
+
+impl From<Lease> for LeaseResponse {
+    fn from(lease: Lease) -> Self {
+        Self { lease_id: lease.lease_id.clone().into(), holder: lease.into() }
+    }
+}
