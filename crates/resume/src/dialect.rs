@@ -20,6 +20,8 @@ pub use ag2::Ag2;
 mod openai;
 pub use openai::OpenAi;
 
+mod pipeline;
+
 /// Every dialect, in the order in which they are listed.
 pub const ALL: [&dyn Dialect; 2] = [&Ag2, &OpenAi];
 
@@ -106,17 +108,17 @@ pub struct Violation {
 
 /// Where a message that is being rendered comes from.
 #[derive(Debug, Clone, Copy)]
-struct Origin {
-    index: usize,
-    sequence: u64,
+pub(crate) struct Origin {
+    pub(crate) index: usize,
+    pub(crate) sequence: u64,
 }
 
 impl Rendered {
-    fn drop(&mut self, origin: Origin, reason: DropReason) {
+    pub(crate) fn drop(&mut self, origin: Origin, reason: DropReason) {
         self.dropped.push(Dropped { index: origin.index, sequence: Some(origin.sequence), reason });
     }
 
-    fn repair(&mut self, origin: Origin, repair: Repair) {
+    pub(crate) fn repair(&mut self, origin: Origin, repair: Repair) {
         self.repaired.push(Repaired { index: origin.index, sequence: origin.sequence, repair });
     }
 }

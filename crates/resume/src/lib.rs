@@ -10,6 +10,7 @@ mod normalize;
 pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 
 mod calls;
+mod canonical;
 pub mod dialect;
 pub mod ingest;
 pub mod replay;

@@ -1,20 +1,14 @@
 use records::Message;
 use serde_json::Value;
 
-use super::{Dialect, Rendered, Renderer, Survey, Violation};
+use super::pipeline::{self, NameRule, Rules, Writer};
+use super::{Dialect, Rendered, Survey, Violation};
 use crate::Options;
-use crate::window::Window;
+use crate::canonical::Canonical;
 
-mod call;
 mod content;
-mod draft;
-mod naming;
-mod pairing;
-mod read;
-mod renderer;
-mod role;
-mod survey;
 mod validate;
+mod write;
 
 /// The messages of `OpenAI` Chat Completions.
 ///
@@ -60,23 +54,7 @@ impl Dialect for OpenAi {
     }
 
     fn render(&self, messages: Vec<Message>, _options: &Options) -> Rendered {
-        let mut rendered = Rendered::default();
-        let mut drafts = Vec::with_capacity(messages.len());
-        for (index, message) in messages.into_iter().enumerate() {
-            read::read(index, message, &mut rendered, |draft, _| drafts.push(draft));
-        }
-        let mut survey = survey::Survey::default();
-        for draft in &drafts {
-            survey.note_draft(draft);
-        }
-        let mut writer = survey.into_renderer(&Window::WHOLE);
-        rendered.messages.reserve(drafts.len());
-        for draft in drafts {
-            writer.add(draft, &mut rendered);
-        }
-        writer.end(&mut rendered);
-        rendered.dropped.sort_by_key(|dropped| dropped.index);
-        rendered
+        pipeline::render(&RULES, Messages, messages)
     }
 
     fn looks_ahead(&self) -> bool {
@@ -84,7 +62,7 @@ impl Dialect for OpenAi {
     }
 
     fn survey(&self, _options: &Options) -> Box<dyn Survey> {
-        Box::new(survey::Survey::default())
+        pipeline::survey(&RULES, Messages)
     }
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
@@ -92,24 +70,14 @@ impl Dialect for OpenAi {
     }
 }
 
-impl Survey for survey::Survey {
-    fn note(&mut self, position: usize, message: Message) {
-        // What is left out here is reported by the renderer.
-        let unread = &mut Rendered::default();
-        read::read(position, message, unread, |draft, _| self.note_draft(&draft));
-    }
+const RULES: Rules = Rules { speakers: NameRule::WORD, functions: NameRule::WORD };
 
-    fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
-        Box::new(self.into_renderer(window))
-    }
-}
+/// Writes each message by itself.
+#[derive(Debug)]
+struct Messages;
 
-impl Renderer for renderer::Renderer {
-    fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
-        read::read(index, message, rendered, |draft, rendered| self.add(draft, rendered));
-    }
-
-    fn finish(self: Box<Self>, rendered: &mut Rendered) {
-        self.end(rendered);
+impl Writer for Messages {
+    fn write(&mut self, message: Canonical, rendered: &mut Rendered) {
+        write::write(message, rendered);
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::role::Role;
+use crate::canonical::Role;
 
 /// Returns the content as the role may have it, when it is not so already.
 pub(super) fn serialised(role: Role, content: &Value) -> Option<Value> {
@@ -11,16 +11,6 @@ pub(super) fn serialised(role: Role, content: &Value) -> Option<Value> {
         _ => false,
     };
     (!fits).then(|| Value::from(content.to_string()))
-}
-
-/// Says whether a content says nothing at all.
-pub(super) fn is_blank(content: &Value) -> bool {
-    match content {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(parts) => parts.is_empty(),
-        _ => false,
-    }
 }
 
 /// Says whether the value is a content part that the role may have.

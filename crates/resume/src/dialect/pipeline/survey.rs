@@ -1,17 +1,19 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::draft::Draft;
-use super::naming::{Names, is_admitted};
+use super::naming::{Names, admitted_functions, admitted_speaker};
 use super::pairing::CallIds;
 use super::renderer::Renderer;
-use super::role::Role;
+use super::{Rules, Writer};
 use crate::calls::CallKey;
+use crate::canonical::{Canonical, Role};
 use crate::window::{Part, Window};
 
 /// What has to be known of a conversation before its first message is rendered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Survey {
+    rules: &'static Rules,
+    writer: Box<dyn Writer>,
     /// The message whose calls are being answered.
     caller: Option<Caller>,
     /// The sequences of the messages whose calls are not all answered directly.
@@ -38,24 +40,38 @@ struct Caller {
 }
 
 impl Survey {
-    /// Takes note of the next draft; its origin says at which position of the conversation.
-    pub(super) fn note_draft(&mut self, draft: &Draft) {
-        let position = draft.origin.index;
-        if draft.role == Role::Tool {
+    /// Begins a survey of a conversation that is then written by `writer`.
+    pub(super) fn new(rules: &'static Rules, writer: Box<dyn Writer>) -> Self {
+        Self {
+            rules,
+            writer,
+            caller: None,
+            unanswered: HashSet::new(),
+            call_ids: HashMap::new(),
+            names: HashMap::new(),
+            instructors: HashMap::new(),
+        }
+    }
+
+    /// Takes note of the next message; its origin says at which position of the conversation.
+    pub(super) fn note_message(&mut self, message: &Canonical) {
+        let position = message.origin.index;
+        if message.role == Role::Tool {
             if let Some(caller) = &mut self.caller {
-                caller.open.remove(&CallKey::of_id(&draft.call_id));
+                caller.open.remove(&CallKey::of_id(&message.call_id));
             }
             return;
         }
         self.settle();
-        if !draft.calls.is_empty() {
-            self.caller = Some(Caller::of(draft));
-        } else if draft.malformed.is_none() || draft.stays_without_calls() {
-            let names = match draft.role {
+        if !message.calls.is_empty() {
+            self.caller = Some(Caller::of(self.rules, message));
+        } else if message.malformed.is_none() || message.stays_without_calls() {
+            let names = match message.role {
                 Role::System | Role::Developer => &mut self.instructors,
                 _ => &mut self.names,
             };
-            note_all(names, draft.names().filter(|name| is_admitted(name)), position);
+            let admitted = admitted_speaker(self.rules, message).into_iter();
+            note_all(names, admitted.chain(admitted_functions(self.rules, message)), position);
         }
     }
 
@@ -83,21 +99,26 @@ impl Survey {
             window,
             Part::Instruction,
         ));
-        Renderer::new(self.unanswered, call_ids, Names::new(names.collect()))
+        let names = Names::new(self.rules, names.collect());
+        Renderer::new(self.writer, self.unanswered, call_ids, names)
     }
 }
 
 impl Caller {
-    fn of(draft: &Draft) -> Self {
-        let ids: Vec<_> = draft.called_ids().map(CallKey::of_id).collect();
-        let speaker = draft.name.iter().filter(|_| draft.stays_without_calls());
+    fn of(rules: &'static Rules, message: &Canonical) -> Self {
+        let ids: Vec<_> = message.called_ids().map(CallKey::of_id).collect();
+        let speaker = admitted_speaker(rules, message).cloned();
+        let functions = admitted_functions(rules, message).cloned();
         Self {
-            position: draft.origin.index,
-            sequence: draft.origin.sequence,
+            position: message.origin.index,
+            sequence: message.origin.sequence,
             open: ids.iter().copied().collect(),
             ids,
-            names: draft.names().filter(|name| is_admitted(name)).cloned().collect(),
-            names_without_calls: speaker.filter(|name| is_admitted(name)).cloned().collect(),
+            names: speaker.iter().cloned().chain(functions).collect(),
+            names_without_calls: speaker
+                .filter(|_| message.stays_without_calls())
+                .into_iter()
+                .collect(),
         }
     }
 }

@@ -3,9 +3,8 @@ use std::mem;
 
 use serde_json::Value;
 
-use super::draft::Draft;
-use super::role::Role;
 use crate::calls::CallKey;
+use crate::canonical::{Canonical, Role};
 use crate::dialect::Origin;
 use crate::dropped::shown;
 use crate::{DropReason, Repair};
@@ -43,7 +42,7 @@ pub(super) enum Fate {
 
 impl Pairing {
     /// Begins the exchange of a message; the one before must have been ended.
-    pub(super) fn begin(&mut self, caller: &Draft, calls: Fate) {
+    pub(super) fn begin(&mut self, caller: &Canonical, calls: Fate) {
         let ids: HashSet<_> = caller.called_ids().map(str::to_owned).collect();
         let open = if calls == Fate::Kept { ids.clone() } else { HashSet::new() };
         let caller = Some(caller.origin);
@@ -56,7 +55,7 @@ impl Pairing {
     }
 
     /// Lets a result answer its call, or says why it cannot.
-    pub(super) fn answer(&mut self, result: &mut Draft) -> Result<(), DropReason> {
+    pub(super) fn answer(&mut self, result: &mut Canonical) -> Result<(), DropReason> {
         if !self.exchange.open.remove(&result.call_id) {
             return Err(self.objection(&result.call_id));
         }
@@ -81,7 +80,7 @@ impl Pairing {
     }
 
     /// Ends the exchange, and returns a stand-in for each result that has gone since the survey.
-    pub(super) fn end(&mut self) -> Vec<Draft> {
+    pub(super) fn end(&mut self) -> Vec<Canonical> {
         let Exchange { caller, ids, open, renamed, .. } = mem::take(&mut self.exchange);
         self.called.extend(ids.iter().map(|id| CallKey::of_id(id)));
         let Some(caller) = caller else {
@@ -90,10 +89,10 @@ impl Pairing {
         let mut missing: Vec<_> = open.into_iter().collect();
         missing.sort_unstable();
         let stand_in = |id: String| {
-            let mut draft = Draft::new(caller, Role::Tool, Value::from("null"));
-            draft.repairs.push(Repair::DeletedResultReplaced { call_id: shown(&id) });
-            draft.call_id = renamed.get(&id).cloned().unwrap_or(id);
-            draft
+            let mut message = Canonical::new(caller, Role::Tool, Value::from("null"));
+            message.repairs.push(Repair::DeletedResultReplaced { call_id: shown(&id) });
+            message.call_id = renamed.get(&id).cloned().unwrap_or(id);
+            message
         };
         missing.into_iter().map(stand_in).collect()
     }

@@ -7,25 +7,25 @@ use crate::dropped::shown;
 
 /// A tool call.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) id: String,
+pub(crate) struct Call {
+    pub(crate) id: String,
     kind: Kind,
-    pub(super) target: Target,
+    pub(crate) target: Target,
     /// Reported only when the call is kept.
-    pub(super) repairs: Vec<Repair>,
+    pub(crate) repairs: Vec<Repair>,
 }
 
 /// What is called, and with what.
 #[derive(Debug)]
-pub(super) struct Target {
-    pub(super) name: String,
+pub(crate) struct Target {
+    pub(crate) name: String,
     input: String,
 }
 
 /// Calls that are not well formed; their results are still to be told from others.
 #[derive(Debug)]
-pub(super) struct Malformed {
-    pub(super) ids: Vec<String>,
+pub(crate) struct Malformed {
+    pub(crate) ids: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 /// Reads the value of `tool_calls`.
-pub(super) fn read_all(tool_calls: Value) -> Result<Vec<Call>, Malformed> {
+pub(crate) fn read_all(tool_calls: Value) -> Result<Vec<Call>, Malformed> {
     let items = match tool_calls {
         Value::Null => return Ok(Vec::new()),
         Value::Array(items) => items,
@@ -84,7 +84,7 @@ impl From<Call> for Value {
 
 impl Target {
     /// Reads the value of `function_call`.
-    pub(super) fn read_function(call: Value, repairs: &mut Vec<Repair>) -> Option<Self> {
+    pub(crate) fn read_function(call: Value, repairs: &mut Vec<Repair>) -> Option<Self> {
         Self::read(call, Kind::Function, repairs)
     }
 
@@ -104,7 +104,7 @@ impl Target {
     }
 
     /// Returns the value of `function_call`.
-    pub(super) fn write_function(self) -> Value {
+    pub(crate) fn write_function(self) -> Value {
         self.write(Kind::Function)
     }
 

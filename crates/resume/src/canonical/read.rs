@@ -4,37 +4,36 @@ use records::{JsonObject, Message, MessageBody};
 use serde_json::Value;
 
 use super::call::{self, Target};
-use super::content::is_blank;
-use super::draft::Draft;
+use super::message::{Canonical, is_blank};
 use super::role::Role;
 use crate::dialect::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
-/// Reads a message and hands its draft on; AG2's message with several tool results gives several.
-pub(super) fn read(
+/// Reads a message and hands it on; AG2's message with several tool results gives several.
+pub(crate) fn read(
     index: usize,
     message: Message,
     rendered: &mut Rendered,
-    mut hand_on: impl FnMut(Draft, &mut Rendered),
+    mut hand_on: impl FnMut(Canonical, &mut Rendered),
 ) {
     let origin = Origin { index, sequence: message.sequence };
     let body = message.body;
-    let draft = match Role::parse(&body.role) {
+    let said = match Role::parse(&body.role) {
         _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
         None => Err(DropReason::unsupported_role(&body.role)),
         Some(Role::Tool) => {
             let mut drop = |reason| rendered.drop(origin, reason);
             let kept: Vec<_> =
                 results(origin, body).filter_map(|result| result.map_err(&mut drop).ok()).collect();
-            for draft in kept {
-                hand_on(draft, rendered);
+            for result in kept {
+                hand_on(result, rendered);
             }
             return;
         }
         Some(role) => said(origin, role, body),
     };
-    match draft {
-        Ok(draft) => hand_on(draft, rendered),
+    match said {
+        Ok(said) => hand_on(said, rendered),
         Err(reason) => rendered.drop(origin, reason),
     }
 }
@@ -43,23 +42,23 @@ pub(super) fn read(
 fn results(
     origin: Origin,
     mut body: MessageBody,
-) -> impl Iterator<Item = Result<Draft, DropReason>> {
+) -> impl Iterator<Item = Result<Canonical, DropReason>> {
     let own_id = body.extra.remove("tool_call_id").unwrap_or_default();
     let responses = match body.extra.get_mut("tool_responses") {
         Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
     let leftovers = leftovers(&body.extra);
-    let result = move |mut response: Value| match taken(&mut response, "tool_call_id") {
+    let read = move |mut response: Value| match taken(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
-            let mut draft = Draft::new(origin, Role::Tool, taken(&mut response, "content"));
-            draft.call_id = call_id;
-            draft.repairs.clone_from(&leftovers);
-            Ok(draft)
+            let mut result = Canonical::new(origin, Role::Tool, taken(&mut response, "content"));
+            result.call_id = call_id;
+            result.repairs.clone_from(&leftovers);
+            Ok(result)
         }
         _ => Err(DropReason::MissingCallId),
     };
-    responses.into_iter().map(result)
+    responses.into_iter().map(read)
 }
 
 fn taken(response: &mut Value, field: &str) -> Value {
@@ -67,48 +66,48 @@ fn taken(response: &mut Value, field: &str) -> Value {
 }
 
 /// Reads a message of any role but `tool`.
-fn said(origin: Origin, role: Role, mut body: MessageBody) -> Result<Draft, DropReason> {
-    let mut draft = Draft::new(origin, role, body.content);
-    draft.name = body.name.filter(|name| !name.is_empty());
+fn said(origin: Origin, role: Role, mut body: MessageBody) -> Result<Canonical, DropReason> {
+    let mut said = Canonical::new(origin, role, body.content);
+    said.name = body.name.filter(|name| !name.is_empty());
     if role == Role::Assistant {
-        read_calls(&mut draft, &mut body.extra);
-        read_refusal(&mut draft, &mut body.extra);
+        read_calls(&mut said, &mut body.extra);
+        read_refusal(&mut said, &mut body.extra);
     }
-    draft.repairs.extend(leftovers(&body.extra));
-    let names_nothing = role == Role::Function && draft.name.is_none();
-    let says_nothing = draft.content.is_null() && draft.refusal.is_none();
-    let calls_nothing = !draft.makes_calls() && draft.malformed.is_none();
+    said.repairs.extend(leftovers(&body.extra));
+    let names_nothing = role == Role::Function && said.name.is_none();
+    let says_nothing = said.content.is_null() && said.refusal.is_none();
+    let calls_nothing = !said.makes_calls() && said.malformed.is_none();
     if names_nothing {
         Err(DropReason::MissingName)
     } else if role != Role::Function && says_nothing && calls_nothing {
         Err(DropReason::NullContent)
     } else {
-        Ok(draft)
+        Ok(said)
     }
 }
 
-fn read_calls(draft: &mut Draft, extra: &mut JsonObject) {
+fn read_calls(said: &mut Canonical, extra: &mut JsonObject) {
     match call::read_all(extra.remove("tool_calls").unwrap_or_default()) {
-        Ok(calls) => draft.calls = calls,
-        Err(malformed) => draft.malformed = Some(malformed),
+        Ok(calls) => said.calls = calls,
+        Err(malformed) => said.malformed = Some(malformed),
     }
     let function_call = extra.remove("function_call").unwrap_or_default();
     if function_call.is_null() {
         return;
     }
-    if draft.calls.is_empty() && draft.malformed.is_none() {
-        draft.function_call = Target::read_function(function_call, &mut draft.repairs);
+    if said.calls.is_empty() && said.malformed.is_none() {
+        said.function_call = Target::read_function(function_call, &mut said.repairs);
     }
-    if draft.function_call.is_none() {
-        draft.repairs.push(Repair::FieldRemoved { field: "function_call" });
+    if said.function_call.is_none() {
+        said.repairs.push(Repair::FieldRemoved { field: "function_call" });
     }
 }
 
-fn read_refusal(draft: &mut Draft, extra: &mut JsonObject) {
+fn read_refusal(said: &mut Canonical, extra: &mut JsonObject) {
     match extra.remove("refusal") {
-        Some(Value::String(refusal)) if !refusal.is_empty() => draft.refusal = Some(refusal),
+        Some(Value::String(refusal)) if !refusal.is_empty() => said.refusal = Some(refusal),
         Some(other) if !is_blank(&other) => {
-            draft.repairs.push(Repair::FieldRemoved { field: "refusal" });
+            said.repairs.push(Repair::FieldRemoved { field: "refusal" });
         }
         _ => {}
     }

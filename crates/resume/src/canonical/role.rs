@@ -1,6 +1,6 @@
-/// The roles of the form.
+/// The roles of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     System,
     Developer,
     User,
@@ -13,11 +13,11 @@ impl Role {
     const ALL: [Self; 6] =
         [Self::System, Self::Developer, Self::User, Self::Assistant, Self::Tool, Self::Function];
 
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == text)
     }
 
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
             Self::Developer => "developer",

@@ -1,0 +1,15 @@
+//! The message that every dialect is rendered from and parsed into.
+//!
+//! Whatever a stored message keeps of what was said is read once, by [`read()`]: its speaker, its
+//! content, the calls it makes or the call it answers.
+
+mod call;
+
+mod message;
+pub(crate) use message::{Canonical, is_blank};
+
+mod read;
+pub(crate) use read::read;
+
+mod role;
+pub(crate) use role::Role;

@@ -1,0 +1,61 @@
+use std::mem;
+
+use serde_json::{Map, Value, json};
+
+use super::content;
+use crate::Repair;
+use crate::canonical::{Canonical, Role, is_blank};
+use crate::dialect::Rendered;
+
+/// Adds a message, and what was repaired about it, to the rendering.
+pub(super) fn write(mut message: Canonical, rendered: &mut Rendered) {
+    fit_content(&mut message);
+    let of_calls = message.calls.iter_mut().flat_map(|call| mem::take(&mut call.repairs));
+    let repairs = mem::take(&mut message.repairs).into_iter().chain(of_calls);
+    for repair in repairs {
+        rendered.repair(message.origin, repair);
+    }
+    rendered.messages.push(object(message));
+}
+
+fn fit_content(message: &mut Canonical) {
+    let is_null = message.content.is_null();
+    if message.makes_calls() && !is_null && is_blank(&message.content) {
+        message.content = Value::Null;
+        message.repairs.push(Repair::EmptyContentRemoved);
+    }
+    if !message.makes_calls()
+        && is_null
+        && let Some(refusal) = message.refusal.take()
+    {
+        message.content = json!([{"type": "refusal", "refusal": refusal}]);
+        message.repairs.push(Repair::RefusalMoved);
+    }
+    if let Some(text) = content::serialised(message.role, &message.content) {
+        message.content = text;
+        message.repairs.push(Repair::ContentSerialised);
+    }
+}
+
+fn object(message: Canonical) -> Value {
+    let mut object = Map::with_capacity(4);
+    let mut put = |field: &str, value| object.insert(field.to_owned(), value);
+    put("role", message.role.as_str().into());
+    if message.role == Role::Tool {
+        put("tool_call_id", message.call_id.into());
+    }
+    if let Some(name) = message.name {
+        put("name", name.into());
+    }
+    put("content", message.content);
+    if let Some(refusal) = message.refusal {
+        put("refusal", refusal.into());
+    }
+    if !message.calls.is_empty() {
+        put("tool_calls", message.calls.into_iter().map(Value::from).collect());
+    }
+    if let Some(target) = message.function_call {
+        put("function_call", target.write_function());
+    }
+    Value::Object(object)
+}

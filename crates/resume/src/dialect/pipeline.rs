@@ -1,0 +1,92 @@
+//! What all dialects with tool calls have in common: calls are paired with their results, and names
+//! and ids are brought into the characters that the dialect admits, before it writes a message.
+
+use std::fmt;
+
+use records::Message;
+
+use super::{Rendered, Renderer, Survey};
+use crate::canonical::{self, Canonical};
+use crate::window::Window;
+
+mod naming;
+pub(super) use naming::NameRule;
+
+mod pairing;
+
+mod renderer;
+
+mod survey;
+
+/// Writes the messages of a dialect.
+///
+/// Every message comes in order, and the results of its calls right behind it, all of them and no
+/// others.
+pub(super) trait Writer: fmt::Debug + Send {
+    /// Adds the next message to the rendering.
+    fn write(&mut self, message: Canonical, rendered: &mut Rendered);
+
+    /// Adds what can only be said in the end.
+    fn finish(&mut self, _rendered: &mut Rendered) {}
+}
+
+/// What a dialect admits.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// The names of speakers.
+    pub(super) speakers: NameRule,
+    /// The names of functions.
+    pub(super) functions: NameRule,
+}
+
+/// Renders a conversation that is at hand.
+pub(super) fn render(
+    rules: &'static Rules,
+    writer: impl Writer + 'static,
+    messages: Vec<Message>,
+) -> Rendered {
+    let mut rendered = Rendered::default();
+    let mut read = Vec::with_capacity(messages.len());
+    for (index, message) in messages.into_iter().enumerate() {
+        canonical::read(index, message, &mut rendered, |message, _| read.push(message));
+    }
+    let mut survey = survey::Survey::new(rules, Box::new(writer));
+    for message in &read {
+        survey.note_message(message);
+    }
+    let mut rest = survey.into_renderer(&Window::WHOLE);
+    rendered.messages.reserve(read.len());
+    for message in read {
+        rest.add(message, &mut rendered);
+    }
+    rest.end(&mut rendered);
+    rendered.dropped.sort_by_key(|dropped| dropped.index);
+    rendered
+}
+
+/// Begins to render a conversation that is too long to be held.
+pub(super) fn survey(rules: &'static Rules, writer: impl Writer + 'static) -> Box<dyn Survey> {
+    Box::new(survey::Survey::new(rules, Box::new(writer)))
+}
+
+impl Survey for survey::Survey {
+    fn note(&mut self, position: usize, message: Message) {
+        // What is left out here is reported by the renderer.
+        let unread = &mut Rendered::default();
+        canonical::read(position, message, unread, |message, _| self.note_message(&message));
+    }
+
+    fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
+        Box::new(self.into_renderer(window))
+    }
+}
+
+impl Renderer for renderer::Renderer {
+    fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
+        canonical::read(index, message, rendered, |message, rendered| self.add(message, rendered));
+    }
+
+    fn finish(self: Box<Self>, rendered: &mut Rendered) {
+        self.end(rendered);
+    }
+}
