@@ -5,11 +5,20 @@
 
 mod call;
 
+mod media;
+pub(crate) use media::{Media, MediaKind, MediaSource};
+
 mod message;
 pub(crate) use message::{Canonical, is_blank};
 
+mod part;
+pub(crate) use part::Part;
+
 mod read;
 pub(crate) use read::read;
+
+mod reasoning;
+pub(crate) use reasoning::Reasoning;
 
 mod role;
 pub(crate) use role::Role;

@@ -12,7 +12,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::window::Window;
-use crate::{DropReason, Dropped, Options, Repair, Repaired};
+use crate::{DropReason, Dropped, Options, Repair, Repaired, UnsettledCall};
+
+mod loss;
+pub use loss::Loss;
+
+mod parsed;
+pub use parsed::Parsed;
 
 mod ag2;
 pub use ag2::Ag2;
@@ -20,10 +26,17 @@ pub use ag2::Ag2;
 mod openai;
 pub use openai::OpenAi;
 
+mod anthropic;
+pub use anthropic::Anthropic;
+
 mod pipeline;
 
+mod speaker;
+
+mod turns;
+
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 2] = [&Ag2, &OpenAi];
+pub const ALL: [&dyn Dialect; 3] = [&Ag2, &OpenAi, &Anthropic];
 
 /// Returns the dialect of that name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
@@ -33,6 +46,12 @@ pub fn named(name: &str) -> Option<&'static dyn Dialect> {
 /// Returns the names that [`named`] knows.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.into_iter().map(Dialect::name)
+}
+
+/// Says whether the messages keep to the rules of a dialect, or which they break, by position.
+pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Violation>> {
+    let found = dialect.validate(messages);
+    if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
 /// A form of conversation.
@@ -56,6 +75,15 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 
     /// Returns every way in which the messages break the rules of the form, by position.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
+
+    /// Reads a transcript in the form, with the instructions that stand apart from its messages.
+    ///
+    /// Returns nothing if the form is one to write only. Rendering what was read from a rendering
+    /// gives the same rendering, with nothing left out or changed.
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed>;
+
+    /// Says what of a transcript is not in its rendering, or not told from other things there.
+    fn losses(&self) -> &'static [Loss];
 }
 
 /// Takes note of what has to be known before the first message of a conversation is rendered.
@@ -93,6 +121,15 @@ pub struct Rendered {
     pub repaired: Vec<Repaired>,
     /// The original of each name that was changed.
     pub names: BTreeMap<String, String>,
+    /// The original of each call id that was changed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ids: BTreeMap<String, String>,
+    /// The instructions, where the form wants them apart from the messages; in the form's own blocks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<Value>,
+    /// The calls without results for which [`Unsettled::Reject`](crate::Unsettled) rendered nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rejected: Vec<UnsettledCall>,
 }
 
 /// A rule of a dialect that a message breaks.
@@ -135,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_dialect_is_found_by_its_name() {
-        assert_eq!(names().collect::<Vec<_>>(), ["ag2", "openai"]);
+        assert_eq!(names().collect::<Vec<_>>(), ["ag2", "openai", "anthropic"]);
         for name in names() {
             assert_eq!(named(name).map(Dialect::name), Some(name));
         }

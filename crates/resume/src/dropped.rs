@@ -67,6 +67,12 @@ pub enum DropReason {
     /// Its calls were not all answered directly after it, and without them nothing is left of it.
     #[error("not every call was answered directly, and without the calls nothing is left")]
     UnansweredCalls,
+    /// Its calls were not all answered directly after it, and such messages are left out whole.
+    #[error("not every call was answered directly, so the message is left out whole")]
+    Trimmed,
+    /// It says nothing but white space, and the form has no place for that.
+    #[error("the content is empty or nothing but white space")]
+    BlankContent,
     /// Its calls are not well formed, and without them nothing is left of it.
     #[error("the calls are not well formed, and without them nothing is left")]
     MalformedCalls,
@@ -88,6 +94,8 @@ impl DropReason {
             Self::DuplicateResult { .. } => "duplicate_result",
             Self::CallRemoved { .. } => "call_removed",
             Self::UnansweredCalls => "unanswered_calls",
+            Self::Trimmed => "trimmed",
+            Self::BlankContent => "blank_content",
             Self::MalformedCalls => "malformed_calls",
         }
     }

@@ -9,6 +9,9 @@ pub use repaired::{Repair, Repaired};
 mod normalize;
 pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 
+mod unsettled;
+pub use unsettled::{Unsettled, UnsettledCall};
+
 mod calls;
 mod canonical;
 pub mod dialect;

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{DropReason, Dropped};
+use crate::{DropReason, Dropped, Unsettled};
 
 mod candidate;
 pub use candidate::Candidate;
@@ -11,11 +11,13 @@ pub use candidate::Candidate;
 pub struct Options {
     /// The name of a user whose messages carry none.
     pub default_user_name: String,
+    /// What becomes of calls that are not answered.
+    pub unsettled: Unsettled,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_user_name: "user".to_owned() }
+        Self { default_user_name: "user".to_owned(), unsettled: Unsettled::default() }
     }
 }
 
@@ -176,7 +178,7 @@ mod tests {
 
     #[test]
     fn an_empty_default_name_names_nobody() {
-        let options = Options { default_user_name: String::new() };
+        let options = Options { default_user_name: String::new(), ..Options::default() };
         let message = json!({"role": "user", "content": "x"});
         assert_eq!(judge((&message).into(), &options), Err(DropReason::MissingName));
     }

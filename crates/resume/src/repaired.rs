@@ -57,6 +57,43 @@ pub enum Repair {
     UnansweredCallsRemoved,
     /// The tool calls were left out, because they are not well formed.
     MalformedCallsRemoved,
+    /// A refusal was given as text, because the form has none.
+    RefusalGivenAsText,
+    /// A content part became its JSON text, because the form has no place for it.
+    PartSerialised,
+    /// Text of nothing but white space was left out.
+    BlankTextRemoved,
+    /// The speaker's name was put in front of the text, because the form has no names.
+    SpeakerFolded,
+    /// The reasoning was left out: the form has no place for it, or no provider signed it.
+    ReasoningRemoved,
+    /// An instruction was taken out of its place among the messages.
+    InstructionHoisted,
+    /// A message was joined to the one before it, from the same side.
+    MergedIntoTurn,
+    /// The user was made to speak, where the form wants that and nobody did.
+    TurnAdded,
+    /// An older function call, or its result, was given an id.
+    FunctionCallConverted,
+    /// A null content became the empty text.
+    NullContentFilled,
+    /// A call id was rewritten in the characters that the form admits.
+    CallIdSanitised {
+        /// The id in the log; shortened when it is long.
+        original: String,
+        /// The id in the rendering.
+        sanitised: String,
+    },
+    /// Arguments that are not an object became its field `input`.
+    ArgumentsWrapped {
+        /// The function or tool that is called; shortened when it is long.
+        name: String,
+    },
+    /// A call without a result got one, which says that it was interrupted.
+    ResultAdded {
+        /// The call it answers; shortened when it is long.
+        call_id: String,
+    },
     /// A result was deleted after its call had been rendered, so that null stands in for it.
     ///
     /// Only in a conversation that is rendered while it is read.
@@ -85,6 +122,19 @@ impl Repair {
             Self::UnsupportedCallsRemoved => "unsupported_calls_removed",
             Self::UnansweredCallsRemoved => "unanswered_calls_removed",
             Self::MalformedCallsRemoved => "malformed_calls_removed",
+            Self::RefusalGivenAsText => "refusal_given_as_text",
+            Self::PartSerialised => "part_serialised",
+            Self::BlankTextRemoved => "blank_text_removed",
+            Self::SpeakerFolded => "speaker_folded",
+            Self::ReasoningRemoved => "reasoning_removed",
+            Self::InstructionHoisted => "instruction_hoisted",
+            Self::MergedIntoTurn => "merged_into_turn",
+            Self::TurnAdded => "turn_added",
+            Self::FunctionCallConverted => "function_call_converted",
+            Self::NullContentFilled => "null_content_filled",
+            Self::CallIdSanitised { .. } => "call_id_sanitised",
+            Self::ArgumentsWrapped { .. } => "arguments_wrapped",
+            Self::ResultAdded { .. } => "result_added",
             Self::DeletedResultReplaced { .. } => "deleted_result_replaced",
             Self::FieldRemoved { .. } => "field_removed",
         }
@@ -119,6 +169,35 @@ impl fmt::Display for Repair {
             }
             Self::MalformedCallsRemoved => {
                 f.write_str("the tool calls are left out: they are not well formed")
+            }
+            Self::RefusalGivenAsText => f.write_str("the refusal is given as text"),
+            Self::PartSerialised => f.write_str("a content part is given as its JSON text"),
+            Self::BlankTextRemoved => f.write_str("text of nothing but white space is left out"),
+            Self::SpeakerFolded => {
+                f.write_str("the name of the speaker is given in front of the text")
+            }
+            Self::ReasoningRemoved => {
+                f.write_str("the reasoning is left out: it has no place in the form as it is")
+            }
+            Self::InstructionHoisted => {
+                f.write_str("the instruction is given apart from the messages")
+            }
+            Self::MergedIntoTurn => f.write_str("the message is joined to the one before it"),
+            Self::TurnAdded => {
+                f.write_str("a message of the user is added beside it, as the form wants")
+            }
+            Self::FunctionCallConverted => {
+                f.write_str("the older function call is given as one with an id")
+            }
+            Self::NullContentFilled => f.write_str("the null content is given as the empty text"),
+            Self::CallIdSanitised { original, sanitised } => {
+                write!(f, "the call id {original:?} is given as {sanitised:?}")
+            }
+            Self::ArgumentsWrapped { name } => {
+                write!(f, "the arguments for {name:?} are given as an object")
+            }
+            Self::ResultAdded { call_id } => {
+                write!(f, "the call {call_id:?} has no result and is given one")
             }
             Self::DeletedResultReplaced { call_id } => {
                 write!(f, "the result of the call {call_id:?} was deleted meanwhile: it is null")

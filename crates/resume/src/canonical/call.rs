@@ -1,6 +1,7 @@
 use std::collections::HashSet;
+use std::mem;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Repair;
 use crate::dropped::shown;
@@ -70,6 +71,24 @@ impl Call {
         let target = Target::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
         Some(Self { id, kind, target, repairs })
     }
+
+    /// Gives an older call of a function an id.
+    pub(crate) fn of_function(target: Target) -> Self {
+        let id = function_call_id(&target.name);
+        Self { id, kind: Kind::Function, target, repairs: Vec::new() }
+    }
+
+    /// Takes the arguments as an object: what is none becomes its field `input`.
+    pub(crate) fn take_arguments(&mut self) -> Value {
+        let input = mem::take(&mut self.target.input);
+        if let (Kind::Function, Ok(object @ Value::Object(_))) =
+            (self.kind, records::json::parse(input.as_bytes()))
+        {
+            return object;
+        }
+        self.repairs.push(Repair::ArgumentsWrapped { name: shown(&self.target.name) });
+        json!({"input": input})
+    }
 }
 
 impl From<Call> for Value {
@@ -128,6 +147,11 @@ impl Kind {
             Self::Custom => "input",
         }
     }
+}
+
+/// Returns the id that stands for an older call of a function.
+pub(super) fn function_call_id(name: &str) -> String {
+    format!("function_{name}")
 }
 
 /// Takes a text that is not empty.

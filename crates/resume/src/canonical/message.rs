@@ -1,8 +1,10 @@
+use std::mem;
+
 use serde_json::Value;
 
-use super::call::{Call, Malformed, Target};
+use super::call::{Call, Malformed, Target, function_call_id};
 use super::role::Role;
-use crate::dialect::Origin;
+use crate::dialect::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
 /// A message on its way from the log into a rendering.
@@ -16,6 +18,10 @@ pub(crate) struct Canonical {
     /// The content as it is in the log.
     pub(crate) content: Value,
     pub(crate) refusal: Option<String>,
+    /// The reasoning as it is in the log.
+    pub(crate) reasoning: Value,
+    /// Says of a result that the call failed.
+    pub(crate) is_error: bool,
     pub(crate) calls: Vec<Call>,
     pub(crate) malformed: Option<Malformed>,
     /// Absent when there are calls, malformed ones included.
@@ -33,6 +39,8 @@ impl Canonical {
             name: None,
             content,
             refusal: None,
+            reasoning: Value::Null,
+            is_error: false,
             calls: Vec::new(),
             malformed: None,
             function_call: None,
@@ -61,6 +69,30 @@ impl Canonical {
     pub(crate) fn functions_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let called = self.calls.iter_mut().map(|call| &mut call.target);
         called.chain(self.function_call.as_mut()).map(|target| &mut target.name)
+    }
+
+    /// Adds what was repaired to the rendering.
+    pub(crate) fn report(&mut self, rendered: &mut Rendered) {
+        let origin = self.origin;
+        let of_calls = self.calls.iter_mut().flat_map(|call| mem::take(&mut call.repairs));
+        for repair in mem::take(&mut self.repairs).into_iter().chain(of_calls) {
+            rendered.repair(origin, repair);
+        }
+    }
+
+    /// Turns the older call of a function, or its result, into one with an id.
+    #[must_use]
+    pub(crate) fn with_ids(mut self) -> Self {
+        if let Some(target) = self.function_call.take() {
+            self.repairs.push(Repair::FunctionCallConverted);
+            self.calls.push(Call::of_function(target));
+        }
+        if self.role == Role::Function {
+            self.repairs.push(Repair::FunctionCallConverted);
+            self.role = Role::Tool;
+            self.call_id = function_call_id(&self.name.take().unwrap_or_default());
+        }
+        self
     }
 
     /// Says whether anything is left of the message without its tool calls.

@@ -53,6 +53,7 @@ fn results(
         Value::String(call_id) if !call_id.is_empty() => {
             let mut result = Canonical::new(origin, Role::Tool, taken(&mut response, "content"));
             result.call_id = call_id;
+            result.is_error = taken(&mut response, "is_error") == Value::Bool(true);
             result.repairs.clone_from(&leftovers);
             Ok(result)
         }
@@ -72,6 +73,7 @@ fn said(origin: Origin, role: Role, mut body: MessageBody) -> Result<Canonical, 
     if role == Role::Assistant {
         read_calls(&mut said, &mut body.extra);
         read_refusal(&mut said, &mut body.extra);
+        said.reasoning = body.extra.remove("reasoning_content").unwrap_or_default();
     }
     said.repairs.extend(leftovers(&body.extra));
     let names_nothing = role == Role::Function && said.name.is_none();

@@ -1,7 +1,7 @@
 use records::Message;
 use serde_json::{Map, Value};
 
-use super::{Dialect, Origin, Rendered, Renderer, Survey, Violation};
+use super::{Dialect, Loss, Origin, Parsed, Rendered, Renderer, Survey, Violation, parsed};
 use crate::window::Window;
 use crate::{Options, Repair, calls, normalize};
 
@@ -38,6 +38,14 @@ impl Dialect for Ag2 {
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         let numbered = messages.iter().enumerate();
         numbered.flat_map(|(index, message)| violations(index, message)).collect()
+    }
+
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
+        Some(parsed::all(messages))
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        &[Loss::Calls, Loss::Instructions, Loss::Reasoning, Loss::Refusals, Loss::Errors]
     }
 }
 

@@ -1,8 +1,8 @@
 use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, Rules, Writer};
-use super::{Dialect, Rendered, Survey, Violation};
+use super::pipeline::{self, NameRule, OlderCalls, Rules, Writer};
+use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation, parsed};
 use crate::Options;
 use crate::canonical::Canonical;
 
@@ -53,24 +53,37 @@ impl Dialect for OpenAi {
         "openai"
     }
 
-    fn render(&self, messages: Vec<Message>, _options: &Options) -> Rendered {
-        pipeline::render(&RULES, Messages, messages)
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        pipeline::render(&RULES, Messages, messages, options)
     }
 
     fn looks_ahead(&self) -> bool {
         true
     }
 
-    fn survey(&self, _options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, Messages)
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        pipeline::survey(&RULES, Messages, options)
     }
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
+
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
+        Some(parsed::all(messages))
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        &[Loss::BlankText, Loss::Reasoning, Loss::Errors, Loss::CallSignatures]
+    }
 }
 
-const RULES: Rules = Rules { speakers: NameRule::WORD, functions: NameRule::WORD };
+static RULES: Rules = Rules {
+    speakers: NameRule::WORD,
+    functions: NameRule::WORD,
+    call_ids: |_| true,
+    older_calls: OlderCalls::Kept,
+};
 
 /// Writes each message by itself.
 #[derive(Debug)]

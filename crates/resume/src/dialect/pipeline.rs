@@ -6,11 +6,12 @@ use std::fmt;
 use records::Message;
 
 use super::{Rendered, Renderer, Survey};
+use crate::Options;
 use crate::canonical::{self, Canonical};
 use crate::window::Window;
 
 mod naming;
-pub(super) use naming::NameRule;
+pub(super) use naming::{NameRule, is_word};
 
 mod pairing;
 
@@ -37,6 +38,34 @@ pub(super) struct Rules {
     pub(super) speakers: NameRule,
     /// The names of functions.
     pub(super) functions: NameRule,
+    /// The characters of the ids of calls.
+    pub(super) call_ids: fn(char) -> bool,
+    /// What becomes of calls without ids.
+    pub(super) older_calls: OlderCalls,
+}
+
+/// What becomes of the older calls of functions, which have no ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OlderCalls {
+    /// They stay as they are, and nothing pairs them with their results.
+    Kept,
+    /// They become calls with ids.
+    Converted,
+}
+
+impl Rules {
+    fn read(
+        &self,
+        index: usize,
+        message: Message,
+        rendered: &mut Rendered,
+        mut hand_on: impl FnMut(Canonical, &mut Rendered),
+    ) {
+        canonical::read(index, message, rendered, |message, rendered| match self.older_calls {
+            OlderCalls::Kept => hand_on(message, rendered),
+            OlderCalls::Converted => hand_on(message.with_ids(), rendered),
+        });
+    }
 }
 
 /// Renders a conversation that is at hand.
@@ -44,17 +73,23 @@ pub(super) fn render(
     rules: &'static Rules,
     writer: impl Writer + 'static,
     messages: Vec<Message>,
+    options: &Options,
 ) -> Rendered {
     let mut rendered = Rendered::default();
     let mut read = Vec::with_capacity(messages.len());
     for (index, message) in messages.into_iter().enumerate() {
-        canonical::read(index, message, &mut rendered, |message, _| read.push(message));
+        rules.read(index, message, &mut rendered, |message, _| read.push(message));
     }
-    let mut survey = survey::Survey::new(rules, Box::new(writer));
+    let mut survey = survey::Survey::new(rules, Box::new(writer), options.unsettled);
     for message in &read {
         survey.note_message(message);
     }
     let mut rest = survey.into_renderer(&Window::WHOLE);
+    if rest.is_rejected() {
+        let mut rejected = Rendered::default();
+        rest.end(&mut rejected);
+        return rejected;
+    }
     rendered.messages.reserve(read.len());
     for message in read {
         rest.add(message, &mut rendered);
@@ -65,15 +100,20 @@ pub(super) fn render(
 }
 
 /// Begins to render a conversation that is too long to be held.
-pub(super) fn survey(rules: &'static Rules, writer: impl Writer + 'static) -> Box<dyn Survey> {
-    Box::new(survey::Survey::new(rules, Box::new(writer)))
+pub(super) fn survey(
+    rules: &'static Rules,
+    writer: impl Writer + 'static,
+    options: &Options,
+) -> Box<dyn Survey> {
+    Box::new(survey::Survey::new(rules, Box::new(writer), options.unsettled))
 }
 
 impl Survey for survey::Survey {
     fn note(&mut self, position: usize, message: Message) {
         // What is left out here is reported by the renderer.
         let unread = &mut Rendered::default();
-        canonical::read(position, message, unread, |message, _| self.note_message(&message));
+        let rules = self.rules;
+        rules.read(position, message, unread, |message, _| self.note_message(&message));
     }
 
     fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
@@ -83,7 +123,10 @@ impl Survey for survey::Survey {
 
 impl Renderer for renderer::Renderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
-        canonical::read(index, message, rendered, |message, rendered| self.add(message, rendered));
+        if !self.is_rejected() {
+            let rules = self.rules;
+            rules.read(index, message, rendered, |message, rendered| self.add(message, rendered));
+        }
     }
 
     fn finish(self: Box<Self>, rendered: &mut Rendered) {

@@ -2,6 +2,7 @@
 
 mod ag2;
 mod fixtures;
+mod losses;
 mod normalize;
 mod openai;
 mod properties;
@@ -10,4 +11,5 @@ mod replay;
 mod snapshots;
 mod strategies;
 mod transcript;
+mod unsettled;
 mod window;

@@ -57,7 +57,7 @@ fn every_input_form_gives_the_same_outcome() {
 
 #[test]
 fn the_name_of_the_user_can_be_chosen() {
-    let options = Options { default_user_name: "Zoë".to_owned() };
+    let options = Options { default_user_name: "Zoë".to_owned(), ..Options::default() };
     let values = [json!({"role": "user", "content": 1}), json!({"name": "Zoë", "content": 2})];
     let (kept, dropped) = normalize(&values, &options);
     assert!(kept.iter().all(|it| it.name == "Zoë" && it.role == StrictRole::User));

@@ -1,20 +1,22 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
+use proptest::sample::select;
 use records::Message;
-use resume::dialect::{self, Ag2, Dialect, OpenAi};
-use resume::{Options, Repair, ingest, normalize, window};
+use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
+use resume::{Options, Repair, Unsettled, ingest, normalize, window};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
-use crate::transcript::log;
+use crate::transcript::{log, stored_all};
 
 proptest! {
     #[test]
-    fn renderings_break_no_rule(chat in conversation()) {
+    fn renderings_break_no_rule(chat in conversation(), unsettled in select(&Unsettled::ALL)) {
+        let options = Options { unsettled, ..Options::default() };
         for dialect in dialect::ALL {
-            let rendered = dialect.render(log(&chat), &Options::default());
-            prop_assert_eq!(dialect.validate(&rendered.messages), []);
+            let rendered = dialect.render(log(&chat), &options);
+            prop_assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
         }
     }
 
@@ -23,11 +25,13 @@ proptest! {
         for dialect in dialect::ALL {
             let first = dialect.render(log(&chat), &Options::default());
             prop_assert_eq!(&dialect.render(log(&chat), &Options::default()), &first);
-            let second = dialect.render(log(&first.messages), &Options::default());
-            prop_assert_eq!(second.messages, first.messages);
-            prop_assert_eq!(second.dropped, []);
-            prop_assert_eq!(second.repaired, []);
-            prop_assert!(second.names.is_empty());
+            let Some(parsed) = dialect.parse(first.system.clone(), first.messages.clone()) else {
+                continue;
+            };
+            prop_assert_eq!(parsed.dropped, []);
+            let second = dialect.render(stored_all(parsed.messages), &Options::default());
+            let (messages, system) = (first.messages, first.system);
+            prop_assert_eq!(second, Rendered { messages, system, ..Rendered::default() });
         }
     }
 

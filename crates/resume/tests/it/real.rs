@@ -1,6 +1,6 @@
 //! Logs of real runs, which are not part of the project: tried where they are at hand.
 
-use resume::dialect::{Ag2, Dialect, OpenAi, Rendered};
+use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
 use resume::{Options, ingest, normalize};
 use serde_json::Value;
 
@@ -81,6 +81,28 @@ fn airline_conversations_render_whole() {
     // Some runs use the id of a call again; each of those 38 calls and its result gets a new one.
     let expected = Counts { messages: 2526, rendered: 2526, dropped: 0, repaired: 2 * 38 };
     assert!(chats.is_empty() || total == expected, "{total:?}");
+}
+
+#[test]
+fn every_run_is_in_form_in_every_dialect() {
+    let logs = [
+        ("ag2-captain.jsonl", "history"),
+        ("magentic-one.jsonl", "history"),
+        ("openai-airline.jsonl", "messages"),
+    ];
+    for (file, field) in logs {
+        for chat in conversations(file, field) {
+            let mut messages = log(&chat);
+            for message in &mut messages {
+                ingest::speaker_from_role(&mut message.body);
+            }
+            for dialect in dialect::ALL {
+                let rendered = dialect.render(messages.clone(), &Options::default());
+                assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
+                assert!(!rendered.messages.is_empty());
+            }
+        }
+    }
 }
 
 #[derive(Debug, Default, PartialEq)]

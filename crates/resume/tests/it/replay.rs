@@ -5,7 +5,7 @@ use proptest::sample::Index;
 use records::Message;
 use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
 use resume::replay::{Replay, Survey};
-use resume::{Options, Repair, window};
+use resume::{Options, Repair, Unsettled, window};
 use serde_json::json;
 
 use crate::openai::{caller, dropped, result, said};
@@ -14,7 +14,16 @@ use crate::transcript::log;
 
 /// Surveys one conversation, as far as that is needed.
 fn survey(dialect: &dyn Dialect, newest: Option<usize>, messages: &[Message]) -> Replay {
-    let mut survey = Survey::new(dialect, newest, &Options::default());
+    survey_for(&Options::default(), dialect, newest, messages)
+}
+
+fn survey_for(
+    options: &Options,
+    dialect: &dyn Dialect,
+    newest: Option<usize>,
+    messages: &[Message],
+) -> Replay {
+    let mut survey = Survey::new(dialect, newest, options);
     if survey.is_needed() {
         messages.iter().cloned().for_each(|message| survey.note(message));
     }
@@ -61,15 +70,17 @@ proptest! {
     fn a_replay_is_the_rendering_of_the_window(
         chat in conversation(),
         newest in prop::option::of(0_usize..12),
+        unsettled in prop::sample::select(&Unsettled::ALL),
     ) {
+        let options = Options { unsettled, ..Options::default() };
         let messages = log(&chat);
         let in_window = match newest {
             Some(size) => window::newest(messages.clone(), size),
             None => messages.clone(),
         };
         for dialect in dialect::ALL {
-            let expected = dialect.render(in_window.clone(), &Options::default());
-            let replayed = replay(survey(dialect, newest, &messages), &messages);
+            let expected = dialect.render(in_window.clone(), &options);
+            let replayed = replay(survey_for(&options, dialect, newest, &messages), &messages);
             prop_assert_eq!(replayed, expected);
         }
     }

@@ -25,6 +25,11 @@ pub(crate) fn content() -> impl Strategy<Value = Value> {
         Just(json!({"type": "refusal", "refusal": "r"})),
         Just(json!({"type": "image_url", "image_url": {"url": "u"}})),
         Just(json!({"type": "input_audio"})),
+        Just(json!({"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}})),
+        Just(json!({"type": "file", "file": {"file_id": "file_1", "filename": "a.pdf"}})),
+        Just(json!(" \n")),
+        Just(json!([{"type": "text", "text": "a"}, {"type": "text", "text": ""}])),
+        Just(json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}])),
     ];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
@@ -61,12 +66,21 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn id() -> impl Strategy<Value = Value> {
-    let ids = [json!("a"), json!("b"), json!("a_2"), json!(""), json!(null)];
-    prop_oneof![4 => select(ids[..3].to_vec()), 1 => select(ids.to_vec())]
+    let ids =
+        [json!("a"), json!("b"), json!("a_2"), json!("a b"), json!("ü"), json!(""), json!(null)];
+    prop_oneof![4 => select(ids[..5].to_vec()), 1 => select(ids.to_vec())]
 }
 
 fn input() -> impl Strategy<Value = Value> {
-    select(vec![json!("{}"), json!({"a": 1}), json!(null), json!([]), json!("")])
+    select(vec![
+        json!("{}"),
+        json!({"a": 1}),
+        json!(null),
+        json!([]),
+        json!(""),
+        json!("{\"a\":1,\"a\":2}"),
+        json!("{ \"a\" : 1.5 }"),
+    ])
 }
 
 fn call() -> impl Strategy<Value = Value> {
@@ -81,9 +95,18 @@ fn call() -> impl Strategy<Value = Value> {
     prop_oneof![8 => function, 1 => custom, 1 => untyped, 1 => content()]
 }
 
+fn reasoning() -> impl Strategy<Value = Value> {
+    let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    let hidden = json!({"type": "redacted_thinking", "data": "ZGF0YQ=="});
+    let unsigned = json!({"type": "thinking", "thinking": "hm"});
+    let known =
+        [json!("hm"), json!([signed]), json!([signed, hidden]), json!([unsigned]), json!(null)];
+    prop_oneof![4 => select(known.to_vec()), 1 => content()]
+}
+
 fn response() -> impl Strategy<Value = Value> {
     let whole = (id(), content())
-        .prop_map(|(id, content)| json!({"tool_call_id": id, "role": "tool", "content": content}));
+        .prop_map(|(id, content)| json!({"tool_call_id": id, "role": "tool", "content": content, "is_error": id == "b"}));
     prop_oneof![8 => whole, 1 => content()]
 }
 
@@ -102,6 +125,7 @@ fn message() -> impl Strategy<Value = Value> {
         rarely(prop_oneof![4 => function_call, 1 => content()].boxed()),
         rarely(prop_oneof![4 => Just(json!("no")), 1 => content()].boxed()),
         rarely(Just(json!("2025-08-15T00:00:00Z")).boxed()),
+        option::weighted(0.3, reasoning()),
     );
     (role(), option::of(name()), content(), extra).prop_map(|(role, name, content, extra)| {
         let mut message = Map::new();
@@ -117,13 +141,19 @@ fn message() -> impl Strategy<Value = Value> {
         put("function_call", extra.3);
         put("refusal", extra.4);
         put("deleted_at", extra.5);
+        put("reasoning_content", extra.6);
         Value::Object(message)
     })
 }
 
 /// A message with calls, and every result, one message each or all in one.
 fn exchange() -> impl Strategy<Value = Vec<Value>> {
-    let ids = prop_oneof![Just(vec!["a"]), Just(vec!["a", "b"]), Just(vec!["b", "c"])];
+    let ids = prop_oneof![
+        Just(vec!["a"]),
+        Just(vec!["a", "b"]),
+        Just(vec!["b", "c"]),
+        Just(vec!["a b", "a.b"]),
+    ];
     (ids, content(), any::<bool>()).prop_map(|(ids, content, in_one)| {
         let calls = ids.iter().map(|id| {
             json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}})

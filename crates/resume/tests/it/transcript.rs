@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use records::{EventId, Message, MessageBody};
+use records::{EventId, Message, MessageBody, NewMessage};
 use serde_json::Value;
 
 /// Returns the stored form of a message; what is not an object becomes an empty message.
@@ -35,6 +35,17 @@ pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
 pub(crate) fn log(messages: &[Value]) -> Vec<Message> {
     let numbered = messages.iter().enumerate();
     numbered.map(|(sequence, message)| stored(sequence, message)).collect()
+}
+
+/// Returns the stored form of what was parsed.
+pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
+    let numbered = messages.into_iter().enumerate();
+    let stored = |(sequence, message): (usize, NewMessage)| {
+        let minted = stored(sequence, &Value::Null);
+        let event_id = message.event_id.unwrap_or(minted.event_id);
+        Message { event_id, body: message.body, ..minted }
+    };
+    numbered.map(stored).collect()
 }
 
 /// Returns a path below the workspace root.

@@ -1,5 +1,3 @@
-use std::mem;
-
 use serde_json::{Map, Value, json};
 
 use super::content;
@@ -10,11 +8,7 @@ use crate::dialect::Rendered;
 /// Adds a message, and what was repaired about it, to the rendering.
 pub(super) fn write(mut message: Canonical, rendered: &mut Rendered) {
     fit_content(&mut message);
-    let of_calls = message.calls.iter_mut().flat_map(|call| mem::take(&mut call.repairs));
-    let repairs = mem::take(&mut message.repairs).into_iter().chain(of_calls);
-    for repair in repairs {
-        rendered.repair(message.origin, repair);
-    }
+    message.report(rendered);
     rendered.messages.push(object(message));
 }
 

@@ -24,6 +24,10 @@ impl NameRule {
     pub(in crate::dialect) const WORD: Self =
         Self { max_chars: 64, begins: is_word, goes_on: is_word };
 
+    /// Any name.
+    pub(in crate::dialect) const ANY: Self =
+        Self { max_chars: usize::MAX, begins: |_| true, goes_on: |_| true };
+
     fn admits(&self, name: &str) -> bool {
         let mut chars = name.chars();
         chars.next().is_some_and(self.begins)
@@ -42,7 +46,7 @@ impl NameRule {
 }
 
 /// Says whether a character is an ASCII letter or digit, or one of `_` and `-`.
-fn is_word(character: char) -> bool {
+pub(in crate::dialect) fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }
 

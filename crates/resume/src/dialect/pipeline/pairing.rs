@@ -1,17 +1,19 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
+use records::json::Hasher;
 use serde_json::Value;
 
 use crate::calls::CallKey;
 use crate::canonical::{Canonical, Role};
 use crate::dialect::Origin;
 use crate::dropped::shown;
-use crate::{DropReason, Repair};
+use crate::{DropReason, Repair, Unsettled};
 
 /// Pairs results with the calls they follow directly on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pairing {
+    unsettled: Unsettled,
     exchange: Exchange,
     /// Every call before this exchange, kept or not.
     called: HashSet<CallKey>,
@@ -25,8 +27,8 @@ struct Exchange {
     ids: HashSet<String>,
     /// The calls that were kept and are not answered yet.
     open: HashSet<String>,
-    /// The new ids of calls.
-    renamed: HashMap<String, String>,
+    /// The new ids of calls, and how they are reported.
+    renamed: HashMap<String, (String, Repair)>,
     calls: Fate,
 }
 
@@ -40,7 +42,14 @@ pub(super) enum Fate {
     Removed,
 }
 
+/// What stands in for a result that there is not.
+const INTERRUPTED: &str = "The call was interrupted: there is no result.";
+
 impl Pairing {
+    pub(super) fn new(unsettled: Unsettled) -> Self {
+        Self { unsettled, exchange: Exchange::default(), called: HashSet::new() }
+    }
+
     /// Begins the exchange of a message; the one before must have been ended.
     pub(super) fn begin(&mut self, caller: &Canonical, calls: Fate) {
         let ids: HashSet<_> = caller.called_ids().map(str::to_owned).collect();
@@ -50,8 +59,8 @@ impl Pairing {
     }
 
     /// Notes that a call of the message has a new id.
-    pub(super) fn rename(&mut self, id: String, fresh: String) {
-        self.exchange.renamed.insert(id, fresh);
+    pub(super) fn rename(&mut self, id: String, fresh: String, repair: Repair) {
+        self.exchange.renamed.insert(id, (fresh, repair));
     }
 
     /// Lets a result answer its call, or says why it cannot.
@@ -60,8 +69,9 @@ impl Pairing {
             return Err(self.objection(&result.call_id));
         }
         if let Some(fresh) = self.exchange.renamed.get(&result.call_id) {
-            result.repairs.push(renaming(&result.call_id, fresh));
-            result.call_id.clone_from(fresh);
+            let (fresh, repair) = fresh.clone();
+            result.repairs.push(repair);
+            result.call_id = fresh;
         }
         Ok(())
     }
@@ -79,7 +89,7 @@ impl Pairing {
         }
     }
 
-    /// Ends the exchange, and returns a stand-in for each result that has gone since the survey.
+    /// Ends the exchange, and returns a stand-in for each result that is missing.
     pub(super) fn end(&mut self) -> Vec<Canonical> {
         let Exchange { caller, ids, open, renamed, .. } = mem::take(&mut self.exchange);
         self.called.extend(ids.iter().map(|id| CallKey::of_id(id)));
@@ -89,9 +99,15 @@ impl Pairing {
         let mut missing: Vec<_> = open.into_iter().collect();
         missing.sort_unstable();
         let stand_in = |id: String| {
-            let mut message = Canonical::new(caller, Role::Tool, Value::from("null"));
-            message.repairs.push(Repair::DeletedResultReplaced { call_id: shown(&id) });
-            message.call_id = renamed.get(&id).cloned().unwrap_or(id);
+            let call_id = shown(&id);
+            let (content, repair) = match self.unsettled {
+                Unsettled::Settle => (INTERRUPTED, Repair::ResultAdded { call_id }),
+                _ => ("null", Repair::DeletedResultReplaced { call_id }),
+            };
+            let mut message = Canonical::new(caller, Role::Tool, Value::from(content));
+            message.is_error = self.unsettled == Unsettled::Settle;
+            message.repairs.push(repair);
+            message.call_id = renamed.get(&id).map_or(id, |(fresh, _)| fresh.clone());
             message
         };
         missing.into_iter().map(stand_in).collect()
@@ -111,9 +127,22 @@ impl CallIds {
         Self { times_used: taken.into_iter().map(|key| (key, 0)).collect() }
     }
 
+    /// Uses an id; returns the one to be used instead if there must be another one.
+    pub(super) fn admit(&mut self, admits: fn(char) -> bool, id: &str) -> Option<(String, Repair)> {
+        if id.chars().all(admits) {
+            let fresh = self.use_id(id)?;
+            let (original, renamed) = (shown(id), shown(&fresh));
+            return Some((fresh, Repair::CallIdRenamed { original, renamed }));
+        }
+        let sanitised = admitted(id);
+        let fresh = self.use_id(&sanitised).unwrap_or(sanitised);
+        let (original, sanitised) = (shown(id), fresh.clone());
+        Some((fresh, Repair::CallIdSanitised { original, sanitised }))
+    }
+
     /// Uses an id; returns another one to be used instead if it is not the first time: the id with
     /// the first suffix that gives one nobody has taken.
-    pub(super) fn use_id(&mut self, id: &str) -> Option<String> {
+    fn use_id(&mut self, id: &str) -> Option<String> {
         let key = CallKey::of_id(id);
         let times = self.times_used.entry(key).or_default();
         *times += 1;
@@ -133,6 +162,10 @@ impl CallIds {
     }
 }
 
-pub(super) fn renaming(original: &str, renamed: &str) -> Repair {
-    Repair::CallIdRenamed { original: shown(original), renamed: shown(renamed) }
+/// Returns the id that stands for one with other characters: `call_` and the digest of the original.
+fn admitted(id: &str) -> String {
+    let mut hasher = Hasher::default();
+    hasher.field("id", &Value::from(id));
+    let digits = hasher.finish().map(|byte| format!("{byte:02x}")).concat();
+    format!("call_{digits}")
 }

@@ -1,31 +1,49 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
 
-use super::Writer;
 use super::naming::Names;
-use super::pairing::{CallIds, Fate, Pairing, renaming};
+use super::pairing::{CallIds, Fate, Pairing};
+use super::{Rules, Writer};
 use crate::canonical::{Canonical, Role};
 use crate::dialect::Rendered;
+use crate::{DropReason, Unsettled, UnsettledCall};
 
 /// Renders messages one by one, with what the survey found out.
 #[derive(Debug)]
 pub(super) struct Renderer {
+    pub(super) rules: &'static Rules,
     writer: Box<dyn Writer>,
-    /// The sequences of the messages whose calls are not all answered directly.
-    unanswered: HashSet<u64>,
+    unsettled: Settling,
     pairing: Pairing,
     call_ids: CallIds,
+    ids: BTreeMap<String, String>,
     names: Names,
+}
+
+/// What is to be done about calls without results.
+#[derive(Debug)]
+pub(super) struct Settling {
+    pub(super) policy: Unsettled,
+    /// The sequences of the messages whose calls are not all answered directly.
+    pub(super) unanswered: HashSet<u64>,
+    pub(super) rejected: Vec<UnsettledCall>,
 }
 
 impl Renderer {
     pub(super) fn new(
+        rules: &'static Rules,
         writer: Box<dyn Writer>,
-        unanswered: HashSet<u64>,
+        unsettled: Settling,
         call_ids: CallIds,
         names: Names,
     ) -> Self {
-        Self { writer, unanswered, pairing: Pairing::default(), call_ids, names }
+        let pairing = Pairing::new(unsettled.policy);
+        Self { rules, writer, unsettled, pairing, call_ids, ids: BTreeMap::new(), names }
+    }
+
+    /// Says whether nothing is rendered.
+    pub(super) fn is_rejected(&self) -> bool {
+        !self.unsettled.rejected.is_empty()
     }
 
     /// Adds the next message to the rendering, or reports why it is left out.
@@ -46,17 +64,20 @@ impl Renderer {
 
     fn add_said(&mut self, message: Canonical, rendered: &mut Rendered) {
         self.end_exchange(rendered);
-        let is_complete =
-            message.malformed.is_none() && !self.unanswered.contains(&message.origin.sequence);
+        let is_unanswered = self.unsettled.unanswered.contains(&message.origin.sequence);
+        let is_complete = message.malformed.is_none() && !is_unanswered;
         let calls = if is_complete { Fate::Kept } else { Fate::Removed };
         self.pairing.begin(&message, calls);
         let kept = match calls {
             Fate::Kept => Ok(message),
+            Fate::Removed if is_unanswered && self.unsettled.policy == Unsettled::Trim => {
+                Err((message.origin, DropReason::Trimmed))
+            }
             Fate::Removed => message.without_calls(),
         };
         match kept {
             Ok(mut message) => {
-                self.rename_repeated_ids(&mut message);
+                self.rename_ids(&mut message);
                 self.names.sanitise(&mut message);
                 self.writer.write(message, rendered);
             }
@@ -64,13 +85,15 @@ impl Renderer {
         }
     }
 
-    /// Gives each call whose id an earlier message used a new id.
-    fn rename_repeated_ids(&mut self, message: &mut Canonical) {
+    /// Gives each call a new id that has none of its own, or one that the dialect does not admit.
+    fn rename_ids(&mut self, message: &mut Canonical) {
         for call in &mut message.calls {
-            if let Some(fresh) = self.call_ids.use_id(&call.id) {
-                message.repairs.push(renaming(&call.id, &fresh));
-                self.pairing.rename(mem::replace(&mut call.id, fresh.clone()), fresh);
-            }
+            let Some((fresh, repair)) = self.call_ids.admit(self.rules.call_ids, &call.id) else {
+                continue;
+            };
+            message.repairs.push(repair.clone());
+            self.ids.insert(fresh.clone(), call.id.clone());
+            self.pairing.rename(mem::replace(&mut call.id, fresh.clone()), fresh, repair);
         }
     }
 
@@ -82,8 +105,13 @@ impl Renderer {
 
     /// Ends the rendering.
     pub(super) fn end(mut self, rendered: &mut Rendered) {
+        if self.is_rejected() {
+            rendered.rejected = self.unsettled.rejected;
+            return;
+        }
         self.end_exchange(rendered);
         self.writer.finish(rendered);
+        rendered.ids = self.ids;
         rendered.names = self.names.into_originals();
     }
 }

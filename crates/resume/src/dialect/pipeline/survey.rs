@@ -3,21 +3,26 @@ use std::hash::Hash;
 
 use super::naming::{Names, admitted_functions, admitted_speaker};
 use super::pairing::CallIds;
-use super::renderer::Renderer;
+use super::renderer::{Renderer, Settling};
 use super::{Rules, Writer};
 use crate::calls::CallKey;
 use crate::canonical::{Canonical, Role};
+use crate::dropped::shown;
 use crate::window::{Part, Window};
+use crate::{Unsettled, UnsettledCall};
 
 /// What has to be known of a conversation before its first message is rendered.
 #[derive(Debug)]
 pub(super) struct Survey {
-    rules: &'static Rules,
+    pub(super) rules: &'static Rules,
+    unsettled: Unsettled,
     writer: Box<dyn Writer>,
     /// The message whose calls are being answered.
     caller: Option<Caller>,
     /// The sequences of the messages whose calls are not all answered directly.
     unanswered: HashSet<u64>,
+    /// The calls to reject, each with the position of its message.
+    rejected: Vec<(usize, UnsettledCall)>,
     /// The ids of calls that stay, each with the position of the last one.
     call_ids: HashMap<CallKey, usize>,
     /// The names that are admitted as they are, likewise.
@@ -32,7 +37,8 @@ struct Caller {
     position: usize,
     sequence: u64,
     ids: Vec<CallKey>,
-    open: HashSet<CallKey>,
+    /// The calls without an answer so far, each with its id to be shown.
+    open: Vec<(CallKey, String)>,
     /// The names in the message when its calls stay.
     names: Vec<String>,
     /// The names in the message when its calls are taken away.
@@ -41,12 +47,18 @@ struct Caller {
 
 impl Survey {
     /// Begins a survey of a conversation that is then written by `writer`.
-    pub(super) fn new(rules: &'static Rules, writer: Box<dyn Writer>) -> Self {
+    pub(super) fn new(
+        rules: &'static Rules,
+        writer: Box<dyn Writer>,
+        unsettled: Unsettled,
+    ) -> Self {
         Self {
             rules,
+            unsettled,
             writer,
             caller: None,
             unanswered: HashSet::new(),
+            rejected: Vec::new(),
             call_ids: HashMap::new(),
             names: HashMap::new(),
             instructors: HashMap::new(),
@@ -58,7 +70,7 @@ impl Survey {
         let position = message.origin.index;
         if message.role == Role::Tool {
             if let Some(caller) = &mut self.caller {
-                caller.open.remove(&CallKey::of_id(&message.call_id));
+                caller.open.retain(|(key, _)| *key != CallKey::of_id(&message.call_id));
             }
             return;
         }
@@ -80,11 +92,18 @@ impl Survey {
         let Some(caller) = self.caller.take() else {
             return;
         };
-        let names = if caller.open.is_empty() {
+        let is_kept = caller.open.is_empty() || self.unsettled == Unsettled::Settle;
+        let names = if is_kept {
             self.call_ids.extend(caller.ids.into_iter().map(|id| (id, caller.position)));
             caller.names
         } else {
             self.unanswered.insert(caller.sequence);
+            if self.unsettled == Unsettled::Reject {
+                let sequence = caller.sequence;
+                let open = caller.open.into_iter().map(|(_, call_id)| call_id);
+                let calls = open.map(|call_id| UnsettledCall { sequence, call_id });
+                self.rejected.extend(calls.map(|call| (caller.position, call)));
+            }
             caller.names_without_calls
         };
         note_all(&mut self.names, names.iter(), caller.position);
@@ -100,7 +119,14 @@ impl Survey {
             Part::Instruction,
         ));
         let names = Names::new(self.rules, names.collect());
-        Renderer::new(self.writer, self.unanswered, call_ids, names)
+        let rejected = self.rejected.into_iter();
+        let rejected = rejected.filter(|(at, _)| window.contains_part(*at, Part::Spoken));
+        let unsettled = Settling {
+            policy: self.unsettled,
+            unanswered: self.unanswered,
+            rejected: rejected.map(|(_, call)| call).collect(),
+        };
+        Renderer::new(self.rules, self.writer, unsettled, call_ids, names)
     }
 }
 
@@ -112,7 +138,7 @@ impl Caller {
         Self {
             position: message.origin.index,
             sequence: message.origin.sequence,
-            open: ids.iter().copied().collect(),
+            open: message.called_ids().map(|id| (CallKey::of_id(id), shown(id))).collect(),
             ids,
             names: speaker.iter().cloned().chain(functions).collect(),
             names_without_calls: speaker

@@ -53,7 +53,7 @@ impl FromParams for HistoryQuery {
 
 impl From<HistoryQuery> for Form {
     fn from(query: HistoryQuery) -> Self {
-        let options = Options { default_user_name: query.default_user_name };
+        let options = Options { default_user_name: query.default_user_name, ..Options::default() };
         Self { dialect: query.dialect, newest: query.newest, options }
     }
 }

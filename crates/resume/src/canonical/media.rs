@@ -1,0 +1,123 @@
+use serde_json::{Map, Value, json};
+
+/// A picture, a sound or a file within a content.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Media {
+    pub(crate) kind: MediaKind,
+    pub(crate) source: MediaSource,
+    /// What it is called.
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MediaKind {
+    Image,
+    Audio,
+    File,
+}
+
+/// Where the bytes are.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum MediaSource {
+    /// Here, in base64.
+    Data { media_type: String, data: String },
+    /// At an address.
+    Url(String),
+    /// With a provider, by its id.
+    Id(String),
+}
+
+impl Media {
+    /// Reads a content part; what holds more than this could give back is left to the caller.
+    pub(crate) fn read(part: &Value) -> Option<Self> {
+        match part.get("type")?.as_str()? {
+            "image_url" => Self::read_image(part),
+            "input_audio" => Self::read_audio(part),
+            "file" => Self::read_file(part),
+            _ => None,
+        }
+    }
+
+    fn read_image(part: &Value) -> Option<Self> {
+        // How closely to look at it is for one provider to know.
+        let [url, _detail] = only(part.get("image_url")?, ["url", "detail"])?;
+        let source = MediaSource::of_url(url?);
+        Some(Self { kind: MediaKind::Image, source, name: None })
+    }
+
+    fn read_audio(part: &Value) -> Option<Self> {
+        let [data, format] = only(part.get("input_audio")?, ["data", "format"])?;
+        let (data, media_type) = (data?.to_owned(), format!("audio/{}", format?));
+        let source = MediaSource::Data { media_type, data };
+        Some(Self { kind: MediaKind::Audio, source, name: None })
+    }
+
+    fn read_file(part: &Value) -> Option<Self> {
+        let fields = ["file_data", "file_url", "file_id", "filename"];
+        let [data, url, id, name] = only(part.get("file")?, fields)?;
+        let source = match (data, url, id) {
+            (Some(data), None, None) => MediaSource::of_data_url(data)?,
+            (None, Some(url), None) => MediaSource::Url(url.to_owned()),
+            (None, None, Some(id)) => MediaSource::Id(id.to_owned()),
+            _ => return None,
+        };
+        Some(Self { kind: MediaKind::File, source, name: name.map(str::to_owned) })
+    }
+}
+
+impl MediaSource {
+    /// Reads an address, which may hold the data itself.
+    pub(crate) fn of_url(url: &str) -> Self {
+        Self::of_data_url(url).unwrap_or_else(|| Self::Url(url.to_owned()))
+    }
+
+    fn of_data_url(url: &str) -> Option<Self> {
+        let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+        let plain = !media_type.is_empty() && !media_type.contains([';', ',']);
+        plain.then(|| Self::Data { media_type: media_type.to_owned(), data: data.to_owned() })
+    }
+
+    /// Returns the address, unless only a provider has the bytes.
+    pub(crate) fn url(&self) -> Option<String> {
+        match self {
+            Self::Data { media_type, data } => Some(format!("data:{media_type};base64,{data}")),
+            Self::Url(url) => Some(url.clone()),
+            Self::Id(_) => None,
+        }
+    }
+}
+
+impl From<Media> for Value {
+    /// Writes the content part that [`Media::read`] reads.
+    fn from(media: Media) -> Self {
+        let Media { kind, source, name } = media;
+        match (kind, source) {
+            (MediaKind::Image, source @ (MediaSource::Data { .. } | MediaSource::Url(_))) => {
+                json!({"type": "image_url", "image_url": {"url": source.url()}})
+            }
+            (MediaKind::Audio, MediaSource::Data { media_type, data }) => {
+                let format = media_type.strip_prefix("audio/").unwrap_or(&media_type);
+                json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+            }
+            (_, source) => {
+                let mut file = Map::new();
+                let (field, value) = match &source {
+                    MediaSource::Data { .. } => ("file_data", source.url()),
+                    MediaSource::Url(url) => ("file_url", Some(url.clone())),
+                    MediaSource::Id(id) => ("file_id", Some(id.clone())),
+                };
+                file.insert(field.to_owned(), value.into());
+                file.extend(name.map(|name| ("filename".to_owned(), name.into())));
+                json!({"type": "file", "file": file})
+            }
+        }
+    }
+}
+
+/// Returns the texts of the fields, if the object has no others.
+fn only<'a, const N: usize>(object: &'a Value, fields: [&str; N]) -> Option<[Option<&'a str>; N]> {
+    let object = object.as_object()?;
+    let known =
+        object.iter().all(|(key, value)| fields.contains(&key.as_str()) && value.is_string());
+    known.then(|| fields.map(|field| object.get(field).and_then(Value::as_str)))
+}

@@ -1,0 +1,74 @@
+use records::Message;
+use serde_json::Value;
+
+use super::pipeline::{self, NameRule, OlderCalls, Rules, is_word};
+use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use crate::Options;
+
+mod parse;
+mod validate;
+mod write;
+
+/// The messages of Anthropic's Messages API, and the blocks of its `system`.
+///
+/// - Instructions are taken out of the list: [`Rendered::system`] holds their blocks. One that comes
+///   after something was said is reported, because its place is lost.
+/// - Neighbours of one role become one message. The results of calls are one `user` message, results
+///   first; what the user says next joins it.
+/// - There are no names: what somebody says begins with their name and a colon, unless the name is
+///   that of the role.
+/// - Text of nothing but white space is left out. A conversation that does not begin or end with the
+///   user gets a `user` message "Continue." there.
+/// - Reasoning is given in front of what was said, word for word, if the provider signed it.
+/// - Ids of calls match `^[a-zA-Z0-9_-]+$`; another becomes `call_` and 32 digits of its digest.
+/// - Arguments are an object; others become its field `input`.
+#[derive(Debug, Clone, Copy)]
+pub struct Anthropic;
+
+static RULES: Rules = Rules {
+    speakers: NameRule::ANY,
+    functions: NameRule::WORD,
+    call_ids: is_word,
+    older_calls: OlderCalls::Converted,
+};
+
+impl Dialect for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        pipeline::render(&RULES, write::Messages::new(options), messages, options)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        pipeline::survey(&RULES, write::Messages::new(options), options)
+    }
+
+    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::violations(messages)
+    }
+
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
+        Some(parse::parse(system, messages))
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        &[
+            Loss::Names,
+            Loss::Boundaries,
+            Loss::InstructionPlaces,
+            Loss::Developer,
+            Loss::BlankText,
+            Loss::UnsignedReasoning,
+            Loss::RefusalMarks,
+            Loss::CustomCalls,
+            Loss::CallSignatures,
+            Loss::Sounds,
+        ]
+    }
+}

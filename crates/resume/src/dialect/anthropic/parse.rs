@@ -1,0 +1,94 @@
+use records::{MessageBody, NewMessage};
+use serde_json::{Map, Value};
+
+use crate::DropReason;
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning};
+use crate::dialect::Parsed;
+use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
+
+pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for block in system {
+        let text = block.get("text").cloned().unwrap_or(block);
+        parsed.messages.push(MessageBody::new("system", None, text).into());
+    }
+    for (index, message) in messages.into_iter().enumerate() {
+        match read(message) {
+            Ok(messages) => parsed.messages.extend(messages),
+            Err(reason) => parsed.drop(index, reason),
+        }
+    }
+    parsed
+}
+
+/// Reads a message; results that it holds become messages before it.
+fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
+    let mut object = as_object(message)?;
+    let role = take_text(&mut object, "role").ok_or(DropReason::MissingRole)?;
+    if !["user", "assistant", "system"].contains(&role.as_str()) {
+        return Err(DropReason::unsupported_role(&role));
+    }
+    let blocks = match object.remove("content").unwrap_or_default() {
+        Value::String(text) => vec![text_part(text)],
+        Value::Array(blocks) => blocks,
+        _ => return Err(DropReason::NullContent),
+    };
+    let mut messages = Vec::new();
+    let (mut parts, mut calls, mut reasoning) = (Vec::new(), Vec::new(), Vec::new());
+    for block in blocks {
+        match block["type"].as_str() {
+            Some("tool_result") => messages.push(result(block)),
+            Some("tool_use") => calls.push(call(&block)),
+            _ => match Reasoning::read(&block) {
+                Some(read) => reasoning.push(read),
+                None => parts.push(part(block)),
+            },
+        }
+    }
+    let says_nothing = parts.is_empty() && calls.is_empty() && reasoning.is_empty();
+    if !says_nothing || messages.is_empty() {
+        let mut body = MessageBody::new(&role, None, content(parts));
+        put(&mut body, "tool_calls", calls);
+        put(&mut body, "reasoning_content", Reasoning::stored(reasoning));
+        messages.push(body.into());
+    }
+    Ok(messages)
+}
+
+fn call(block: &Value) -> Value {
+    let text = |field: &str| block[field].as_str().unwrap_or_default();
+    parsed::call(text("id"), text("name"), &block["input"])
+}
+
+fn result(mut block: Value) -> NewMessage {
+    let said = match block["content"].take() {
+        Value::Array(parts) => Value::Array(parts.into_iter().map(part).collect()),
+        other => other,
+    };
+    let call_id = block["tool_use_id"].as_str().unwrap_or_default();
+    parsed::result(call_id, said, block["is_error"] == true)
+}
+
+/// Returns the stored form of a block; one that has none is kept as it is.
+fn part(block: Value) -> Value {
+    let media = block.as_object().and_then(media);
+    media.map_or(block, Value::from)
+}
+
+fn media(block: &Map<String, Value>) -> Option<Media> {
+    let kind = match block.get("type")?.as_str()? {
+        "image" => MediaKind::Image,
+        "document" => MediaKind::File,
+        _ => return None,
+    };
+    let source = block.get("source")?;
+    let text = |field: &str| source.get(field)?.as_str().map(str::to_owned);
+    let source = match source.get("type")?.as_str()? {
+        "base64" => MediaSource::Data { media_type: text("media_type")?, data: text("data")? },
+        "url" => MediaSource::Url(text("url")?),
+        "file" => MediaSource::Id(text("file_id")?),
+        _ => return None,
+    };
+    let name = block.get("title").and_then(Value::as_str).map(str::to_owned);
+    Some(Media { kind, source, name })
+}

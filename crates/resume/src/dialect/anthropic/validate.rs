@@ -1,0 +1,119 @@
+use serde_json::Value;
+
+use crate::dialect::Violation;
+
+mod pairs;
+mod shape;
+
+/// Returns every way in which the messages break the rules, by position.
+pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let problems = shape::problems(message).into_iter();
+        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+    }
+    found.extend(ends(messages));
+    found.extend(pairs::violations(messages));
+    found.sort_by_key(|violation| violation.index);
+    found
+}
+
+/// The rule that is broken, and what is wrong.
+type Problem = (&'static str, String);
+
+fn ends(messages: &[Value]) -> Vec<Violation> {
+    const MOST: usize = 100_000;
+    let mut found = Vec::new();
+    if messages.first().is_some_and(|first| first["role"] != "user") {
+        found.push(Violation::new(0, "first_not_user", "the first message is not the user's"));
+    }
+    if messages.last().is_some_and(|last| last["role"] != "user") {
+        let last = messages.len() - 1;
+        found.push(Violation::new(last, "last_not_user", "the last message is not the user's"));
+    }
+    if messages.len() > MOST {
+        found.push(Violation::new(MOST, "too_many_messages", "at most 100,000 messages"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(messages: &Value) -> Vec<(usize, &'static str)> {
+        let found = violations(messages.as_array().unwrap());
+        found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
+    }
+
+    fn said(role: &str, block: &Value) -> Value {
+        json!({"role": role, "content": [block]})
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"type": "tool_use", "id": id, "name": "f", "input": {}})
+    }
+
+    fn result(id: &str) -> Value {
+        json!({"type": "tool_result", "tool_use_id": id, "content": "done"})
+    }
+
+    #[test]
+    fn a_call_is_answered_in_the_next_user_message_before_any_text() {
+        let user = json!({"role": "user", "content": "hi"});
+        let good = json!([user, said("assistant", &call("a")), said("user", &result("a"))]);
+        assert_eq!(rules(&good), []);
+        let text = json!({"type": "text", "text": "and"});
+        let late = json!({"role": "user", "content": [text, result("a")]});
+        let found = rules(&json!([user, said("assistant", &call("a")), late]));
+        assert_eq!(found, [(2, "result_after_text")]);
+        let none = json!([user, said("assistant", &call("a")), user]);
+        assert_eq!(rules(&none), [(1, "unanswered_call")]);
+        let orphan = json!([user, said("assistant", &text), said("user", &result("a"))]);
+        assert_eq!(rules(&orphan), [(2, "orphan_result")]);
+        let again = [said("assistant", &call("a")), said("user", &result("a"))];
+        let twice = json!([[user].to_vec(), again.to_vec(), again.to_vec()].concat());
+        assert_eq!(rules(&twice), [(3, "duplicate_call_id")]);
+    }
+
+    #[test]
+    fn the_user_has_the_first_word_and_the_last() {
+        let agent = said("assistant", &json!({"type": "text", "text": "hi"}));
+        assert_eq!(rules(&json!([agent])), [(0, "first_not_user"), (0, "last_not_user")]);
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        let cases = [
+            (json!(1), "not_an_object"),
+            (json!({"role": "user", "content": "x", "name": "a"}), "unknown_field"),
+            (json!({"role": "user", "content": " "}), "blank_text"),
+            (json!({"role": "user", "content": []}), "invalid_content"),
+            (said("user", &json!({"type": "text", "text": "\n"})), "blank_text"),
+            (said("user", &json!({"type": "riddle"})), "unknown_block"),
+            (
+                said("user", &json!({"type": "thinking", "thinking": "x", "signature": "s"})),
+                "unknown_block",
+            ),
+        ];
+        for (message, rule) in cases {
+            let found = rules(
+                &json!([{"role": "user", "content": "x"}, message, {"role": "user", "content": "x"}]),
+            );
+            assert!(found.contains(&(1, rule)), "{message}: {found:?}");
+        }
+        let cases = [
+            (json!({"type": "thinking", "thinking": "x"}), "unsigned_thinking"),
+            (json!({"type": "tool_use", "id": "a b", "name": "f", "input": {}}), "invalid_call"),
+            (json!({"type": "tool_use", "id": "a", "name": "f f", "input": {}}), "invalid_call"),
+            (json!({"type": "tool_use", "id": "a", "name": "f", "input": "{}"}), "invalid_call"),
+        ];
+        let user = json!({"role": "user", "content": "x"});
+        for (block, rule) in cases {
+            let found = rules(&json!([user, said("assistant", &block), user]));
+            assert!(found.contains(&(1, rule)), "{block}: {found:?}");
+        }
+    }
+}

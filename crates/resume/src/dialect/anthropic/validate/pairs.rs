@@ -1,0 +1,78 @@
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::dialect::Violation;
+
+/// Returns where calls and results do not belong together.
+///
+/// Neighbours of one role are one turn: the results must be in the turn after the calls, before
+/// anything else there.
+pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
+    let mut walk = Walk::default();
+    let mut role = &Value::Null;
+    for (index, message) in messages.iter().enumerate() {
+        if message["role"] != *role {
+            role = &message["role"];
+            walk.turn();
+        }
+        for block in message["content"].as_array().into_iter().flatten() {
+            walk.block(index, block);
+        }
+    }
+    walk.turn();
+    walk.turn();
+    walk.found
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    found: Vec<Violation>,
+    seen: HashSet<&'a str>,
+    /// The calls of this turn, with the positions of their messages.
+    called: Vec<(usize, &'a str)>,
+    /// The calls of the turn before, as far as not answered.
+    open: Vec<(usize, &'a str)>,
+    has_said: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn turn(&mut self) {
+        for (caller, id) in self.open.drain(..) {
+            let detail = format!("the call {id:?} is not answered in the next turn");
+            self.found.push(Violation::new(caller, "unanswered_call", detail));
+        }
+        self.open.append(&mut self.called);
+        self.has_said = false;
+    }
+
+    fn block(&mut self, index: usize, block: &'a Value) {
+        match block["type"].as_str() {
+            Some("tool_use") => self.call(index, block["id"].as_str().unwrap_or_default()),
+            Some("tool_result") => self.answer(index, block["tool_use_id"].as_str()),
+            _ => self.has_said = true,
+        }
+    }
+
+    fn call(&mut self, index: usize, id: &'a str) {
+        if !self.seen.insert(id) {
+            let detail = format!("the call id {id:?} is not new");
+            self.found.push(Violation::new(index, "duplicate_call_id", detail));
+        }
+        self.called.push((index, id));
+    }
+
+    fn answer(&mut self, index: usize, id: Option<&str>) {
+        if self.has_said {
+            let detail = "a result stands behind something else";
+            self.found.push(Violation::new(index, "result_after_text", detail));
+        }
+        let position = self.open.iter().position(|(_, open)| Some(*open) == id);
+        if let Some(position) = position {
+            self.open.swap_remove(position);
+            return;
+        }
+        let detail = format!("no call {id:?} is open here");
+        self.found.push(Violation::new(index, "orphan_result", detail));
+    }
+}

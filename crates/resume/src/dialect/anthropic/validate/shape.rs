@@ -1,0 +1,100 @@
+use serde_json::Value;
+
+use super::Problem;
+
+const OF_USERS: [&str; 7] = [
+    "text",
+    "image",
+    "document",
+    "tool_result",
+    "search_result",
+    "container_upload",
+    "web_search_tool_result",
+];
+const OF_ASSISTANTS: [&str; 6] = [
+    "text",
+    "tool_use",
+    "thinking",
+    "redacted_thinking",
+    "server_tool_use",
+    "web_search_tool_result",
+];
+
+/// Returns what is wrong with a message by itself.
+pub(super) fn problems(message: &Value) -> Vec<Problem> {
+    let Some(object) = message.as_object() else {
+        return vec![("not_an_object", "the message is not a JSON object".to_owned())];
+    };
+    let blocks: &[&str] = match message["role"].as_str() {
+        Some("user") => &OF_USERS,
+        Some("assistant") => &OF_ASSISTANTS,
+        _ => return vec![("unknown_role", format!("the form has no role {}", message["role"]))],
+    };
+    let mut found = Vec::new();
+    if let Some(key) = object.keys().find(|key| *key != "role" && *key != "content") {
+        found.push(("unknown_field", format!("the form has no field {key:?}")));
+    }
+    match &message["content"] {
+        Value::String(text) => found.extend(blank(text)),
+        Value::Array(content) if !content.is_empty() => {
+            found.extend(content.iter().filter_map(|block| problem(blocks, block)));
+        }
+        _ => found.push(("invalid_content", "the content is neither text nor blocks".to_owned())),
+    }
+    found
+}
+
+fn blank(text: &str) -> Option<Problem> {
+    let detail = || "a text is empty or nothing but white space".to_owned();
+    text.trim().is_empty().then(|| ("blank_text", detail()))
+}
+
+fn problem(known: &[&str], block: &Value) -> Option<Problem> {
+    let kind = block["type"].as_str().unwrap_or_default();
+    if !known.contains(&kind) {
+        return Some(("unknown_block", format!("the role has no block {}", block["type"])));
+    }
+    let is_text = |field: &str| block[field].as_str().is_some_and(|text| !text.is_empty());
+    match kind {
+        "text" => blank(block["text"].as_str().unwrap_or_default()),
+        "thinking" if !is_text("signature") || !block["thinking"].is_string() => {
+            Some(("unsigned_thinking", "the thinking has no text or no signature".to_owned()))
+        }
+        "redacted_thinking" if !is_text("data") => {
+            Some(("unsigned_thinking", "the thinking has no data".to_owned()))
+        }
+        "tool_use" if !is_call(block) => {
+            Some(("invalid_call", "the call has no valid id, name or input".to_owned()))
+        }
+        "tool_result" => result_problem(block),
+        "image" | "document" if !block["source"]["type"].is_string() => {
+            Some(("invalid_source", "nothing says where the bytes are".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn is_call(block: &Value) -> bool {
+    let is_word = |text: &str| {
+        let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+        !text.is_empty() && !text.bytes().any(outside)
+    };
+    let name = block["name"].as_str().unwrap_or_default();
+    block["id"].as_str().is_some_and(is_word)
+        && is_word(name)
+        && name.len() <= 64
+        && block["input"].is_object()
+}
+
+fn result_problem(block: &Value) -> Option<Problem> {
+    let invalid = |detail: &str| Some(("invalid_result", detail.to_owned()));
+    match block.get("content") {
+        _ if !block["tool_use_id"].is_string() => invalid("the result names no call"),
+        None | Some(Value::String(_)) => None,
+        Some(Value::Array(parts)) => {
+            let known = ["text", "image", "document", "search_result"];
+            parts.iter().find_map(|part| problem(&known, part))
+        }
+        Some(_) => invalid("the content is neither text nor blocks"),
+    }
+}

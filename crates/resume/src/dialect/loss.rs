@@ -1,0 +1,38 @@
+/// What a form has no place for, so that it is not there any more in what is parsed from it.
+///
+/// A list of these says by what a transcript may differ once it has been rendered and parsed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Who spoke: the name is folded into the text, or left out.
+    Names,
+    /// Where one message ends and the next one of the same side begins.
+    Boundaries,
+    /// Whether an instruction came after others had spoken.
+    InstructionPlaces,
+    /// Instructions.
+    Instructions,
+    /// Whether an instruction was the developer's.
+    Developer,
+    /// Text of nothing but white space, and null where there are calls.
+    BlankText,
+    /// Reasoning.
+    Reasoning,
+    /// Reasoning that no provider signed.
+    UnsignedReasoning,
+    /// Refusals.
+    Refusals,
+    /// That a text is a refusal.
+    RefusalMarks,
+    /// That a result is an error.
+    Errors,
+    /// That a call is not one of a function, and the older calls without ids.
+    CustomCalls,
+    /// The signatures of calls.
+    CallSignatures,
+    /// Calls and their results.
+    Calls,
+    /// Pictures, sounds and files, of which the JSON text is left.
+    Media,
+    /// Sounds, likewise.
+    Sounds,
+}

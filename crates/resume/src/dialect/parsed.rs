@@ -1,0 +1,115 @@
+use records::{JsonObject, MessageBody, NewMessage};
+use serde_json::{Map, Value};
+
+use crate::{DropReason, Dropped};
+
+/// What a transcript in a dialect says, ready to be stored.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Parsed {
+    /// The messages.
+    pub messages: Vec<NewMessage>,
+    /// What was left out, by position in the transcript.
+    pub dropped: Vec<Dropped>,
+}
+
+impl Parsed {
+    /// Adds what was read at a position, or reports why it could not be.
+    pub(super) fn take(&mut self, index: usize, read: Result<NewMessage, DropReason>) {
+        match read {
+            Ok(message) => self.messages.push(message),
+            Err(reason) => self.drop(index, reason),
+        }
+    }
+
+    pub(super) fn drop(&mut self, index: usize, reason: DropReason) {
+        self.dropped.push(Dropped { index, sequence: None, reason });
+    }
+}
+
+/// Reads messages in the fields in which they are stored.
+pub(super) fn all(messages: Vec<Value>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for (index, message) in messages.into_iter().enumerate() {
+        parsed.take(index, stored(message));
+    }
+    parsed
+}
+
+/// Reads a message in the fields in which it is stored; those it has besides become metadata.
+pub(super) fn stored(message: Value) -> Result<NewMessage, DropReason> {
+    let mut object = as_object(message)?;
+    let role = match object.remove("role") {
+        None | Some(Value::Null) => return Err(DropReason::MissingRole),
+        Some(Value::String(role)) if !role.is_empty() => role,
+        Some(other) => return Err(DropReason::unsupported_role(&other.to_string())),
+    };
+    let name = take_text(&mut object, "name");
+    let content = object.remove("content").unwrap_or_default();
+    let extra = MessageBody::free_extra();
+    let extra: JsonObject =
+        extra.filter_map(|key| Some((key.to_owned(), object.remove(key)?))).collect();
+    let metadata = (!object.is_empty()).then_some(object);
+    Ok(MessageBody { role, name, content, timestamp: None, metadata, extra }.into())
+}
+
+pub(super) fn as_object(message: Value) -> Result<Map<String, Value>, DropReason> {
+    match message {
+        Value::Object(object) => Ok(object),
+        _ => Err(DropReason::NotAnObject),
+    }
+}
+
+/// Takes a text that is not empty.
+pub(super) fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<String> {
+    match object.remove(field)? {
+        Value::String(text) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns the content that is stored of several parts.
+pub(super) fn content(mut parts: Vec<Value>) -> Value {
+    let only_text = match &mut parts[..] {
+        [] => Some(Value::Null),
+        [Value::Object(part)] if part.len() == 2 && part["type"] == "text" => part.remove("text"),
+        _ => None,
+    };
+    only_text.unwrap_or_else(|| parts.into())
+}
+
+/// Returns the content part of a text.
+pub(super) fn text_part(text: impl Into<Value>) -> Value {
+    Value::from_iter([("type", Value::from("text")), ("text", text.into())])
+}
+
+/// Returns the stored form of a call of a function; arguments that are not text are given as their
+/// JSON text.
+pub(super) fn call(id: &str, name: &str, arguments: &Value) -> Value {
+    let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+    serde_json::json!({
+        "id": id, "type": "function", "function": {"name": name, "arguments": arguments},
+    })
+}
+
+/// Returns the message that holds the result of a call.
+pub(super) fn result(call_id: &str, content: Value, is_error: bool) -> NewMessage {
+    let mut body = MessageBody::new("tool", None, content);
+    if is_error {
+        let content = body.content.take();
+        let response = serde_json::json!({
+            "tool_call_id": call_id, "role": "tool", "content": content, "is_error": true,
+        });
+        body.extra.insert("tool_responses".to_owned(), vec![response].into());
+    } else {
+        body.extra.insert("tool_call_id".to_owned(), call_id.into());
+    }
+    body.into()
+}
+
+/// Puts a field beside a body, unless it says nothing.
+pub(super) fn put(body: &mut MessageBody, field: &str, value: impl Into<Value>) {
+    let value = value.into();
+    if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
+        body.extra.insert(field.to_owned(), value);
+    }
+}

@@ -1,0 +1,39 @@
+use serde::Serialize;
+
+/// What becomes of a message whose calls are not all answered directly after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unsettled {
+    /// It loses its calls and keeps what it says; the results it got are dropped.
+    #[default]
+    Remove,
+    /// Each call without a result gets one, marked as an error, which says that it was interrupted.
+    Settle,
+    /// It is left out whole, with the results it got.
+    Trim,
+    /// Nothing is rendered at all; the calls are listed.
+    Reject,
+}
+
+/// A call that is not answered directly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnsettledCall {
+    /// The position in the chat of the message that makes it.
+    pub sequence: u64,
+    /// The call; shortened when it is long.
+    pub call_id: String,
+}
+
+impl Unsettled {
+    /// Every policy, in the order in which they are listed.
+    pub const ALL: [Self; 4] = [Self::Remove, Self::Settle, Self::Trim, Self::Reject];
+
+    /// Names the policy in requests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Remove => "remove",
+            Self::Settle => "settle",
+            Self::Trim => "trim",
+            Self::Reject => "reject",
+        }
+    }
+}

@@ -1,0 +1,50 @@
+use resume::dialect::{Dialect, OpenAi, Rendered};
+use resume::{Options, Unsettled};
+use serde_json::json;
+
+use crate::openai::{caller, dropped, repaired, result, said};
+use crate::transcript::log;
+
+fn render(unsettled: Unsettled) -> Rendered {
+    let chat = [said(), caller("let me see", &["a", "b"]), result("b"), said()];
+    let rendered = OpenAi.render(log(&chat), &Options { unsettled, ..Options::default() });
+    assert_eq!(OpenAi.validate(&rendered.messages), []);
+    rendered
+}
+
+#[test]
+fn removing_keeps_what_was_said() {
+    let rendered = render(Unsettled::Remove);
+    let text = json!({"role": "assistant", "content": "let me see"});
+    assert_eq!(rendered.messages, [said(), text, said()]);
+    assert_eq!(repaired(&rendered), [(1, "unanswered_calls_removed")]);
+    assert_eq!(dropped(&rendered), [(2, "call_removed")]);
+}
+
+#[test]
+fn settling_adds_a_result_that_is_marked() {
+    let rendered = render(Unsettled::Settle);
+    let interrupted = "The call was interrupted: there is no result.";
+    let added = json!({"role": "tool", "tool_call_id": "a", "content": interrupted});
+    let called = caller("let me see", &["a", "b"]);
+    assert_eq!(rendered.messages, [said(), called, result("b"), added, said()]);
+    assert_eq!(repaired(&rendered), [(1, "result_added")]);
+    assert_eq!(rendered.dropped, []);
+}
+
+#[test]
+fn trimming_leaves_the_message_out_whole() {
+    let rendered = render(Unsettled::Trim);
+    assert_eq!(rendered.messages, [said(), said()]);
+    assert_eq!(dropped(&rendered), [(1, "trimmed"), (2, "call_removed")]);
+}
+
+#[test]
+fn rejecting_renders_nothing_and_lists_the_calls() {
+    let rendered = render(Unsettled::Reject);
+    let calls: Vec<_> =
+        rendered.rejected.iter().map(|call| (call.sequence, &*call.call_id)).collect();
+    assert_eq!(calls, [(1, "a")]);
+    let nothing = Rendered { rejected: rendered.rejected.clone(), ..Rendered::default() };
+    assert_eq!(rendered, nothing);
+}
