@@ -29,6 +29,9 @@ pub use openai::OpenAi;
 mod anthropic;
 pub use anthropic::Anthropic;
 
+mod gemini;
+pub use gemini::Gemini;
+
 mod pipeline;
 
 mod speaker;
@@ -36,7 +39,7 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 3] = [&Ag2, &OpenAi, &Anthropic];
+pub const ALL: [&dyn Dialect; 4] = [&Ag2, &OpenAi, &Anthropic, &Gemini];
 
 /// Returns the dialect of that name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_dialect_is_found_by_its_name() {
-        assert_eq!(names().collect::<Vec<_>>(), ["ag2", "openai", "anthropic"]);
+        assert_eq!(names().collect::<Vec<_>>(), ["ag2", "openai", "anthropic", "gemini"]);
         for name in names() {
             assert_eq!(named(name).map(Dialect::name), Some(name));
         }

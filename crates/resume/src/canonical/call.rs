@@ -12,6 +12,8 @@ pub(crate) struct Call {
     pub(crate) id: String,
     kind: Kind,
     pub(crate) target: Target,
+    /// The provider's signature of the call.
+    pub(crate) signature: Option<String>,
     /// Reported only when the call is kept.
     pub(crate) repairs: Vec<Repair>,
 }
@@ -69,13 +71,16 @@ impl Call {
             _ => return None,
         };
         let target = Target::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
-        Some(Self { id, kind, target, repairs })
+        let signature = call.get("extra_content").and_then(|extra| {
+            extra.pointer("/google/thought_signature")?.as_str().map(str::to_owned)
+        });
+        Some(Self { id, kind, target, signature, repairs })
     }
 
     /// Gives an older call of a function an id.
     pub(crate) fn of_function(target: Target) -> Self {
         let id = function_call_id(&target.name);
-        Self { id, kind: Kind::Function, target, repairs: Vec::new() }
+        Self { id, kind: Kind::Function, target, signature: None, repairs: Vec::new() }
     }
 
     /// Takes the arguments as an object: what is none becomes its field `input`.

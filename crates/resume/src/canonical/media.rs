@@ -63,6 +63,15 @@ impl Media {
         };
         Some(Self { kind: MediaKind::File, source, name: name.map(str::to_owned) })
     }
+
+    /// Returns the kind of what has this media type.
+    pub(crate) fn kind_of(media_type: &str) -> MediaKind {
+        match media_type.split_once('/') {
+            Some(("image", _)) => MediaKind::Image,
+            Some(("audio", _)) => MediaKind::Audio,
+            _ => MediaKind::File,
+        }
+    }
 }
 
 impl MediaSource {

@@ -35,6 +35,17 @@ impl Canonical {
         parts
     }
 
+    /// Takes the content as one text: for forms where it cannot be anything else.
+    pub(crate) fn take_text(&mut self) -> String {
+        match self.content.take() {
+            Value::String(text) => text,
+            other => {
+                self.repairs.push(Repair::ContentSerialised);
+                other.to_string()
+            }
+        }
+    }
+
     /// Leaves out text of nothing but white space.
     pub(crate) fn remove_blank(&mut self, parts: &mut Vec<Part>) {
         let count = parts.len();

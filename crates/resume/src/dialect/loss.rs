@@ -29,10 +29,14 @@ pub enum Loss {
     CustomCalls,
     /// The signatures of calls.
     CallSignatures,
+    /// The signatures of all calls but the first of a message.
+    LaterCallSignatures,
     /// Calls and their results.
     Calls,
     /// Pictures, sounds and files, of which the JSON text is left.
     Media,
     /// Sounds, likewise.
     Sounds,
+    /// Whether what is given by its address is a picture or a file, and what it is called.
+    MediaKinds,
 }

@@ -56,8 +56,9 @@ fn user() -> impl Strategy<Value = Value> {
     let file = json!({
         "type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"},
     });
+    let linked = json!({"type": "image_url", "image_url": {"url": "https://example.org/a.png"}});
     let text = json!({"type": "text", "text": "look"});
-    let contents = vec![json!("hi"), json!([text, image]), json!([text, sound, file])];
+    let contents = vec![json!("hi"), json!([text, image, linked]), json!([text, sound, file])];
     (select(contents), name()).prop_map(|(content, name)| with_name("user", name, &content))
 }
 
@@ -83,6 +84,7 @@ fn exchange() -> impl Strategy<Value = Vec<Value>> {
         "id": "", "type": "function",
         "function": {"name": "look_up", "arguments": r#"{"a":1.5,"b":[null]}"#},
     });
+    // The stored form of a call of a custom tool has no signature.
     let mut signed = call.clone();
     signed["extra_content"] = json!({"google": {"thought_signature": "c2ln"}});
     let calls = vec(select(vec![call, signed, custom]), 1..3);
@@ -196,6 +198,13 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
     for part in parts.iter_mut().filter(|part| is_lost(part)) {
         *part = json!({"type": "text", "text": part.to_string()});
     }
+    for part in parts.iter_mut().filter(|_| lost(Loss::MediaKinds)) {
+        if let Some(url) =
+            part.pointer("/image_url/url").filter(|url| text(url).starts_with("http"))
+        {
+            *part = json!({"type": "file", "file": {"file_url": url}});
+        }
+    }
     let refusal = extra("refusal");
     if lost(Loss::RefusalMarks) && !refusal.is_null() {
         parts.push(json!({"type": "text", "text": refusal}));
@@ -208,7 +217,7 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
         part["text"] = json!(format!("{name}: {}", text(&part["text"])));
     }
     let calls = extra("tool_calls");
-    let calls = items(&calls).map(|call| self::call(call, losses));
+    let calls = items(&calls).enumerate().map(|(at, call)| self::call(at, call, losses));
     let calls: Vec<_> = calls.filter(|_| !lost(Loss::Calls)).collect();
     if lost(Loss::Calls) && parts.is_empty() {
         return Vec::new();
@@ -227,7 +236,7 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
     })]
 }
 
-fn call(call: &Value, losses: &[Loss]) -> Value {
+fn call(at: usize, call: &Value, losses: &[Loss]) -> Value {
     let lost = |loss: Loss| losses.contains(&loss);
     let arguments = |input: &Value| serde_json::from_str(text(input)).unwrap_or_default();
     let (kind, target, input): (_, _, Value) = if call["type"] == "custom" {
@@ -241,7 +250,8 @@ fn call(call: &Value, losses: &[Loss]) -> Value {
         ("function", &call["function"], arguments(&call["function"]["arguments"]))
     };
     let signature = call.pointer("/extra_content/google/thought_signature");
-    let signature = signature.filter(|_| !lost(Loss::CallSignatures));
+    let signature = signature
+        .filter(|_| !lost(Loss::CallSignatures) && (at == 0 || !lost(Loss::LaterCallSignatures)));
     json!({"id": call["id"], "kind": kind, "name": target["name"], "input": input, "signature": signature})
 }
 

@@ -1,0 +1,82 @@
+use records::Message;
+use serde_json::Value;
+
+use super::pipeline::{self, NameRule, OlderCalls, Rules};
+use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use crate::Options;
+
+mod parse;
+mod validate;
+mod write;
+
+/// The `contents` of Gemini's API, and the parts of its system instruction.
+///
+/// - Instructions are taken out of the list: [`Rendered::system`] holds their parts. One that comes
+///   after something was said is reported, because its place is lost.
+/// - Neighbours of one role become one turn. The results of calls are a turn of their own, right
+///   behind the calls.
+/// - There are no names: what somebody says begins with their name and a colon, unless the name is
+///   that of the role.
+/// - Text of nothing but white space is left out. A conversation that does not begin or end with the
+///   user gets a turn "Continue." of the user there.
+/// - The first call of a turn carries the signature that came with it, or else the text that tells
+///   the API not to look for one. Reasoning is left out.
+/// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`; arguments are an object, others
+///   become its field `input`. The result of a call is given as `output`, or as `error`.
+#[derive(Debug, Clone, Copy)]
+pub struct Gemini;
+
+static RULES: Rules = Rules {
+    speakers: NameRule::ANY,
+    functions: NameRule {
+        max_chars: 128,
+        begins: |first| first.is_ascii_alphabetic() || first == '_',
+        goes_on: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
+    },
+    call_ids: |_| true,
+    older_calls: OlderCalls::Converted,
+};
+
+/// Stands for a signature that is not known.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+impl Dialect for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        pipeline::render(&RULES, write::Contents::new(options), messages, options)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        pipeline::survey(&RULES, write::Contents::new(options), options)
+    }
+
+    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::violations(messages)
+    }
+
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
+        Some(parse::parse(system, messages))
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        &[
+            Loss::Names,
+            Loss::Boundaries,
+            Loss::InstructionPlaces,
+            Loss::Developer,
+            Loss::BlankText,
+            Loss::Reasoning,
+            Loss::RefusalMarks,
+            Loss::CustomCalls,
+            Loss::LaterCallSignatures,
+            Loss::MediaKinds,
+        ]
+    }
+}

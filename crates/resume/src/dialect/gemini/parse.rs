@@ -1,0 +1,120 @@
+use records::{MessageBody, NewMessage};
+use serde_json::{Value, json};
+
+use super::NO_SIGNATURE;
+use crate::DropReason;
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning};
+use crate::dialect::Parsed;
+use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
+
+pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for part in system {
+        let text = part.get("text").cloned().unwrap_or(part);
+        parsed.messages.push(MessageBody::new("system", None, text).into());
+    }
+    let mut unnamed = Unnamed::default();
+    for (index, message) in contents.into_iter().enumerate() {
+        match read(message, &mut unnamed) {
+            Ok(messages) => parsed.messages.extend(messages),
+            Err(reason) => parsed.drop(index, reason),
+        }
+    }
+    parsed
+}
+
+/// Gives ids to calls that have none: their results are in the same order.
+#[derive(Default)]
+struct Unnamed {
+    called: usize,
+    answered: usize,
+}
+
+impl Unnamed {
+    fn id(id: &Value, count: &mut usize) -> String {
+        if let Some(id) = id.as_str() {
+            return id.to_owned();
+        }
+        *count += 1;
+        format!("call_{count}")
+    }
+}
+
+fn read(message: Value, unnamed: &mut Unnamed) -> Result<Vec<NewMessage>, DropReason> {
+    let mut object = as_object(message)?;
+    let role = match take_text(&mut object, "role").as_deref() {
+        None | Some("user" | "function") => "user",
+        Some("model") => "assistant",
+        Some(other) => return Err(DropReason::unsupported_role(other)),
+    };
+    let Some(Value::Array(read)) = object.remove("parts") else {
+        return Err(DropReason::NullContent);
+    };
+    let mut messages = Vec::new();
+    let (mut parts, mut calls, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
+    for mut part in read {
+        if part.get("functionCall").is_some() {
+            calls.push(call(&part, unnamed));
+        } else if let Some(response) = part.get_mut("functionResponse") {
+            messages.push(result(response, unnamed));
+        } else if part["thought"] == true {
+            let text = part["text"].as_str().unwrap_or_default().to_owned();
+            thoughts.push(Reasoning::Text { text, signature: None });
+        } else {
+            parts.push(said(part));
+        }
+    }
+    let says_nothing = parts.is_empty() && calls.is_empty() && thoughts.is_empty();
+    if !says_nothing || messages.is_empty() {
+        let mut body = MessageBody::new(role, None, content(parts));
+        put(&mut body, "tool_calls", calls);
+        put(&mut body, "reasoning_content", Reasoning::stored(thoughts));
+        messages.push(body.into());
+    }
+    Ok(messages)
+}
+
+fn call(part: &Value, unnamed: &mut Unnamed) -> Value {
+    let call = &part["functionCall"];
+    let id = Unnamed::id(&call["id"], &mut unnamed.called);
+    let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
+    let mut read = parsed::call(&id, call["name"].as_str().unwrap_or_default(), &arguments);
+    let signature = part["thoughtSignature"].as_str();
+    if let Some(signature) = signature.filter(|signature| *signature != NO_SIGNATURE) {
+        read["extra_content"] = json!({"google": {"thought_signature": signature}});
+    }
+    read
+}
+
+fn result(response: &mut Value, unnamed: &mut Unnamed) -> NewMessage {
+    let id = Unnamed::id(&response["id"], &mut unnamed.answered);
+    let mut wrapped = response["response"].take();
+    let single = wrapped.as_object().filter(|object| object.len() == 1);
+    let field = single.and_then(|object| object.keys().next()).map(String::as_str);
+    match field {
+        Some("error") => parsed::result(&id, wrapped["error"].take(), true),
+        Some("output") => parsed::result(&id, wrapped["output"].take(), false),
+        _ => parsed::result(&id, wrapped, false),
+    }
+}
+
+/// Returns the stored form of a part; one that has none is kept as it is.
+fn said(part: Value) -> Value {
+    let field = part.as_object().filter(|object| object.len() == 1);
+    match field.and_then(|object| object.keys().next()).map(String::as_str) {
+        Some("text") => text_part(part["text"].clone()),
+        _ => media(&part).map_or(part, Value::from),
+    }
+}
+
+fn media(part: &Value) -> Option<Media> {
+    let text = |pointer: &str| part.pointer(pointer)?.as_str().map(str::to_owned);
+    if let Some(url) = text("/fileData/fileUri") {
+        let source = MediaSource::Url(url);
+        return Some(Media { kind: MediaKind::File, source, name: None });
+    }
+    let (media_type, data) = (text("/inlineData/mimeType")?, text("/inlineData/data")?);
+    let kind = Media::kind_of(&media_type);
+    let source = MediaSource::Data { media_type, data };
+    Some(Media { kind, source, name: text("/inlineData/displayName") })
+}
