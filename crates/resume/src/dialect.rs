@@ -32,6 +32,9 @@ pub use anthropic::Anthropic;
 mod gemini;
 pub use gemini::Gemini;
 
+mod langchain;
+pub use langchain::LangChain;
+
 mod pipeline;
 
 mod speaker;
@@ -39,7 +42,7 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 4] = [&Ag2, &OpenAi, &Anthropic, &Gemini];
+pub const ALL: [&dyn Dialect; 5] = [&Ag2, &OpenAi, &Anthropic, &Gemini, &LangChain];
 
 /// Returns the dialect of that name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
@@ -175,7 +178,10 @@ mod tests {
 
     #[test]
     fn every_dialect_is_found_by_its_name() {
-        assert_eq!(names().collect::<Vec<_>>(), ["ag2", "openai", "anthropic", "gemini"]);
+        assert_eq!(
+            names().collect::<Vec<_>>(),
+            ["ag2", "openai", "anthropic", "gemini", "langchain"]
+        );
         for name in names() {
             assert_eq!(named(name).map(Dialect::name), Some(name));
         }

@@ -100,7 +100,7 @@ impl From<Media> for Value {
     /// Writes the content part that [`Media::read`] reads.
     fn from(media: Media) -> Self {
         let Media { kind, source, name } = media;
-        match (kind, source) {
+        match (if name.is_some() { MediaKind::File } else { kind }, source) {
             (MediaKind::Image, source @ (MediaSource::Data { .. } | MediaSource::Url(_))) => {
                 json!({"type": "image_url", "image_url": {"url": source.url()}})
             }
