@@ -26,6 +26,9 @@ pub use ag2::Ag2;
 mod openai;
 pub use openai::OpenAi;
 
+mod ag2_classic;
+pub use ag2_classic::{Ag2Classic, Profile};
+
 mod anthropic;
 pub use anthropic::Anthropic;
 
@@ -42,7 +45,15 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 5] = [&Ag2, &OpenAi, &Anthropic, &Gemini, &LangChain];
+pub const ALL: [&dyn Dialect; 7] = [
+    &Ag2,
+    &Ag2Classic { profile: Profile::Pattern },
+    &Ag2Classic { profile: Profile::Manager },
+    &OpenAi,
+    &Anthropic,
+    &Gemini,
+    &LangChain,
+];
 
 /// Returns the dialect of that name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
@@ -176,12 +187,12 @@ impl Violation {
 mod tests {
     use super::*;
 
+    const NAMES: [&str; 7] =
+        ["ag2", "ag2-classic", "ag2-classic-manager", "openai", "anthropic", "gemini", "langchain"];
+
     #[test]
     fn every_dialect_is_found_by_its_name() {
-        assert_eq!(
-            names().collect::<Vec<_>>(),
-            ["ag2", "openai", "anthropic", "gemini", "langchain"]
-        );
+        assert_eq!(names().collect::<Vec<_>>(), NAMES);
         for name in names() {
             assert_eq!(named(name).map(Dialect::name), Some(name));
         }

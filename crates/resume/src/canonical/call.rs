@@ -94,6 +94,14 @@ impl Call {
         self.repairs.push(Repair::ArgumentsWrapped { name: shown(&self.target.name) });
         json!({"input": input})
     }
+
+    /// Takes the arguments as the text of a function's.
+    pub(crate) fn take_arguments_text(&mut self) -> String {
+        match self.kind {
+            Kind::Function => mem::take(&mut self.target.input),
+            Kind::Custom => self.take_arguments().to_string(),
+        }
+    }
 }
 
 impl From<Call> for Value {

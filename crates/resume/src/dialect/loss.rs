@@ -35,6 +35,8 @@ pub enum Loss {
     Calls,
     /// Pictures, sounds and files, of which the JSON text is left.
     Media,
+    /// Sounds and files, likewise.
+    OtherMedia,
     /// Sounds, likewise.
     Sounds,
     /// Whether what is given by its address is a picture or a file, and what it is called.

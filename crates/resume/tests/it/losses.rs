@@ -192,8 +192,9 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
     };
     let is_lost = |part: &Value| match part["type"].as_str() {
         Some("text") => false,
-        Some("input_audio") => lost(Loss::Media) || lost(Loss::Sounds),
-        _ => lost(Loss::Media),
+        Some("image_url") => lost(Loss::Media),
+        Some("input_audio") if lost(Loss::Sounds) => true,
+        _ => lost(Loss::Media) || lost(Loss::OtherMedia),
     };
     for part in parts.iter_mut().filter(|part| is_lost(part)) {
         *part = json!({"type": "text", "text": part.to_string()});

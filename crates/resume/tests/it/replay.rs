@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::openai::{caller, dropped, result, said};
 use crate::strategies::conversation;
-use crate::transcript::log;
+use crate::transcript::{log, violations};
 
 /// Surveys one conversation, as far as that is needed.
 fn survey(dialect: &dyn Dialect, newest: Option<usize>, messages: &[Message]) -> Replay {
@@ -99,7 +99,7 @@ proptest! {
         }
         for dialect in dialect::ALL {
             let replayed = replay(survey(dialect, newest, &surveyed), &found);
-            prop_assert_eq!(dialect.validate(&replayed.messages), []);
+            prop_assert_eq!(violations(dialect, &replayed.messages), []);
             let sequences = replayed.dropped.iter().filter_map(|dropped| dropped.sequence);
             if dialect.looks_ahead() {
                 prop_assert!(sequences.max() < Some(surveyed.len() as u64));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use records::{EventId, Message, MessageBody, NewMessage};
+use resume::dialect::{Dialect, Violation};
 use serde_json::Value;
 
 /// Returns the stored form of a message; what is not an object becomes an empty message.
@@ -46,6 +47,14 @@ pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
         Message { event_id, body: message.body, ..minted }
     };
     numbered.map(stored).collect()
+}
+
+/// Returns the rules that a rendering breaks; that there are some messages is not for a renderer to
+/// promise.
+pub(crate) fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
+    let mut found = dialect.validate(messages);
+    found.retain(|violation| violation.rule != "no_messages");
+    found
 }
 
 /// Returns a path below the workspace root.

@@ -1,0 +1,91 @@
+use records::Message;
+use serde_json::Value;
+
+use super::pipeline::{self, NameRule, OlderCalls, Rules};
+use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use crate::Options;
+
+mod parse;
+mod validate;
+mod write;
+
+/// The messages that AG2 up to 0.14 resumes a group chat from, with system and tool messages.
+///
+/// Names are those of agents and stay as they are: whether they are known is for the group chat to
+/// say. A message without one is attributed to the manager.
+///
+/// - A content is text or a list of text and image parts; anything else becomes its JSON text. Null
+///   beside calls becomes the empty text, because AG2 would make it the text `None`, and a refusal
+///   without content becomes the content.
+/// - The name `_User`, which AG2 takes away itself, is left out.
+/// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`, and arguments are text.
+#[derive(Debug, Clone, Copy)]
+pub struct Ag2Classic {
+    /// Which of AG2's ways to resume the messages are for.
+    pub profile: Profile,
+}
+
+/// The ways in which AG2 resumes a group chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// `initiate_group_chat` with a pattern: the results of several calls are one message of
+    /// `_Group_Tool_Executor`, and the first message has no name that no agent of a pattern has.
+    Pattern,
+    /// `GroupChatManager.resume`: each result is a message of its own.
+    Manager,
+}
+
+static RULES: Rules = Rules {
+    speakers: NameRule::ANY,
+    functions: NameRule::WORD,
+    call_ids: |_| true,
+    older_calls: OlderCalls::Converted,
+};
+
+/// Who speaks for the tools of a pattern.
+const EXECUTOR: &str = "_Group_Tool_Executor";
+
+impl Profile {
+    /// Says whether AG2 takes a speaker by this name.
+    fn admits(self, name: &str, is_first: bool) -> bool {
+        const NO_AGENTS: [&str; 4] = ["user", "Admin", "chat_manager", EXECUTOR];
+        match self {
+            _ if name == "_User" => false,
+            Self::Pattern => !(is_first && NO_AGENTS.contains(&name)),
+            Self::Manager => name != EXECUTOR,
+        }
+    }
+}
+
+impl Dialect for Ag2Classic {
+    fn name(&self) -> &'static str {
+        match self.profile {
+            Profile::Pattern => "ag2-classic",
+            Profile::Manager => "ag2-classic-manager",
+        }
+    }
+
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        pipeline::render(&RULES, write::Messages::new(self.profile), messages, options)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        pipeline::survey(&RULES, write::Messages::new(self.profile), options)
+    }
+
+    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::violations(self.profile, messages)
+    }
+
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
+        Some(parse::parse(messages))
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures, Loss::Errors, Loss::OtherMedia]
+    }
+}

@@ -1,0 +1,169 @@
+use serde_json::{Map, Value};
+
+use super::Profile;
+use crate::dialect::Violation;
+
+mod pairs;
+
+/// Returns every way in which the messages break the rules, by position.
+pub(super) fn violations(profile: Profile, messages: &[Value]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    if messages.is_empty() {
+        found.push(Violation::new(0, "no_messages", "there is nothing to resume from"));
+    }
+    for (index, message) in messages.iter().enumerate() {
+        let place = Place { profile, is_first: index == 0, is_last: index + 1 == messages.len() };
+        let problems = place.problems(message).into_iter();
+        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+    }
+    found.extend(pairs::violations(messages));
+    found.sort_by_key(|violation| violation.index);
+    found
+}
+
+/// The rule that is broken, and what is wrong.
+type Problem = (&'static str, String);
+
+/// Some rules are for the first message or the last one only.
+struct Place {
+    profile: Profile,
+    is_first: bool,
+    is_last: bool,
+}
+
+impl Place {
+    fn problems(&self, message: &Value) -> Vec<Problem> {
+        let Some(object) = message.as_object() else {
+            return vec![("not_an_object", "the message is not a JSON object".to_owned())];
+        };
+        let problems = [self.name(object), self.role(object), self.content(object), calls(object)];
+        problems.into_iter().flatten().collect()
+    }
+
+    fn name(&self, object: &Map<String, Value>) -> Option<Problem> {
+        let name = object.get("name")?;
+        let refused: &[&str] = match self.profile {
+            Profile::Pattern if self.is_first => {
+                &["", "_User", "user", "Admin", "chat_manager", "_Group_Tool_Executor"]
+            }
+            Profile::Pattern => &["", "_User"],
+            Profile::Manager => &["", "_User", "_Group_Tool_Executor"],
+        };
+        let invalid = name.as_str().is_none_or(|name| refused.contains(&name));
+        invalid.then(|| ("invalid_name", format!("no agent speaks by the name {name} here")))
+    }
+
+    fn role(&self, object: &Map<String, Value>) -> Option<Problem> {
+        let missing = !self.is_last && !object.contains_key("role");
+        missing.then(|| ("missing_role", "the role is missing".to_owned()))
+    }
+
+    fn content(&self, object: &Map<String, Value>) -> Option<Problem> {
+        let makes_calls =
+            ["tool_calls", "function_call"].iter().any(|key| object.contains_key(*key));
+        let invalid = |detail: &str| Some(("invalid_content", detail.to_owned()));
+        match object.get("content") {
+            None if !self.is_last => invalid("the content is missing"),
+            None | Some(Value::Null) if !makes_calls => invalid("the content is null"),
+            Some(Value::Array(parts)) if self.is_last && !parts.iter().all(is_part) => {
+                invalid("a content part of the last message is not known")
+            }
+            Some(Value::Object(_) | Value::Number(_) | Value::Bool(_)) if self.is_last => {
+                invalid("the content of the last message is neither text nor a list")
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_part(part: &Value) -> bool {
+    const KNOWN: [&str; 8] = [
+        "text",
+        "input_text",
+        "image_url",
+        "input_image",
+        "function",
+        "tool_call",
+        "tool_calls",
+        "apply_patch_call",
+    ];
+    part["type"].as_str().is_some_and(|kind| KNOWN.contains(&kind))
+}
+
+fn calls(object: &Map<String, Value>) -> Option<Problem> {
+    let calls = object.get("tool_calls")?.as_array()?;
+    let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    let is_word = |name: &str| !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside);
+    let is_call = |call: &Value| {
+        call["id"].is_string()
+            && call["function"]["name"].as_str().is_some_and(is_word)
+            && call["function"]["arguments"].is_string()
+    };
+    let detail = || "a call has no valid id, name or arguments".to_owned();
+    (!calls.iter().all(is_call)).then(|| ("invalid_calls", detail()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(profile: Profile, messages: &Value) -> Vec<(usize, &'static str)> {
+        let found = violations(profile, messages.as_array().unwrap());
+        found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
+    }
+
+    fn said(name: &str) -> Value {
+        json!({"role": "assistant", "name": name, "content": "x"})
+    }
+
+    #[test]
+    fn names_depend_on_the_profile_and_the_place() {
+        let chat = json!([said("planner"), said("user"), said("_Group_Tool_Executor")]);
+        assert_eq!(rules(Profile::Pattern, &chat), []);
+        assert_eq!(rules(Profile::Manager, &chat), [(2, "invalid_name")]);
+        for name in ["user", "Admin", "chat_manager", "_Group_Tool_Executor"] {
+            assert_eq!(rules(Profile::Pattern, &json!([said(name)])), [(0, "invalid_name")]);
+        }
+        for name in [json!(""), json!(null), json!("_User")] {
+            let message = json!({"role": "user", "name": name, "content": "x"});
+            let chat = json!([said("a"), message, said("a")]);
+            assert_eq!(rules(Profile::Manager, &chat), [(1, "invalid_name")]);
+        }
+    }
+
+    #[test]
+    fn the_last_message_may_lack_a_role_and_must_have_a_content_that_is_known() {
+        assert_eq!(rules(Profile::Manager, &json!([])), [(0, "no_messages")]);
+        assert_eq!(rules(Profile::Manager, &json!([{"content": "x"}])), []);
+        assert_eq!(
+            rules(Profile::Manager, &json!([{"content": "x"}, said("a")])),
+            [(0, "missing_role")]
+        );
+        for content in [json!({"a": 1}), json!(1), json!([{"type": "file"}]), json!(null)] {
+            let message = json!({"role": "user", "content": content});
+            let found = rules(Profile::Manager, &json!([said("a"), message]));
+            assert_eq!(found, [(1, "invalid_content")], "{content}");
+        }
+    }
+
+    #[test]
+    fn results_come_one_by_one_or_all_in_one() {
+        let call =
+            |id: &str, name: &str| json!({"id": id, "function": {"name": name, "arguments": ""}});
+        let caller = json!({
+            "role": "assistant", "content": "", "tool_calls": [call("a", "f"), call("b", "f")],
+        });
+        let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "x"});
+        let all = json!({
+            "role": "tool", "content": "x", "tool_responses": [result("b"), result("a")],
+        });
+        assert_eq!(rules(Profile::Pattern, &json!([caller, all])), []);
+        assert_eq!(rules(Profile::Pattern, &json!([caller, result("a"), result("b")])), []);
+        let found = rules(Profile::Pattern, &json!([caller, result("a"), result("c")]));
+        assert_eq!(found, [(0, "unanswered_call"), (2, "orphan_result")]);
+        let bad = json!({"role": "assistant", "content": "", "tool_calls": [call("a", "f f")]});
+        assert_eq!(rules(Profile::Pattern, &json!([bad, result("a")])), [(0, "invalid_calls")]);
+    }
+}
