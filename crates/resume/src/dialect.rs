@@ -38,6 +38,9 @@ pub use gemini::Gemini;
 mod langchain;
 pub use langchain::LangChain;
 
+mod ui_message;
+pub use ui_message::UiMessage;
+
 mod pipeline;
 
 mod speaker;
@@ -45,7 +48,7 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 7] = [
+pub const ALL: [&dyn Dialect; 8] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -53,6 +56,7 @@ pub const ALL: [&dyn Dialect; 7] = [
     &Anthropic,
     &Gemini,
     &LangChain,
+    &UiMessage,
 ];
 
 /// Returns the dialect of that name.
@@ -187,8 +191,16 @@ impl Violation {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 7] =
-        ["ag2", "ag2-classic", "ag2-classic-manager", "openai", "anthropic", "gemini", "langchain"];
+    const NAMES: [&str; 8] = [
+        "ag2",
+        "ag2-classic",
+        "ag2-classic-manager",
+        "openai",
+        "anthropic",
+        "gemini",
+        "langchain",
+        "ui-message",
+    ];
 
     #[test]
     fn every_dialect_is_found_by_its_name() {

@@ -31,7 +31,7 @@ pub(crate) struct Malformed {
     pub(crate) ids: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Function,
     Custom,
@@ -93,6 +93,18 @@ impl Call {
         }
         self.repairs.push(Repair::ArgumentsWrapped { name: shown(&self.target.name) });
         json!({"input": input})
+    }
+
+    /// Takes the arguments as they are meant: what is no JSON stays text.
+    pub(crate) fn take_input(&mut self) -> Value {
+        if self.kind == Kind::Custom {
+            return self.take_arguments();
+        }
+        let input = mem::take(&mut self.target.input);
+        match records::json::parse(input.as_bytes()) {
+            Ok(value) if !value.is_string() => value,
+            _ => input.into(),
+        }
     }
 
     /// Takes the arguments as the text of a function's.

@@ -11,6 +11,8 @@ use crate::{DropReason, Repair};
 #[derive(Debug)]
 pub(crate) struct Canonical {
     pub(crate) origin: Origin,
+    /// Names the message; empty for one that is not in the log.
+    pub(crate) event_id: String,
     pub(crate) role: Role,
     /// The call that a result answers; empty for any other message.
     pub(crate) call_id: String,
@@ -34,6 +36,7 @@ impl Canonical {
     pub(crate) fn new(origin: Origin, role: Role, content: Value) -> Self {
         Self {
             origin,
+            event_id: String::new(),
             role,
             call_id: String::new(),
             name: None,

@@ -17,7 +17,7 @@ pub(crate) fn read(
     mut hand_on: impl FnMut(Canonical, &mut Rendered),
 ) {
     let origin = Origin { index, sequence: message.sequence };
-    let body = message.body;
+    let (event_id, body) = (message.event_id.into(), message.body);
     let said = match Role::parse(&body.role) {
         _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
         None => Err(DropReason::unsupported_role(&body.role)),
@@ -30,7 +30,7 @@ pub(crate) fn read(
             }
             return;
         }
-        Some(role) => said(origin, role, body),
+        Some(role) => said(origin, role, body).map(|said| Canonical { event_id, ..said }),
     };
     match said {
         Ok(said) => hand_on(said, rendered),

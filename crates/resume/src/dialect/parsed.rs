@@ -1,4 +1,4 @@
-use records::{JsonObject, MessageBody, NewMessage};
+use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use crate::{DropReason, Dropped};
@@ -112,4 +112,9 @@ pub(super) fn put(body: &mut MessageBody, field: &str, value: impl Into<Value>) 
     if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
         body.extra.insert(field.to_owned(), value);
     }
+}
+
+/// Reads the id of a message, if it can be one here.
+pub(super) fn event_id(text: Option<String>) -> Option<EventId> {
+    text.and_then(|text| EventId::parse(text).ok())
 }

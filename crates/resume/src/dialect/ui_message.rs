@@ -1,0 +1,67 @@
+use records::Message;
+use serde_json::Value;
+
+use super::pipeline::{self, NameRule, OlderCalls, Rules};
+use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use crate::Options;
+
+mod parse;
+mod validate;
+mod write;
+
+/// The `UIMessage` of the AI SDK.
+///
+/// - Instructions are taken out of the list: [`Rendered::system`] holds their texts. One that comes
+///   after something was said is reported, because its place is lost.
+/// - The id of a message is its event id, and the speaker is the `name` in its `metadata`.
+/// - A call and its result are one part, of the type `dynamic-tool`, in the message that makes the
+///   call: `output-available`, or `output-error` when the call failed.
+/// - Reasoning is a part in front, with the signature in its `providerMetadata`.
+/// - Pictures, sounds and files are `file` parts; what only a provider has becomes its JSON text.
+///
+/// What such a message says after a call is read as a message of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct UiMessage;
+
+static RULES: Rules = Rules {
+    speakers: NameRule::ANY,
+    functions: NameRule::ANY,
+    call_ids: |_| true,
+    older_calls: OlderCalls::Converted,
+};
+
+impl Dialect for UiMessage {
+    fn name(&self) -> &'static str {
+        "ui-message"
+    }
+
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        pipeline::render(&RULES, write::Messages::default(), messages, options)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        pipeline::survey(&RULES, write::Messages::default(), options)
+    }
+
+    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+        validate::violations(messages)
+    }
+
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
+        Some(parse::parse(system, messages))
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        &[
+            Loss::InstructionPlaces,
+            Loss::Developer,
+            Loss::RefusalMarks,
+            Loss::CustomCalls,
+            Loss::CallSignatures,
+        ]
+    }
+}

@@ -1,0 +1,131 @@
+use records::{EventId, JsonObject, MessageBody, NewMessage};
+use serde_json::{Map, Value};
+
+use crate::DropReason;
+use crate::canonical::{Media, MediaSource, Reasoning};
+use crate::dialect::Parsed;
+use crate::dialect::parsed::{self, as_object, content, event_id, put, take_text, text_part};
+
+pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+    let mut parsed = Parsed::default();
+    for text in system {
+        parsed.messages.push(MessageBody::new("system", None, text).into());
+    }
+    for (index, message) in messages.into_iter().enumerate() {
+        match read(message) {
+            Ok(messages) => parsed.messages.extend(messages),
+            Err(reason) => parsed.drop(index, reason),
+        }
+    }
+    parsed
+}
+
+fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
+    let mut object = as_object(message)?;
+    let role = take_text(&mut object, "role").ok_or(DropReason::MissingRole)?;
+    if !["system", "user", "assistant"].contains(&role.as_str()) {
+        return Err(DropReason::unsupported_role(&role));
+    }
+    let Some(Value::Array(parts)) = object.remove("parts") else {
+        return Err(DropReason::NullContent);
+    };
+    let mut metadata = match object.remove("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Map::new(),
+    };
+    let mut reader = Reader {
+        role,
+        event_id: event_id(take_text(&mut object, "id")),
+        name: take_text(&mut metadata, "name"),
+        metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+        ..Reader::default()
+    };
+    for part in parts {
+        reader.read(part);
+    }
+    if reader.messages.is_empty() || reader.says_something() {
+        reader.end_step();
+    }
+    Ok(reader.messages)
+}
+
+/// Reads the parts of one message, step by step.
+#[derive(Default)]
+struct Reader {
+    messages: Vec<NewMessage>,
+    role: String,
+    name: Option<String>,
+    /// For the first step.
+    event_id: Option<EventId>,
+    metadata: Option<JsonObject>,
+    parts: Vec<Value>,
+    reasoning: Vec<Reasoning>,
+    calls: Vec<Value>,
+    results: Vec<NewMessage>,
+}
+
+impl Reader {
+    fn read(&mut self, part: Value) {
+        let kind = part["type"].as_str().unwrap_or_default();
+        let function = kind.strip_prefix("tool-").map(str::to_owned);
+        let function = function.or_else(|| {
+            part["toolName"].as_str().filter(|_| kind == "dynamic-tool").map(str::to_owned)
+        });
+        if let Some(function) = function {
+            self.call(&function, part);
+            return;
+        }
+        if !self.calls.is_empty() {
+            self.end_step();
+        }
+        match kind {
+            "step-start" => {}
+            "text" => self.parts.push(text_part(part["text"].clone())),
+            "reasoning" => self.reasoning.push(reasoning(&part)),
+            _ => self.parts.push(file(&part).map_or(part, Value::from)),
+        }
+    }
+
+    fn call(&mut self, function: &str, mut part: Value) {
+        let id = part["toolCallId"].as_str().unwrap_or_default().to_owned();
+        self.calls.push(parsed::call(&id, function, &part["input"]));
+        let result = match part["state"].as_str() {
+            Some("output-available") => parsed::result(&id, part["output"].take(), false),
+            Some("output-error") => parsed::result(&id, part["errorText"].take(), true),
+            Some("output-denied") => parsed::result(&id, "The call was denied.".into(), true),
+            _ => return,
+        };
+        self.results.push(result);
+    }
+
+    fn says_something(&self) -> bool {
+        !(self.parts.is_empty() && self.reasoning.is_empty() && self.calls.is_empty())
+    }
+
+    fn end_step(&mut self) {
+        let content = content(std::mem::take(&mut self.parts));
+        let mut body = MessageBody::new(&self.role, self.name.as_deref(), content);
+        body.metadata = self.metadata.take();
+        put(&mut body, "tool_calls", std::mem::take(&mut self.calls));
+        let reasoning = std::mem::take(&mut self.reasoning);
+        put(&mut body, "reasoning_content", Reasoning::stored(reasoning));
+        self.messages.push(NewMessage { event_id: self.event_id.take(), ..body.into() });
+        self.messages.append(&mut self.results);
+    }
+}
+
+fn reasoning(part: &Value) -> Reasoning {
+    let signed = &part["providerMetadata"]["anthropic"];
+    if let Some(data) = signed["redactedData"].as_str() {
+        return Reasoning::Redacted(data.to_owned());
+    }
+    let text = part["text"].as_str().unwrap_or_default().to_owned();
+    Reasoning::Text { text, signature: signed["signature"].as_str().map(str::to_owned) }
+}
+
+fn file(part: &Value) -> Option<Media> {
+    let text = |field: &str| part[field].as_str().filter(|_| part["type"] == "file");
+    let (media_type, url) = (text("mediaType")?, text("url")?);
+    let name = text("filename").map(str::to_owned);
+    Some(Media { kind: Media::kind_of(media_type), source: MediaSource::of_url(url), name })
+}

@@ -1,0 +1,116 @@
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::dialect::Violation;
+
+mod part;
+
+/// Returns every way in which the messages break the rules, by position.
+pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    if messages.is_empty() {
+        found.push(Violation::new(0, "no_messages", "there are no messages"));
+    }
+    let mut ids = HashSet::new();
+    for (index, message) in messages.iter().enumerate() {
+        let problems = problems(message).into_iter();
+        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        if message["id"].as_str().is_some_and(|id| !ids.insert(id)) {
+            found.push(Violation::new(index, "duplicate_id", "the id is not new"));
+        }
+    }
+    found
+}
+
+/// The rule that is broken, and what is wrong.
+type Problem = (&'static str, String);
+
+fn problems(message: &Value) -> Vec<Problem> {
+    if !message.is_object() {
+        return vec![("not_an_object", "the message is not a JSON object".to_owned())];
+    }
+    let mut found = Vec::new();
+    if !message["id"].is_string() {
+        found.push(("missing_id", "the id is not a text".to_owned()));
+    }
+    let role = message["role"].as_str().unwrap_or_default();
+    if role != "user" && role != "assistant" {
+        found.push(("unknown_role", format!("no message has the role {}", message["role"])));
+    }
+    match message["parts"].as_array() {
+        Some(parts) if role == "assistant" || !parts.is_empty() => {
+            found.extend(parts.iter().filter_map(part::problem));
+        }
+        _ => found.push(("no_parts", "the message has no parts".to_owned())),
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(messages: &Value) -> Vec<(usize, &'static str)> {
+        let found = violations(messages.as_array().unwrap());
+        found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
+    }
+
+    fn agent(part: &Value) -> Value {
+        json!([{"id": "a", "role": "assistant", "parts": [part]}])
+    }
+
+    #[test]
+    fn messages_are_checked() {
+        let user = json!({"id": "a", "role": "user", "parts": [{"type": "text", "text": ""}]});
+        assert_eq!(rules(&json!([user])), []);
+        assert_eq!(rules(&json!([user, user])), [(1, "duplicate_id")]);
+        assert_eq!(rules(&json!([])), [(0, "no_messages")]);
+        assert_eq!(rules(&json!([{"id": "a", "role": "assistant", "parts": []}])), []);
+        let cases = [
+            (json!({"id": "a", "role": "user", "parts": []}), "no_parts"),
+            (json!({"id": "a", "role": "user", "content": "x"}), "no_parts"),
+            (
+                json!({"id": "a", "role": "system", "parts": [{"type": "text", "text": ""}]}),
+                "unknown_role",
+            ),
+            (json!({"role": "assistant", "parts": []}), "missing_id"),
+        ];
+        for (message, rule) in cases {
+            assert_eq!(rules(&json!([message])), [(0, rule)], "{message}");
+        }
+    }
+
+    #[test]
+    fn parts_are_checked() {
+        for part in [
+            json!({"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": null}),
+            json!({"type": "data-weather", "data": {}}),
+            json!({"type": "step-start"}),
+        ] {
+            assert_eq!(rules(&agent(&part)), [], "{part}");
+        }
+        let cases = [
+            (json!({"type": "tool-invocation"}), "unknown_part"),
+            (json!({"type": "riddle"}), "unknown_part"),
+            (json!({"type": "file", "url": "u"}), "invalid_part"),
+            (
+                json!({"type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}}),
+                "invalid_tool",
+            ),
+            (
+                json!({"type": "tool-f", "toolCallId": "c", "state": "input-available", "input": {}}),
+                "missing_result",
+            ),
+            (
+                json!({"type": "tool-f", "toolCallId": "c", "state": "done", "input": {}}),
+                "invalid_tool",
+            ),
+        ];
+        for (part, rule) in cases {
+            assert_eq!(rules(&agent(&part)), [(0, rule)], "{part}");
+        }
+    }
+}
