@@ -29,6 +29,9 @@ pub use openai::OpenAi;
 mod ag2_classic;
 pub use ag2_classic::{Ag2Classic, Profile};
 
+mod ag2_v1;
+pub use ag2_v1::Ag2V1;
+
 mod anthropic;
 pub use anthropic::Anthropic;
 
@@ -41,6 +44,8 @@ pub use langchain::LangChain;
 mod ui_message;
 pub use ui_message::UiMessage;
 
+mod instructions;
+
 mod pipeline;
 
 mod speaker;
@@ -48,10 +53,11 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 8] = [
+pub const ALL: [&dyn Dialect; 9] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
+    &Ag2V1,
     &OpenAi,
     &Anthropic,
     &Gemini,
@@ -191,10 +197,11 @@ impl Violation {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 9] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
+        "ag2-v1",
         "openai",
         "anthropic",
         "gemini",

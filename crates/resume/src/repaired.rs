@@ -77,6 +77,8 @@ pub enum Repair {
     FunctionCallConverted,
     /// A null content became the empty text.
     NullContentFilled,
+    /// Several parts became one text, because the form has one text only.
+    PartsJoined,
     /// A call id was rewritten in the characters that the form admits.
     CallIdSanitised {
         /// The id in the log; shortened when it is long.
@@ -132,6 +134,7 @@ impl Repair {
             Self::TurnAdded => "turn_added",
             Self::FunctionCallConverted => "function_call_converted",
             Self::NullContentFilled => "null_content_filled",
+            Self::PartsJoined => "parts_joined",
             Self::CallIdSanitised { .. } => "call_id_sanitised",
             Self::ArgumentsWrapped { .. } => "arguments_wrapped",
             Self::ResultAdded { .. } => "result_added",
@@ -190,6 +193,7 @@ impl fmt::Display for Repair {
                 f.write_str("the older function call is given as one with an id")
             }
             Self::NullContentFilled => f.write_str("the null content is given as the empty text"),
+            Self::PartsJoined => f.write_str("the parts are given as one text"),
             Self::CallIdSanitised { original, sanitised } => {
                 write!(f, "the call id {original:?} is given as {sanitised:?}")
             }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::Repair;
 use crate::canonical::{Canonical, Media, MediaKind, MediaSource, Part, Reasoning, Role};
 use crate::dialect::pipeline::Writer;
-use crate::dialect::{Rendered, speaker};
+use crate::dialect::{Rendered, instructions};
 
 /// Writes messages; holds back the one whose calls are being answered.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Writer for Messages {
         }
         self.finish(rendered);
         if matches!(message.role, Role::System | Role::Developer) {
-            self.instruct(&mut message, rendered);
+            instructions::write(&mut message, self.has_begun, rendered);
             return;
         }
         self.has_begun = true;
@@ -36,27 +36,6 @@ impl Writer for Messages {
 
     fn finish(&mut self, rendered: &mut Rendered) {
         rendered.messages.extend(self.open.take());
-    }
-}
-
-impl Messages {
-    fn instruct(&self, message: &mut Canonical, rendered: &mut Rendered) {
-        let mut parts = message.take_parts();
-        speaker::fold(message, &mut parts, "");
-        if self.has_begun {
-            message.repairs.push(Repair::InstructionHoisted);
-        }
-        for part in parts {
-            let text = match part {
-                Part::Text(text) => text,
-                Part::Media(media) => {
-                    message.repairs.push(Repair::PartSerialised);
-                    Value::from(media).to_string()
-                }
-            };
-            rendered.system.push(text.into());
-        }
-        message.report(rendered);
     }
 }
 

@@ -1,0 +1,91 @@
+use serde_json::{Value, json};
+
+use crate::canonical::{Media, MediaKind, MediaSource};
+
+/// Returns the event by which the user speaks.
+pub(super) fn request(parts: &[Value]) -> Value {
+    json!({"__event__": "ag2.events.input_events.ModelRequest", "parts": parts})
+}
+
+/// Returns a text of the user, or of a tool.
+pub(super) fn text(content: &str, name: Option<&str>) -> Value {
+    json!({
+        "__event__": "ag2.events.input_events.TextInput", "content": content,
+        "metadata": metadata(name),
+    })
+}
+
+/// Returns the event by which an agent speaks.
+pub(super) fn response(content: Option<&str>, name: Option<&str>, calls: &[Value]) -> Value {
+    let message = content.map(|content| {
+        json!({
+            "__event__": "ag2.events.types.ModelMessage", "content": content,
+            "metadata": metadata(name),
+        })
+    });
+    json!({
+        "__event__": "ag2.events.types.ModelResponse", "message": message,
+        "tool_calls": self::calls(calls),
+    })
+}
+
+pub(super) fn calls(calls: &[Value]) -> Value {
+    json!({"__event__": "ag2.events.tool_events.ToolCallsEvent", "calls": calls})
+}
+
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> Value {
+    json!({
+        "__event__": "ag2.events.tool_events.ToolCallEvent", "id": id, "name": name,
+        "arguments": arguments,
+    })
+}
+
+/// Returns the result of a call; with the message of the error, if it failed.
+pub(super) fn result(id: &str, name: &str, parts: &[Value], error: Option<&str>) -> Value {
+    let class = if error.is_some() { "ToolErrorEvent" } else { "ToolResultEvent" };
+    let mut event = json!({
+        "__event__": format!("ag2.events.tool_events.{class}"), "parent_id": id, "name": name,
+        "result": {
+            "__dataclass__": "ag2.events.tool_events.ToolResult", "data": {"parts": parts},
+        },
+    });
+    if let Some(message) = error {
+        event["error"] = json!({"__exception__": "Exception", "message": message});
+    }
+    event
+}
+
+pub(super) fn results(results: &[Value]) -> Value {
+    json!({"__event__": "ag2.events.tool_events.ToolResultsEvent", "results": results})
+}
+
+/// Returns a picture, a sound or a file.
+pub(super) fn media(media: Media) -> Value {
+    let kind = match media.kind {
+        MediaKind::Image => "image",
+        MediaKind::Audio => "audio",
+        MediaKind::File => "document",
+    };
+    let kind = json!({"__enum__": "ag2.events.input_events.BinaryType", "value": kind});
+    match media.source {
+        MediaSource::Data { media_type, data } => {
+            let filename = media.name.map(|name| json!({"filename": name}));
+            json!({
+                "__event__": "ag2.events.input_events.BinaryInput", "data": {"__bytes__": data},
+                "media_type": media_type, "kind": kind,
+                "vendor_metadata": filename.unwrap_or_else(|| json!({})),
+            })
+        }
+        MediaSource::Url(url) => {
+            json!({"__event__": "ag2.events.input_events.UrlInput", "url": url, "kind": kind})
+        }
+        MediaSource::Id(id) => json!({
+            "__event__": "ag2.events.input_events.FileIdInput", "file_id": id,
+            "filename": media.name,
+        }),
+    }
+}
+
+fn metadata(name: Option<&str>) -> Value {
+    name.map_or_else(|| json!({}), |name| json!({"name": name}))
+}

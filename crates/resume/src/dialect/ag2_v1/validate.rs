@@ -1,0 +1,136 @@
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::dialect::Violation;
+
+/// Returns every way in which the events break the rules, by position.
+pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
+    let mut walk = Walk::default();
+    for (index, event) in events.iter().enumerate() {
+        walk.event(index, event);
+    }
+    for (id, index) in walk.open {
+        let detail = format!("the call {id:?} is not settled");
+        walk.found.push(Violation::new(index, "unsettled_call", detail));
+    }
+    walk.found.sort_by_key(|violation| violation.index);
+    walk.found
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    found: Vec<Violation>,
+    /// Every call that a response has announced.
+    announced: HashSet<&'a str>,
+    /// Those that are not settled, and where they were announced.
+    open: HashMap<&'a str, usize>,
+}
+
+impl<'a> Walk<'a> {
+    fn event(&mut self, index: usize, event: &'a Value) {
+        let class = event["__event__"].as_str().unwrap_or_default();
+        let valid = match class.rsplit('.').next().unwrap_or_default() {
+            "ModelRequest" => is_list(&event["parts"], "__event__"),
+            "ModelResponse" => self.response(index, event),
+            "ToolCallsEvent" => is_list(&event["calls"], "id"),
+            "ToolCallEvent" => self.known(index, &event["id"]),
+            "ToolResultEvent" | "ToolErrorEvent" => {
+                event["result"].is_object() && self.known(index, &event["parent_id"])
+            }
+            "ToolResultsEvent" => self.settle(index, event),
+            _ => false,
+        };
+        if !valid {
+            let detail = format!("no event {class:?} has these fields");
+            self.found.push(Violation::new(index, "invalid_event", detail));
+        }
+    }
+
+    fn response(&mut self, index: usize, event: &'a Value) -> bool {
+        let calls = event["tool_calls"]["calls"].as_array().into_iter().flatten();
+        let mut valid = event["message"].is_null() || event["message"]["content"].is_string();
+        for call in calls {
+            let arguments = call["arguments"].as_str().unwrap_or_default();
+            let read: Result<Value, _> = serde_json::from_str(arguments);
+            valid &= call["name"].is_string() && read.is_ok_and(|read| read.is_object());
+            let Some(id) = call["id"].as_str() else {
+                return false;
+            };
+            if !self.announced.insert(id) {
+                let detail = format!("the call id {id:?} is not new");
+                self.found.push(Violation::new(index, "duplicate_call_id", detail));
+            }
+            self.open.insert(id, index);
+        }
+        valid
+    }
+
+    fn known(&mut self, index: usize, id: &Value) -> bool {
+        let Some(id) = id.as_str() else {
+            return false;
+        };
+        if !self.announced.contains(id) {
+            let detail = format!("no response before it announces the call {id:?}");
+            self.found.push(Violation::new(index, "unknown_call", detail));
+        }
+        true
+    }
+
+    fn settle(&mut self, index: usize, event: &Value) -> bool {
+        let Some(results) = event["results"].as_array() else {
+            return false;
+        };
+        for result in results {
+            if !self.known(index, &result["parent_id"]) {
+                return false;
+            }
+            self.open.remove(result["parent_id"].as_str().unwrap_or_default());
+        }
+        true
+    }
+}
+
+fn is_list(list: &Value, field: &str) -> bool {
+    list.as_array().is_some_and(|items| items.iter().all(|item| item[field].is_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::events;
+    use super::*;
+
+    fn rules(events: &[Value]) -> Vec<(usize, &'static str)> {
+        let found = violations(events);
+        found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
+    }
+
+    #[test]
+    fn a_call_is_announced_and_settled() {
+        let call = events::call("a", "f", "{}");
+        let response = events::response(None, None, std::slice::from_ref(&call));
+        let result = events::result("a", "f", &[events::text("x", None)], None);
+        let settled = events::results(std::slice::from_ref(&result));
+        assert_eq!(rules(&[response.clone(), call.clone(), result.clone(), settled]), []);
+        assert_eq!(rules(&[response.clone(), call, result.clone()]), [(0, "unsettled_call")]);
+        assert_eq!(rules(&[result]), [(0, "unknown_call")]);
+        let twice = [response.clone(), response];
+        assert!(rules(&twice).contains(&(1, "duplicate_call_id")));
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        let call = events::call("a", "f", "x");
+        let cases = [
+            json!(1),
+            json!({"__event__": "ag2.events.lifecycle.RunStarted"}),
+            json!({"__event__": "ag2.events.input_events.ModelRequest"}),
+            events::response(None, None, &[call]),
+        ];
+        for event in cases {
+            assert!(rules(std::slice::from_ref(&event)).contains(&(0, "invalid_event")), "{event}");
+        }
+    }
+}
