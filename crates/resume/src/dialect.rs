@@ -20,6 +20,9 @@ pub use loss::Loss;
 mod parsed;
 pub use parsed::Parsed;
 
+mod acp;
+pub use acp::Acp;
+
 mod ag2;
 pub use ag2::Ag2;
 
@@ -53,7 +56,7 @@ mod speaker;
 mod turns;
 
 /// Every dialect, in the order in which they are listed.
-pub const ALL: [&dyn Dialect; 9] = [
+pub const ALL: [&dyn Dialect; 10] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
     &Ag2Classic { profile: Profile::Manager },
@@ -63,6 +66,7 @@ pub const ALL: [&dyn Dialect; 9] = [
     &Gemini,
     &LangChain,
     &UiMessage,
+    &Acp,
 ];
 
 /// Returns the dialect of that name.
@@ -197,7 +201,7 @@ impl Violation {
 mod tests {
     use super::*;
 
-    const NAMES: [&str; 9] = [
+    const NAMES: [&str; 10] = [
         "ag2",
         "ag2-classic",
         "ag2-classic-manager",
@@ -207,6 +211,7 @@ mod tests {
         "gemini",
         "langchain",
         "ui-message",
+        "acp",
     ];
 
     #[test]

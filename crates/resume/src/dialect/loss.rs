@@ -17,6 +17,8 @@ pub enum Loss {
     BlankText,
     /// Reasoning.
     Reasoning,
+    /// The signatures of reasoning, and what is encrypted of it.
+    ReasoningSignatures,
     /// Reasoning that no provider signed.
     UnsignedReasoning,
     /// Refusals.

@@ -225,6 +225,9 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
     }
     let reasoning = match extra("reasoning_content") {
         _ if lost(Loss::Reasoning) => json!([]),
+        Value::Array(blocks) if lost(Loss::ReasoningSignatures) => {
+            blocks.iter().map(|block| block["thinking"].clone()).collect()
+        }
         Value::Array(blocks) => json!(blocks),
         Value::String(text) if !lost(Loss::UnsignedReasoning) => json!([text]),
         _ => json!([]),

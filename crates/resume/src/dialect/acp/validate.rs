@@ -1,0 +1,152 @@
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::dialect::Violation;
+
+/// Returns every way in which the updates break the rules, by position.
+pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
+    let mut walk = Walk::default();
+    for (index, update) in updates.iter().enumerate() {
+        walk.update(index, update);
+    }
+    for (id, index) in walk.open {
+        let detail = format!("the call {id:?} is left without an end");
+        walk.found.push(Violation::new(index, "unanswered_call", detail));
+    }
+    walk.found.sort_by_key(|violation| violation.index);
+    walk.found
+}
+
+#[derive(Default)]
+struct Walk<'a> {
+    found: Vec<Violation>,
+    /// The id of the message that is being replayed, and every id before it.
+    message: Option<&'a str>,
+    messages: HashSet<&'a str>,
+    calls: HashSet<&'a str>,
+    open: HashMap<&'a str, usize>,
+}
+
+impl<'a> Walk<'a> {
+    fn update(&mut self, index: usize, update: &'a Value) {
+        let kind = update["sessionUpdate"].as_str().unwrap_or_default();
+        let problem = match kind {
+            "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" => {
+                self.chunk(update)
+            }
+            "tool_call" => self.call(index, update),
+            "tool_call_update" => self.call_update(update),
+            "plan" | "available_commands_update" | "current_mode_update" => None,
+            _ => Some(("unknown_update", format!("there is no update {kind:?}"))),
+        };
+        if let Some((rule, detail)) = problem {
+            self.found.push(Violation::new(index, rule, detail));
+        }
+    }
+
+    fn chunk(&mut self, update: &'a Value) -> Option<(&'static str, String)> {
+        let id = update["messageId"].as_str();
+        if id.is_none() || id != self.message {
+            self.message = id;
+            if id.is_some_and(|id| !self.messages.insert(id)) {
+                return Some(("repeated_message", "the message has been ended before".to_owned()));
+            }
+        }
+        let detail = || "the content is none that there is".to_owned();
+        (!is_content(&update["content"])).then(|| ("invalid_content", detail()))
+    }
+
+    fn call(&mut self, index: usize, update: &'a Value) -> Option<(&'static str, String)> {
+        let id = update["toolCallId"].as_str();
+        let Some(id) = id.filter(|_| update["title"].is_string()) else {
+            return Some(("invalid_call", "the call has no id or no title".to_owned()));
+        };
+        if !self.calls.insert(id) {
+            return Some(("duplicate_call_id", format!("the call id {id:?} is not new")));
+        }
+        if !is_ended(update) {
+            self.open.insert(id, index);
+        }
+        None
+    }
+
+    fn call_update(&mut self, update: &Value) -> Option<(&'static str, String)> {
+        let id = update["toolCallId"].as_str().unwrap_or_default();
+        if !self.calls.contains(id) {
+            return Some(("orphan_update", format!("there is no call {id:?} before it")));
+        }
+        if is_ended(update) {
+            self.open.remove(id);
+        }
+        let shown = update["content"].as_array().into_iter().flatten();
+        let mut shown = shown.filter(|item| item["type"] == "content");
+        let valid = shown.all(|item| is_content(&item["content"]));
+        (!valid).then(|| ("invalid_content", "the content is none that there is".to_owned()))
+    }
+}
+
+fn is_ended(update: &Value) -> bool {
+    update["status"] == "completed" || update["status"] == "failed"
+}
+
+fn is_content(content: &Value) -> bool {
+    let is_text = |pointer: &str| content.pointer(pointer).is_some_and(Value::is_string);
+    match content["type"].as_str() {
+        Some("text") => is_text("/text"),
+        Some("image" | "audio") => is_text("/mimeType") && is_text("/data"),
+        Some("resource_link") => is_text("/uri") && is_text("/name"),
+        Some("resource") => {
+            is_text("/resource/uri") && (is_text("/resource/text") || is_text("/resource/blob"))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rules(updates: &Value) -> Vec<(usize, &'static str)> {
+        let found = violations(updates.as_array().unwrap());
+        found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
+    }
+
+    fn chunk(id: &str) -> Value {
+        json!({
+            "sessionUpdate": "user_message_chunk", "messageId": id,
+            "content": {"type": "text", "text": "x"},
+        })
+    }
+
+    #[test]
+    fn the_chunks_of_a_message_stand_together() {
+        assert_eq!(rules(&json!([chunk("a"), chunk("a"), chunk("b")])), []);
+        let found = rules(&json!([chunk("a"), chunk("b"), chunk("a")]));
+        assert_eq!(found, [(2, "repeated_message")]);
+    }
+
+    #[test]
+    fn a_call_has_an_end() {
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "f"});
+        let end = json!({
+            "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed",
+        });
+        assert_eq!(rules(&json!([call, end])), []);
+        assert_eq!(rules(&json!([call])), [(0, "unanswered_call")]);
+        assert_eq!(rules(&json!([end])), [(0, "orphan_update")]);
+        assert_eq!(rules(&json!([call, end, call])), [(2, "duplicate_call_id")]);
+        let bare = json!({"sessionUpdate": "tool_call", "toolCallId": "c"});
+        assert_eq!(rules(&json!([bare])), [(0, "invalid_call")]);
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        assert_eq!(rules(&json!([1])), [(0, "unknown_update")]);
+        let mut bad = chunk("a");
+        bad["content"] = json!({"type": "image", "url": "u"});
+        assert_eq!(rules(&json!([bad])), [(0, "invalid_content")]);
+    }
+}
