@@ -15,7 +15,7 @@ mod part;
 pub(crate) use part::Part;
 
 mod read;
-pub(crate) use read::read;
+pub(crate) use read::{read, taken};
 
 mod reasoning;
 pub(crate) use reasoning::Reasoning;

@@ -62,8 +62,9 @@ fn results(
     responses.into_iter().map(read)
 }
 
-fn taken(response: &mut Value, field: &str) -> Value {
-    response.get_mut(field).map(Value::take).unwrap_or_default()
+/// Takes the value of a field; null where there is none.
+pub(crate) fn taken(object: &mut Value, field: &str) -> Value {
+    object.get_mut(field).map(Value::take).unwrap_or_default()
 }
 
 /// Reads a message of any role but `tool`.

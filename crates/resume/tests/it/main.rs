@@ -5,6 +5,7 @@ mod fixtures;
 mod losses;
 mod normalize;
 mod openai;
+mod parse;
 mod properties;
 mod real;
 mod replay;

@@ -2,7 +2,7 @@ use records::{MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Reasoning};
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, content, event_id, put, text_part};
 
@@ -16,8 +16,10 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             "user_message_chunk" => "user",
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" => "assistant",
             "tool_call_update" => {
-                open.end(&mut parsed);
-                parsed.messages.extend(result(update));
+                if let Some(result) = result(update) {
+                    open.end(&mut parsed);
+                    parsed.messages.push(result);
+                }
                 continue;
             }
             _ if update.is_object() => {
@@ -62,7 +64,7 @@ impl Open {
     }
 
     fn read(&mut self, kind: &str, mut update: Value) {
-        let content = update["content"].take();
+        let content = taken(&mut update, "content");
         match kind {
             "tool_call" => {
                 let text = |field: &str| update[field].as_str().unwrap_or_default();
@@ -98,7 +100,7 @@ fn result(mut update: Value) -> Option<NewMessage> {
     };
     let output = update.get_mut("rawOutput").map(Value::take).unwrap_or_else(|| {
         let shown = update["content"].as_array_mut().into_iter().flatten();
-        content(shown.map(|item| part(item["content"].take())).collect())
+        content(shown.map(|item| part(taken(item, "content"))).collect())
     });
     let id = update["toolCallId"].as_str().unwrap_or_default();
     Some(parsed::result(id, output, failed))

@@ -2,7 +2,7 @@ use records::{MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Reasoning};
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
 
@@ -61,7 +61,7 @@ fn call(block: &Value) -> Value {
 }
 
 fn result(mut block: Value) -> NewMessage {
-    let said = match block["content"].take() {
+    let said = match taken(&mut block, "content") {
         Value::Array(parts) => Value::Array(parts.into_iter().map(part).collect()),
         other => other,
     };

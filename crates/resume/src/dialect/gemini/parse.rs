@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::NO_SIGNATURE;
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Reasoning};
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
 
@@ -88,12 +88,12 @@ fn call(part: &Value, unnamed: &mut Unnamed) -> Value {
 
 fn result(response: &mut Value, unnamed: &mut Unnamed) -> NewMessage {
     let id = Unnamed::id(&response["id"], &mut unnamed.answered);
-    let mut wrapped = response["response"].take();
+    let mut wrapped = taken(response, "response");
     let single = wrapped.as_object().filter(|object| object.len() == 1);
     let field = single.and_then(|object| object.keys().next()).map(String::as_str);
     match field {
-        Some("error") => parsed::result(&id, wrapped["error"].take(), true),
-        Some("output") => parsed::result(&id, wrapped["output"].take(), false),
+        Some("error") => parsed::result(&id, taken(&mut wrapped, "error"), true),
+        Some("output") => parsed::result(&id, taken(&mut wrapped, "output"), false),
         _ => parsed::result(&id, wrapped, false),
     }
 }

@@ -2,7 +2,7 @@ use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
 use crate::DropReason;
-use crate::canonical::{Media, MediaSource, Reasoning};
+use crate::canonical::{Media, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, as_object, content, event_id, put, take_text, text_part};
 
@@ -90,8 +90,8 @@ impl Reader {
         let id = part["toolCallId"].as_str().unwrap_or_default().to_owned();
         self.calls.push(parsed::call(&id, function, &part["input"]));
         let result = match part["state"].as_str() {
-            Some("output-available") => parsed::result(&id, part["output"].take(), false),
-            Some("output-error") => parsed::result(&id, part["errorText"].take(), true),
+            Some("output-available") => parsed::result(&id, taken(&mut part, "output"), false),
+            Some("output-error") => parsed::result(&id, taken(&mut part, "errorText"), true),
             Some("output-denied") => parsed::result(&id, "The call was denied.".into(), true),
             _ => return,
         };

@@ -1,0 +1,237 @@
+//! Transcripts that others wrote.
+
+use proptest::prelude::*;
+use records::EventId;
+use resume::Options;
+use resume::dialect::{self, Dialect, OpenAi, Parsed};
+use serde_json::{Value, json};
+
+use crate::strategies::{content, conversation};
+use crate::transcript::{log, stored_all, violations};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_one_dialect_gives_every_other_takes(chat in conversation()) {
+        for from in dialect::ALL {
+            let rendered = from.render(log(&chat), &Options::default());
+            let Some(parsed) = from.parse(rendered.system, rendered.messages) else { continue };
+            let messages = stored_all(parsed.messages);
+            for to in dialect::ALL {
+                let rendered = to.render(messages.clone(), &Options::default());
+                prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_too_strange_to_be_read(
+        messages in prop::collection::vec(prop_oneof![content(), strange()], 0..6),
+        system in prop::collection::vec(content(), 0..2),
+    ) {
+        for from in dialect::ALL {
+            let Some(parsed) = from.parse(system.clone(), messages.clone()) else { continue };
+            prop_assert!(parsed.dropped.iter().all(|drop| drop.index < messages.len()));
+            for to in dialect::ALL {
+                let rendered = to.render(stored_all(parsed.messages.clone()), &Options::default());
+                prop_assert_eq!(violations(to, &rendered.messages), [], "{:?} to {:?}", from, to);
+            }
+        }
+    }
+}
+
+/// Objects with the fields of the dialects, and anything in them.
+fn strange() -> impl Strategy<Value = Value> {
+    let field = prop::sample::select(vec![
+        "role",
+        "type",
+        "content",
+        "parts",
+        "data",
+        "tool_calls",
+        "id",
+        "name",
+        "metadata",
+        "sessionUpdate",
+        "toolCallId",
+        "status",
+        "rawOutput",
+    ]);
+    let text = prop::sample::select(vec![
+        "user",
+        "assistant",
+        "model",
+        "tool",
+        "ai",
+        "human",
+        "text",
+        "tool_call",
+        "tool_call_update",
+        "agent_message_chunk",
+        "completed",
+    ]);
+    let block = (content(), text.clone(), content()).prop_map(|(inner, kind, other)| {
+        json!([
+            {"type": kind, "text": inner, "functionCall": other},
+            {"type": "tool_result", "content": inner, "tool_use_id": other},
+            {"type": "tool-f", "state": "output-available", "output": inner},
+            {"functionResponse": other, "type": "content", "content": inner},
+        ])
+    });
+    let value = prop_oneof![2 => text.prop_map(Value::from), 1 => content(), 2 => block];
+    prop::collection::vec((field, value), 1..6).prop_map(Value::from_iter)
+}
+
+fn parse(dialect: &str, messages: &Value) -> Parsed {
+    let messages = messages.as_array().cloned().unwrap_or_default();
+    let Some(parsed) = dialect::named(dialect).and_then(|it| it.parse(Vec::new(), messages)) else {
+        panic!("{dialect} is parsed");
+    };
+    parsed
+}
+
+/// Returns what is rendered from it in the form of Chat Completions.
+fn in_openai(parsed: Parsed) -> Vec<Value> {
+    OpenAi.render(stored_all(parsed.messages), &Options::default()).messages
+}
+
+/// One exchange, in the form of Chat Completions.
+fn exchange(id: &str) -> Vec<Value> {
+    let target = json!({"name": "f", "arguments": r#"{"a":1}"#});
+    vec![
+        json!({"role": "user", "content": "hi"}),
+        json!({"role": "assistant", "content": "let me see", "tool_calls": [
+            {"id": id, "type": "function", "function": target},
+        ]}),
+        json!({"role": "tool", "tool_call_id": id, "content": "done"}),
+        json!({"role": "assistant", "content": "done"}),
+    ]
+}
+
+#[test]
+fn texts_and_strings_are_read_as_anthropic_takes_them() {
+    let parsed = parse(
+        "anthropic",
+        &json!([
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": [
+                {"type": "text", "text": "let me see"},
+                {"type": "tool_use", "id": "a", "name": "f", "input": {"a": 1}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "done"},
+            ]},
+            {"role": "assistant", "content": "done"},
+        ]),
+    );
+    assert_eq!(in_openai(parsed), exchange("a"));
+}
+
+#[test]
+fn calls_without_ids_are_paired_in_order() {
+    let parsed = parse(
+        "gemini",
+        &json!([
+            {"parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [
+                {"text": "let me see"}, {"functionCall": {"name": "f", "args": {"a": 1}}},
+            ]},
+            {"role": "function", "parts": [
+                {"functionResponse": {"name": "f", "response": {"output": "done"}}},
+            ]},
+            {"role": "model", "parts": [{"text": "done"}]},
+        ]),
+    );
+    assert_eq!(in_openai(parsed), exchange("call_1"));
+}
+
+#[test]
+fn both_forms_of_langchain_are_read() {
+    let call = json!({"name": "f", "args": {"a": 1}, "id": "a", "type": "tool_call"});
+    let typed = json!([
+        {"type": "human", "data": {"content": "hi", "id": "m1", "example": false}},
+        {"type": "ai", "data": {"content": "let me see", "tool_calls": [call]}},
+        {"type": "tool", "data": {"content": "done", "tool_call_id": "a"}},
+        {"type": "ai", "data": {"content": "done"}},
+    ]);
+    let parsed = parse("langchain", &typed);
+    let kept = parsed.messages[0].body.metadata.clone();
+    assert_eq!(kept.map(Value::from), Some(json!({"id": "m1"})));
+    assert_eq!(in_openai(parsed), exchange("a"));
+    let plain = json!([
+        {"role": "human", "content": "hi"},
+        {"role": "ai", "content": "let me see", "tool_calls": [call]},
+        {"role": "tool", "content": "done", "tool_call_id": "a"},
+        {"type": "ai", "content": "done"},
+    ]);
+    assert_eq!(in_openai(parse("langchain", &plain)), exchange("a"));
+}
+
+#[test]
+fn what_a_ui_message_says_after_a_call_is_a_message_of_its_own() {
+    let parsed = parse(
+        "ui-message",
+        &json!([
+            {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]},
+            {"id": "m2", "role": "assistant", "parts": [
+                {"type": "step-start"},
+                {"type": "text", "text": "let me see"},
+                {"type": "tool-f", "toolCallId": "a", "state": "output-available",
+                 "input": {"a": 1}, "output": "done"},
+                {"type": "step-start"},
+                {"type": "text", "text": "done"},
+            ]},
+        ]),
+    );
+    let ids: Vec<_> =
+        parsed.messages.iter().map(|it| it.event_id.as_ref().map(EventId::as_str)).collect();
+    assert_eq!(ids, [Some("m1"), Some("m2"), None, None]);
+    assert_eq!(in_openai(parsed), exchange("a"));
+}
+
+#[test]
+fn the_chunks_of_acp_are_read_without_ids_too() {
+    let chunk = |kind: &str, text: &str| {
+        json!({
+            "sessionUpdate": kind, "content": {"type": "text", "text": text},
+        })
+    };
+    let parsed = parse(
+        "acp",
+        &json!([
+            chunk("user_message_chunk", "hi"),
+            chunk("agent_message_chunk", "let me see"),
+            {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "f", "rawInput": {"a": 1}},
+            {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "in_progress"},
+            {"sessionUpdate": "tool_call_update", "toolCallId": "a", "status": "completed",
+             "content": [{"type": "content", "content": {"type": "text", "text": "done"}}]},
+            chunk("agent_message_chunk", "done"),
+            {"sessionUpdate": "plan", "entries": []},
+        ]),
+    );
+    let dropped: Vec<_> =
+        parsed.dropped.iter().map(|drop| (drop.index, drop.reason.slug())).collect();
+    assert_eq!(dropped, [(6, "unsupported_role")]);
+    assert_eq!(in_openai(parsed), exchange("a"));
+}
+
+#[test]
+fn the_text_none_beside_calls_is_null_again() {
+    let mut chat = exchange("a");
+    chat[1]["content"] = json!("None");
+    let parsed = parse("ag2-classic", &json!(chat));
+    chat[1]["content"] = json!(null);
+    assert_eq!(in_openai(parsed), chat);
+}
+
+#[test]
+fn what_cannot_be_read_is_reported() {
+    for dialect in dialect::ALL {
+        let Some(parsed) = dialect.parse(Vec::new(), vec![json!("x"), json!({"role": 5})]) else {
+            continue;
+        };
+        let indices: Vec<_> = parsed.dropped.iter().map(|drop| drop.index).collect();
+        assert_eq!((parsed.messages.len(), indices), (0, vec![0, 1]), "{dialect:?}");
+    }
+}
