@@ -121,6 +121,13 @@ fn rendering(criterion: &mut Criterion) {
     measure(criterion, "ag2/one_by_one", &chat, |chat| one_by_one(&dialect::Ag2, chat));
     measure(criterion, "openai/at_once", &chat, |chat| at_once(&dialect::OpenAi, chat));
     measure(criterion, "openai/one_by_one", &chat, |chat| one_by_one(&dialect::OpenAi, chat));
+    measure(criterion, "anthropic/one_by_one", &chat, |chat| one_by_one(&dialect::Anthropic, chat));
+    measure(criterion, "gemini/one_by_one", &chat, |chat| one_by_one(&dialect::Gemini, chat));
+    measure(criterion, "langchain/one_by_one", &chat, |chat| one_by_one(&dialect::LangChain, chat));
+    measure(criterion, "ui-message/one_by_one", &chat, |chat| {
+        one_by_one(&dialect::UiMessage, chat)
+    });
+    measure(criterion, "acp/one_by_one", &chat, |chat| one_by_one(&dialect::Acp, chat));
 }
 
 criterion_group!(benches, normalizing, windowing, rendering);

@@ -1,6 +1,7 @@
 //! Everything the crate promises, from outside.
 
 mod ag2;
+mod anthropic;
 mod fixtures;
 mod losses;
 mod normalize;

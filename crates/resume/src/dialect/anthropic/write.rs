@@ -21,8 +21,11 @@ impl Messages {
 
 /// Reasoning begins a message: it must stay in front of the text and the calls it led to.
 fn joins(_open: &Turn, next: &Turn) -> bool {
-    let first = next.blocks.first().map(|block| &block["type"]);
-    !first.is_some_and(|kind| *kind == "thinking" || *kind == "redacted_thinking")
+    !next.blocks.first().is_some_and(is_reasoning)
+}
+
+fn is_reasoning(block: &Value) -> bool {
+    block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
 impl Writer for Messages {
@@ -35,7 +38,7 @@ impl Writer for Messages {
             return;
         }
         let blocks = said(&mut message, &self.user);
-        if blocks.is_empty() {
+        if blocks.iter().all(is_reasoning) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
         }

@@ -1,0 +1,40 @@
+use resume::Options;
+use resume::dialect::{Anthropic, Dialect, Rendered};
+use serde_json::{Value, json};
+
+use crate::openai::{caller, dropped, repaired, result, said};
+use crate::transcript::log;
+
+fn render(messages: &[Value]) -> Rendered {
+    let rendered = Anthropic.render(log(messages), &Options::default());
+    assert_eq!(Anthropic.validate(&rendered.messages), []);
+    rendered
+}
+
+#[test]
+fn reasoning_alone_says_nothing() {
+    let thinking = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]);
+    let message = json!({"role": "assistant", "content": " ", "reasoning_content": thinking});
+    let rendered = render(&[said(), message]);
+    assert_eq!(rendered.messages.len(), 1);
+    assert_eq!(dropped(&rendered), [(1, "blank_content")]);
+}
+
+#[test]
+fn the_results_and_what_the_user_says_next_are_one_message() {
+    let rendered = render(&[said(), caller("x", &["a", "b"]), result("b"), result("a"), said()]);
+    assert_eq!(rendered.messages.len(), 3);
+    let kinds = rendered.messages[2]["content"].as_array().unwrap().iter();
+    let kinds: Vec<_> = kinds.map(|block| &block["type"]).collect();
+    assert_eq!(kinds, ["tool_result", "tool_result", "text"]);
+    assert_eq!(rendered.repaired, []);
+}
+
+#[test]
+fn unsigned_reasoning_is_left_out() {
+    let message = json!({"role": "assistant", "content": "x", "reasoning_content": "hm"});
+    let rendered = render(&[said(), message, said()]);
+    let text = json!({"role": "assistant", "content": [{"type": "text", "text": "x"}]});
+    assert_eq!(rendered.messages[1], text);
+    assert_eq!(repaired(&rendered), [(1, "reasoning_removed")]);
+}
