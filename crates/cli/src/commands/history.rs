@@ -98,7 +98,11 @@ async fn print_messages(mut parts: Parts) -> anyhow::Result<()> {
             Part::Repaired(repaired) => {
                 writeln!(notes, "changed message {}: {}", repaired.sequence, repaired.repair)?;
             }
-            Part::Names(_) => {}
+            Part::Beside(beside) => {
+                for instruction in beside.system {
+                    writeln!(notes, "instruction: {instruction}")?;
+                }
+            }
         }
     }
     Ok(out.flush()?)

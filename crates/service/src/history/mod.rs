@@ -6,6 +6,6 @@ mod response;
 mod writer;
 
 pub use format::Format;
-pub use read::{Form, Part, Parts, Source, read};
+pub use read::{Beside, Form, Part, Parts, Source, read};
 pub(crate) use response::{HistoryLine, HistoryResponse};
 pub use writer::{HistoryError, write};

@@ -50,8 +50,19 @@ pub enum Part {
     Dropped(Dropped),
     /// A message that was changed.
     Repaired(Repaired),
-    /// The original of each name that was changed; comes last, and always.
-    Names(BTreeMap<String, String>),
+    /// What stands beside the messages; comes last, and always.
+    Beside(Beside),
+}
+
+/// What stands beside the messages of a history.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Beside {
+    /// The original of each name that was changed.
+    pub names: BTreeMap<String, String>,
+    /// The original of each call id that was changed.
+    pub ids: BTreeMap<String, String>,
+    /// The instructions, where the form wants them apart.
+    pub system: Vec<Value>,
 }
 
 /// The parts of a history.
@@ -70,7 +81,7 @@ pub async fn read(source: Source, form: Form) -> Result<Parts, StoreError> {
     }
     Ok(match look_over(&source, survey).await? {
         Surveyed::Short(messages) => stream::iter(rendered(messages, &form).map(Ok)).boxed(),
-        Surveyed::Long(replay) => replayed(source, replay).boxed(),
+        Surveyed::Long(replay) => replayed(source, *replay).boxed(),
     })
 }
 
@@ -79,7 +90,7 @@ enum Surveyed {
     /// All the messages.
     Short(Vec<Message>),
     /// What is needed to render them when they are read again.
-    Long(Replay),
+    Long(Box<Replay>),
 }
 
 async fn look_over(source: &Source, mut survey: Survey) -> Result<Surveyed, StoreError> {
@@ -93,7 +104,11 @@ async fn look_over(source: &Source, mut survey: Survey) -> Result<Surveyed, Stor
             held.drain(..).for_each(|message| survey.note(message));
         }
     }
-    Ok(if room.is_some() { Surveyed::Short(held) } else { Surveyed::Long(survey.finish()) })
+    Ok(if room.is_some() {
+        Surveyed::Short(held)
+    } else {
+        Surveyed::Long(Box::new(survey.finish()))
+    })
 }
 
 /// Returns the size of a message; one that has none, because it could not be stored today, is taken
@@ -135,7 +150,8 @@ fn parts(rendered: Rendered) -> impl Iterator<Item = Part> {
     let messages = rendered.messages.into_iter().map(Part::Message);
     let dropped = rendered.dropped.into_iter().map(Part::Dropped);
     let repaired = rendered.repaired.into_iter().map(Part::Repaired);
-    messages.chain(dropped).chain(repaired).chain([Part::Names(rendered.names)])
+    let Rendered { names, ids, system, .. } = rendered;
+    messages.chain(dropped).chain(repaired).chain([Part::Beside(Beside { names, ids, system })])
 }
 
 impl Source {

@@ -28,6 +28,12 @@ pub(crate) struct HistoryResponse {
     /// The original of each name that was changed; missing when none was.
     #[schema(required = false)]
     names: BTreeMap<String, String>,
+    /// The original of each call id that was changed; missing when none was.
+    #[schema(required = false)]
+    ids: BTreeMap<String, String>,
+    /// The instructions, in blocks of the form, where it wants them apart; missing without any.
+    #[schema(required = false, value_type = Vec<Object>)]
+    system: Vec<Value>,
 }
 
 /// A line of the same conversation: a message, or the last line.
@@ -43,7 +49,8 @@ pub(crate) enum HistoryLine {
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes what the writer writes")]
 pub(crate) struct HistoryMessage {
-    #[schema(example = "assistant")]
+    /// Not in every form.
+    #[schema(example = "assistant", required = false)]
     role: String,
 }
 
@@ -67,6 +74,12 @@ pub(crate) struct HistoryEnd {
     /// The original of each name that was changed; missing when none was.
     #[schema(required = false)]
     names: BTreeMap<String, String>,
+    /// The original of each call id that was changed; missing when none was.
+    #[schema(required = false)]
+    ids: BTreeMap<String, String>,
+    /// The instructions, in blocks of the form, where it wants them apart; missing without any.
+    #[schema(required = false, value_type = Vec<Object>)]
+    system: Vec<Value>,
 }
 
 /// A message that was left out.

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::mem;
 
 use async_stream::try_stream;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::response::{DroppedResponse, RepairedResponse};
-use super::{Format, Part, Parts};
+use super::{Beside, Format, Part, Parts};
 
 /// About how many bytes are handed out at a time; a single message may have more.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -57,7 +56,7 @@ struct Writer {
     buffer: Vec<u8>,
     section: Section,
     message_count: u64,
-    names: BTreeMap<String, String>,
+    beside: Beside,
     /// What stands before the next item of the list.
     separator: &'static str,
 }
@@ -79,7 +78,7 @@ impl Writer {
             buffer: Vec::new(),
             section: Section::Messages,
             message_count: 0,
-            names: BTreeMap::new(),
+            beside: Beside::default(),
             separator: "",
         }
     }
@@ -102,8 +101,8 @@ impl Writer {
                 self.reach(Section::Repaired);
                 self.item(&RepairedResponse::from(repaired))
             }
-            Part::Names(names) => {
-                self.names = names;
+            Part::Beside(beside) => {
+                self.beside = beside;
                 Ok(())
             }
         }
@@ -156,15 +155,27 @@ impl Writer {
     fn end(&mut self) -> serde_json::Result<()> {
         self.reach(Section::Dropped);
         self.text("]");
-        if !self.names.is_empty() {
-            self.text(r#","names":"#);
-            serde_json::to_writer(&mut self.buffer, &self.names)?;
+        let Beside { names, ids, system } = mem::take(&mut self.beside);
+        if !names.is_empty() {
+            self.field("names", &names)?;
+        }
+        if !ids.is_empty() {
+            self.field("ids", &ids)?;
+        }
+        if !system.is_empty() {
+            self.field("system", &system)?;
         }
         self.text(match self.format {
             Format::Json => "}",
             Format::Ndjson => "}\n",
         });
         Ok(())
+    }
+
+    /// Writes a field behind the lists.
+    fn field(&mut self, name: &str, value: &impl Serialize) -> serde_json::Result<()> {
+        self.text(&format!(r#","{name}":"#));
+        serde_json::to_writer(&mut self.buffer, value)
     }
 
     fn item(&mut self, item: &impl Serialize) -> serde_json::Result<()> {

@@ -85,6 +85,12 @@ fn at_once(dialect: &str, rendered: &dialect::Rendered) -> String {
     if !rendered.names.is_empty() {
         history["names"] = json!(rendered.names);
     }
+    if !rendered.ids.is_empty() {
+        history["ids"] = json!(rendered.ids);
+    }
+    if !rendered.system.is_empty() {
+        history["system"] = json!(rendered.system);
+    }
     history.to_string()
 }
 

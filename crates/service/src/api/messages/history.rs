@@ -22,7 +22,8 @@ use crate::problem::{HistoryProblems, Problem, broke_off};
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryQuery {
-    /// The form to give the messages: `ag2` (unless said) or `openai`.
+    /// The form to give the messages: `ag2` (unless said), `ag2-classic`, `ag2-classic-manager`,
+    /// `ag2-v1`, `openai`, `anthropic`, `gemini`, `langchain`, `ui-message` or `acp`.
     #[param(value_type = Option<String>, example = "ag2")]
     dialect: &'static dyn Dialect,
     /// Only the newest so many; system messages are kept and counted, and no tool call is
