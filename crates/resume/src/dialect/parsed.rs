@@ -71,7 +71,11 @@ pub(super) fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<
 pub(super) fn content(mut parts: Vec<Value>) -> Value {
     let only_text = match &mut parts[..] {
         [] => Some(Value::Null),
-        [Value::Object(part)] if part.len() == 2 && part["type"] == "text" => part.remove("text"),
+        [Value::Object(part)]
+            if part.len() == 2 && part.get("type").is_some_and(|it| it == "text") =>
+        {
+            part.remove("text")
+        }
         _ => None,
     };
     only_text.unwrap_or_else(|| parts.into())

@@ -79,7 +79,8 @@ fn strange() -> impl Strategy<Value = Value> {
             {"functionResponse": other, "type": "content", "content": inner},
         ])
     });
-    let value = prop_oneof![2 => text.prop_map(Value::from), 1 => content(), 2 => block];
+    let bare = content().prop_map(|inner| json!([{"a": inner, "b": inner}]));
+    let value = prop_oneof![2 => text.prop_map(Value::from), 1 => content(), 2 => block, 1 => bare];
     prop::collection::vec((field, value), 1..6).prop_map(Value::from_iter)
 }
 
