@@ -137,6 +137,11 @@ pub trait Renderer: fmt::Debug + Send {
     /// Adds the message at a position of the window to the rendering.
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered);
 
+    /// Returns the calls for which nothing is rendered: see [`Rendered::rejected`].
+    fn rejected(&self) -> &[UnsettledCall] {
+        &[]
+    }
+
     /// Adds what can only be said in the end.
     fn finish(self: Box<Self>, rendered: &mut Rendered);
 }

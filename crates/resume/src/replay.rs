@@ -17,9 +17,9 @@ use std::vec::Drain;
 use records::Message;
 use serde_json::Value;
 
-use crate::Options;
 use crate::dialect::{self, Dialect, Rendered, Renderer};
 use crate::window::{self, Window};
+use crate::{Options, UnsettledCall};
 
 /// The first reading.
 #[derive(Debug)]
@@ -98,6 +98,11 @@ impl Replay {
     /// Says whether every message that was surveyed has been handed in.
     pub fn is_complete(&self) -> bool {
         self.end.is_some_and(|end| self.position >= end)
+    }
+
+    /// Returns the calls for which nothing is rendered: see [`Rendered::rejected`].
+    pub fn rejected(&self) -> &[UnsettledCall] {
+        self.renderer.rejected()
     }
 
     /// Returns the messages that are left, and all that was left out or changed.

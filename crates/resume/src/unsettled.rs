@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::Serialize;
 
 /// What becomes of a message whose calls are not all answered directly after it.
@@ -21,6 +23,15 @@ pub struct UnsettledCall {
     pub sequence: u64,
     /// The call; shortened when it is long.
     pub call_id: String,
+    /// What is called; shortened when it is long.
+    pub name: String,
+}
+
+impl fmt::Display for UnsettledCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sequence, call_id, name } = self;
+        write!(f, "call {call_id} of {name} in message {sequence}")
+    }
 }
 
 impl Unsettled {
@@ -35,5 +46,10 @@ impl Unsettled {
             Self::Trim => "trim",
             Self::Reject => "reject",
         }
+    }
+
+    /// Returns the policy of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.as_str() == name)
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use futures::TryStreamExt;
 use records::{AppId, ChatId, Scope};
-use resume::dialect;
+use resume::{Options, Unsettled, dialect};
 use service::history::{self, Form, Format, Part, Parts, Source};
 
 use crate::backend::Backend;
@@ -22,12 +22,16 @@ pub(crate) struct Arguments {
     app: String,
     /// The chat.
     chat: String,
-    /// The form to print the messages in: ag2 or openai.
+    /// The form to print the messages in: ag2, ag2-classic, ag2-classic-manager, ag2-v1, openai,
+    /// anthropic, gemini, langchain, ui-message or acp.
     #[arg(long, default_value = "ag2")]
     dialect: String,
     /// Print only the newest so many; system messages are kept and counted.
     #[arg(long, value_name = "COUNT")]
     newest: Option<usize>,
+    /// What becomes of tool calls without results: remove, settle, trim or reject.
+    #[arg(long, default_value = "remove")]
+    unsettled: String,
     /// What to print: messages alone, or all that the API answers with, as json or ndjson.
     #[arg(long, value_enum, default_value_t = Output::Messages, hide_possible_values = true)]
     format: Output,
@@ -52,6 +56,10 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let names: Vec<_> = dialect::names().collect();
         bail!("there is no dialect {:?}; there are {}", arguments.dialect, names.join(", "));
     };
+    let Some(unsettled) = Unsettled::named(&arguments.unsettled) else {
+        let names = Unsettled::ALL.map(Unsettled::as_str).join(", ");
+        bail!("there is no policy {:?}; there are {names}", arguments.unsettled);
+    };
     let backend = Backend::join(settings).await?;
     let source = Source {
         store: Arc::new(backend.store.clone()),
@@ -59,7 +67,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         chat_id,
         patience: Duration::from_millis(settings.limits.request_timeout_ms),
     };
-    let options = resume::Options::default();
+    let options = Options { unsettled, ..Options::default() };
     let form = Form { dialect, newest: arguments.newest, options };
     let printed = print(source, form, arguments.format).await;
     backend.close().await;

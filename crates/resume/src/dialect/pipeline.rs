@@ -6,9 +6,9 @@ use std::fmt;
 use records::Message;
 
 use super::{Rendered, Renderer, Survey};
-use crate::Options;
 use crate::canonical::{self, Canonical};
 use crate::window::Window;
+use crate::{Options, UnsettledCall};
 
 mod naming;
 pub(super) use naming::{NameRule, is_word};
@@ -85,7 +85,7 @@ pub(super) fn render(
         survey.note_message(message);
     }
     let mut rest = survey.into_renderer(&Window::WHOLE);
-    if rest.is_rejected() {
+    if !rest.rejected().is_empty() {
         let mut rejected = Rendered::default();
         rest.end(&mut rejected);
         return rejected;
@@ -123,10 +123,14 @@ impl Survey for survey::Survey {
 
 impl Renderer for renderer::Renderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
-        if !self.is_rejected() {
+        if self.rejected().is_empty() {
             let rules = self.rules;
             rules.read(index, message, rendered, |message, rendered| self.add(message, rendered));
         }
+    }
+
+    fn rejected(&self) -> &[UnsettledCall] {
+        self.rejected()
     }
 
     fn finish(self: Box<Self>, rendered: &mut Rendered) {

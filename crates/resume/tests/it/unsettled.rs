@@ -43,8 +43,8 @@ fn trimming_leaves_the_message_out_whole() {
 fn rejecting_renders_nothing_and_lists_the_calls() {
     let rendered = render(Unsettled::Reject);
     let calls: Vec<_> =
-        rendered.rejected.iter().map(|call| (call.sequence, &*call.call_id)).collect();
-    assert_eq!(calls, [(1, "a")]);
+        rendered.rejected.iter().map(|call| (call.sequence, &*call.call_id, &*call.name)).collect();
+    assert_eq!(calls, [(1, "a", "f")]);
     let nothing = Rendered { rejected: rendered.rejected.clone(), ..Rendered::default() };
     assert_eq!(rendered, nothing);
 }

@@ -10,9 +10,11 @@ use persistence::{Store, StoreError};
 use records::{ChatId, Message, Scope};
 use resume::dialect::{Dialect, Rendered};
 use resume::replay::{Replay, Survey};
-use resume::{Dropped, Options, Repaired, window};
+use resume::{Dropped, Options, Repaired, UnsettledCall, window};
 use serde_json::Value;
 use tokio::time::timeout;
+
+use super::HistoryError;
 
 /// A chat of up to so many bytes is read once and rendered at once.
 const HELD_BYTES: usize = 1 << 20;
@@ -74,15 +76,28 @@ pub type Parts = BoxStream<'static, Result<Part, StoreError>>;
 /// looks ahead, and for a window, that is when the whole chat has been read; one that is too long to
 /// be held is then read a second time: see [`resume::replay`]. The stream reads on as it is asked
 /// to, and whoever drops it ends the reading.
-pub async fn read(source: Source, form: Form) -> Result<Parts, StoreError> {
+///
+/// Calls that are to be rejected are an error, [`HistoryError::Unsettled`].
+pub async fn read(source: Source, form: Form) -> Result<Parts, HistoryError> {
     let survey = Survey::new(form.dialect, form.newest, &form.options);
     if !survey.is_needed() {
         return Ok(replayed(source, survey.finish()).boxed());
     }
     Ok(match look_over(&source, survey).await? {
-        Surveyed::Short(messages) => stream::iter(rendered(messages, &form).map(Ok)).boxed(),
-        Surveyed::Long(replay) => replayed(source, *replay).boxed(),
+        Surveyed::Short(messages) => {
+            let rendered = rendered(messages, &form);
+            settled(&rendered.rejected)?;
+            stream::iter(parts(rendered).map(Ok)).boxed()
+        }
+        Surveyed::Long(replay) => {
+            settled(replay.rejected())?;
+            replayed(source, *replay).boxed()
+        }
     })
+}
+
+fn settled(rejected: &[UnsettledCall]) -> Result<(), HistoryError> {
+    if rejected.is_empty() { Ok(()) } else { Err(HistoryError::Unsettled(rejected.to_vec())) }
 }
 
 /// What a first reading leaves in the hand.
@@ -117,12 +132,12 @@ fn size(message: &Message) -> usize {
     message.body.check().unwrap_or(usize::MAX)
 }
 
-fn rendered(messages: Vec<Message>, form: &Form) -> impl Iterator<Item = Part> + use<> {
+fn rendered(messages: Vec<Message>, form: &Form) -> Rendered {
     let messages = match form.newest {
         Some(size) => window::newest(messages, size),
         None => messages,
     };
-    parts(form.dialect.render(messages, &form.options))
+    form.dialect.render(messages, &form.options)
 }
 
 /// Renders a chat while it is read.

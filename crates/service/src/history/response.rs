@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use resume::{Dropped, Repaired};
+use resume::{Dropped, Repaired, UnsettledCall};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -106,6 +106,26 @@ pub(crate) struct RepairedResponse {
     repair: &'static str,
     /// What was changed, in a sentence.
     detail: String,
+}
+
+/// A tool call without a result.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = UnsettledCall)]
+pub(crate) struct UnsettledCallResponse {
+    /// The position in the chat of the message that makes it.
+    sequence: u64,
+    #[schema(example = "call_1")]
+    call_id: String,
+    /// What is called.
+    #[schema(example = "search")]
+    name: String,
+}
+
+impl From<UnsettledCall> for UnsettledCallResponse {
+    fn from(call: UnsettledCall) -> Self {
+        let UnsettledCall { sequence, call_id, name } = call;
+        Self { sequence, call_id, name }
+    }
 }
 
 impl From<Dropped> for DroppedResponse {

@@ -3,27 +3,15 @@ use std::mem;
 use async_stream::try_stream;
 use axum::body::Bytes;
 use futures::stream::{Stream, TryStreamExt as _};
-use persistence::StoreError;
 use records::ChatId;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::response::{DroppedResponse, RepairedResponse};
-use super::{Beside, Format, Part, Parts};
+use super::{Beside, Format, HistoryError, Part, Parts};
 
 /// About how many bytes are handed out at a time; a single message may have more.
 const CHUNK_BYTES: usize = 64 << 10;
-
-/// Why a history broke off.
-#[derive(Debug, thiserror::Error)]
-pub enum HistoryError {
-    /// The store could not be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A part of it cannot be written.
-    #[error("the history cannot be written")]
-    Unwritable(#[from] serde_json::Error),
-}
 
 /// Writes a history in a format.
 ///

@@ -15,7 +15,7 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 51] = [
+    pub(crate) const ALL: [Self; 52] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -24,7 +24,7 @@ impl ProblemKind {
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
-        Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
+        Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::UNSETTLED_TOOL_CALLS, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
         Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::OVERLOADED, Self::TOO_MANY_SUBSCRIBERS, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
     ];
 
@@ -56,6 +56,7 @@ impl ProblemKind {
     pub(crate) const INPUT_CONFLICT: Self = kind(StatusCode::CONFLICT, "input-conflict", "The request id belongs to another question");
     pub(crate) const INPUT_CLOSED: Self = kind(StatusCode::CONFLICT, "input-closed", "The input request takes no more answers");
     pub(crate) const TOOL_CALL_MISMATCH: Self = kind(StatusCode::CONFLICT, "tool-call-mismatch", "The answer is for another tool call");
+    pub(crate) const UNSETTLED_TOOL_CALLS: Self = kind(StatusCode::CONFLICT, "unsettled-tool-calls", "Tool calls have no results");
     pub(crate) const TOO_MANY_INPUTS: Self = kind(StatusCode::CONFLICT, "too-many-inputs", "The chat waits for too much already");
     pub(crate) const TOO_MANY_PARTICIPANTS: Self = kind(StatusCode::CONFLICT, "too-many-participants", "The chat has as many participants as it may have");
     pub(crate) const BUSY: Self = kind(StatusCode::CONFLICT, "busy", "Somebody else carries the chat on");

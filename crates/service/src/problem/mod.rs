@@ -32,6 +32,7 @@ use utoipa::ToSchema;
 
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::leases::HolderFields;
+use crate::history::UnsettledCallResponse;
 
 /// Something went wrong, in the words the caller is told.
 #[derive(Debug)]
@@ -46,6 +47,7 @@ struct Details {
     shortfall: Option<Shortfall>,
     input_request: Option<Box<InputRequestResponse>>,
     holder: Option<Box<HolderFields>>,
+    unsettled: Vec<UnsettledCallResponse>,
     retry_after: Option<Duration>,
     /// What is logged and not told.
     source: Option<BoxError>,
@@ -89,6 +91,7 @@ impl Problem {
             shortfall: None,
             input_request: None,
             holder: None,
+            unsettled: Vec::new(),
             retry_after: None,
             source: None,
         }))

@@ -69,7 +69,9 @@ groups! {
     /// A read of a chat.
     ChatProblems => describe(&[&READ, &[P::CHAT_NOT_FOUND]]);
     /// A read of a chat that comes in several media types.
-    HistoryProblems => describe(&[&[P::CHAT_NOT_FOUND, P::NOT_ACCEPTABLE]]);
+    HistoryProblems => describe(&[
+        &[P::CHAT_NOT_FOUND, P::NOT_ACCEPTABLE, P::UNSETTLED_TOOL_CALLS],
+    ]);
     /// The events of a chat.
     EventsProblems => describe(&[
         &[P::CHAT_NOT_FOUND, P::TOO_MANY_SUBSCRIBERS, P::DEADLINE_EXCEEDED],

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use super::{Details, FieldError, Problem};
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::leases::HolderFields;
+use crate::history::UnsettledCallResponse;
 use crate::layers::RequestId;
 
 /// A problem on its way out, before it has a body.
@@ -63,6 +64,9 @@ pub(crate) struct ProblemResponse {
     /// With `busy`: who carries the chat on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) holder: Option<Box<HolderFields>>,
+    /// With `unsettled-tool-calls`: the calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unsettled_calls: Vec<UnsettledCallResponse>,
 }
 
 /// Writes the body of every problem that comes out of the routes.
@@ -92,6 +96,7 @@ fn body(details: &Details, request_id: &str) -> Body {
         amount: details.shortfall.as_ref().map(|shortfall| shortfall.amount),
         input_request: details.input_request.clone(),
         holder: details.holder.clone(),
+        unsettled_calls: details.unsettled.clone(),
     };
     serde_json::to_vec(&problem).map_or_else(|_| Body::empty(), Body::from)
 }

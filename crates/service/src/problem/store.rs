@@ -81,6 +81,12 @@ impl From<HistoryError> for Problem {
     fn from(error: HistoryError) -> Self {
         match error {
             HistoryError::Store(error) => error.into(),
+            HistoryError::Unsettled(calls) => {
+                let detail = "the chat has tool calls without results";
+                let mut problem = Self::new(ProblemKind::UNSETTLED_TOOL_CALLS, detail);
+                problem.0.unsettled = calls.into_iter().map(Into::into).collect();
+                problem
+            }
             HistoryError::Unwritable(error) => {
                 Self::new(ProblemKind::INTERNAL, "the answer cannot be written").caused_by(error)
             }

@@ -1,5 +1,5 @@
 use insta::{assert_json_snapshot, assert_snapshot};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::Client;
 
@@ -107,4 +107,48 @@ async fn an_empty_chat_has_an_empty_history() {
     let answer = client.get(&format!("{path}/history")).await.body();
     let empty = json!({"chat_id": "c1", "dialect": "ag2", "messages": [], "dropped": []});
     assert_eq!(answer, empty);
+}
+
+/// Two calls, of which one is answered, between two things said.
+fn unsettled() -> Value {
+    let target = json!({"name": "search", "arguments": "{}"});
+    let call = |id: &str| json!({"id": id, "type": "function", "function": target});
+    json!({"messages": [
+        {"role": "user", "content": "Which features?"},
+        {"role": "assistant", "content": "Let me see", "tool_calls": [call("a"), call("b")]},
+        {"role": "tool", "tool_call_id": "b", "content": "none"},
+        {"role": "assistant", "content": "None."},
+    ]})
+}
+
+#[tokio::test]
+async fn the_caller_chooses_what_becomes_of_calls_without_results() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    client.post(&format!("{path}/messages"), unsettled()).await;
+    let url = |policy: &str| format!("{path}/history?dialect=openai&unsettled={policy}");
+    let unsaid = client.get(&format!("{path}/history?dialect=openai")).await;
+    assert_eq!(client.get(&url("remove")).await.text, unsaid.text);
+    for policy in ["remove", "settle", "trim", "reject"] {
+        let answer = client.get(&url(policy)).await;
+        assert_json_snapshot!(format!("unsettled_{policy}"), answer.snapshot());
+    }
+    assert_eq!(client.get(&url("ignore")).await.problem(), (422, "invalid-request".to_owned()));
+    let strict = client.get(&format!("{path}/history?unsettled=reject")).await;
+    assert_eq!(strict.status, 200, "ag2 has no calls");
+}
+
+#[tokio::test]
+async fn a_long_chat_is_rejected_before_anything_of_it_is_sent() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let long = json!({"role": "user", "content": "x".repeat(1 << 20)});
+    client.post(&format!("{path}/messages"), long).await;
+    client.post(&format!("{path}/messages"), unsettled()).await;
+    let url = format!("{path}/history?dialect=gemini&unsettled=reject");
+    let answer = client.get(&url).await;
+    assert_eq!(answer.problem(), (409, "unsettled-tool-calls".to_owned()));
+    let call = json!({"sequence": 2, "call_id": "a", "name": "search"});
+    assert_eq!(answer.body()["unsettled_calls"], json!([call]));
+    assert_eq!(client.get(&format!("{url}&newest=1")).await.status, 200, "what is in the window");
 }

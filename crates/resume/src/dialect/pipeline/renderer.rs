@@ -41,9 +41,9 @@ impl Renderer {
         Self { rules, writer, unsettled, pairing, call_ids, ids: BTreeMap::new(), names }
     }
 
-    /// Says whether nothing is rendered.
-    pub(super) fn is_rejected(&self) -> bool {
-        !self.unsettled.rejected.is_empty()
+    /// Returns the calls for which nothing is rendered.
+    pub(super) fn rejected(&self) -> &[UnsettledCall] {
+        &self.unsettled.rejected
     }
 
     /// Adds the next message to the rendering, or reports why it is left out.
@@ -105,7 +105,7 @@ impl Renderer {
 
     /// Ends the rendering.
     pub(super) fn end(mut self, rendered: &mut Rendered) {
-        if self.is_rejected() {
+        if !self.rejected().is_empty() {
             rendered.rejected = self.unsettled.rejected;
             return;
         }

@@ -37,8 +37,8 @@ struct Caller {
     position: usize,
     sequence: u64,
     ids: Vec<CallKey>,
-    /// The calls without an answer so far, each with its id to be shown.
-    open: Vec<(CallKey, String)>,
+    /// The calls without an answer so far, as they are listed when they are rejected.
+    open: Vec<(CallKey, UnsettledCall)>,
     /// The names in the message when its calls stay.
     names: Vec<String>,
     /// The names in the message when its calls are taken away.
@@ -99,10 +99,8 @@ impl Survey {
         } else {
             self.unanswered.insert(caller.sequence);
             if self.unsettled == Unsettled::Reject {
-                let sequence = caller.sequence;
-                let open = caller.open.into_iter().map(|(_, call_id)| call_id);
-                let calls = open.map(|call_id| UnsettledCall { sequence, call_id });
-                self.rejected.extend(calls.map(|call| (caller.position, call)));
+                let open = caller.open.into_iter().map(|(_, call)| call);
+                self.rejected.extend(open.map(|call| (caller.position, call)));
             }
             caller.names_without_calls
         };
@@ -132,13 +130,19 @@ impl Survey {
 
 impl Caller {
     fn of(rules: &'static Rules, message: &Canonical) -> Self {
-        let ids: Vec<_> = message.called_ids().map(CallKey::of_id).collect();
+        let ids: Vec<_> = message.calls.iter().map(|call| CallKey::of_id(&call.id)).collect();
+        let sequence = message.origin.sequence;
+        let listed = message.calls.iter().map(|call| UnsettledCall {
+            sequence,
+            call_id: shown(&call.id),
+            name: shown(&call.target.name),
+        });
         let speaker = admitted_speaker(rules, message).cloned();
         let functions = admitted_functions(rules, message).cloned();
         Self {
             position: message.origin.index,
-            sequence: message.origin.sequence,
-            open: message.called_ids().map(|id| (CallKey::of_id(id), shown(id))).collect(),
+            sequence,
+            open: ids.iter().copied().zip(listed).collect(),
             ids,
             names: speaker.iter().cloned().chain(functions).collect(),
             names_without_calls: speaker

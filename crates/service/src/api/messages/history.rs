@@ -7,8 +7,8 @@ use axum::response::{IntoResponse as _, Response};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use persistence::Store;
 use records::UserId;
-use resume::Options;
 use resume::dialect::{self, Dialect};
+use resume::{Options, Unsettled};
 use utoipa::IntoParams;
 
 use crate::config::Limits;
@@ -33,6 +33,12 @@ pub(crate) struct HistoryQuery {
     /// The name of a user whose messages carry none; `user` unless said.
     #[param(value_type = Option<String>, example = "user")]
     default_user_name: String,
+    /// What becomes of a message whose tool calls are not all answered directly behind it:
+    /// `remove` (unless said) takes its calls away, `settle` adds the results that are missing,
+    /// marked as errors, `trim` leaves the message out, `reject` answers with the problem
+    /// `unsettled-tool-calls` instead of a history. `ag2` has no calls.
+    #[param(value_type = Option<String>, example = "settle")]
+    unsettled: Unsettled,
 }
 
 impl FromParams for HistoryQuery {
@@ -44,17 +50,23 @@ impl FromParams for HistoryQuery {
         let user = params.take_with("default_user_name", |name| {
             UserId::parse(name).map_err(|error| error.rule)
         })?;
+        let unsettled = params.take_with("unsettled", |name| {
+            let names = || Unsettled::ALL.map(Unsettled::as_str).join(", ");
+            Unsettled::named(name).ok_or_else(|| format!("must be one of {}", names()))
+        })?;
         Ok(Self {
             dialect: dialect.unwrap_or(&dialect::Ag2),
             newest: params.take_in("newest", 1..=usize::MAX)?,
             default_user_name: user.map_or_else(|| "user".to_owned(), Into::into),
+            unsettled: unsettled.unwrap_or_default(),
         })
     }
 }
 
 impl From<HistoryQuery> for Form {
     fn from(query: HistoryQuery) -> Self {
-        let options = Options { default_user_name: query.default_user_name, ..Options::default() };
+        let HistoryQuery { default_user_name, unsettled, .. } = query;
+        let options = Options { default_user_name, unsettled };
         Self { dialect: query.dialect, newest: query.newest, options }
     }
 }
