@@ -18,7 +18,7 @@ mod loss;
 pub use loss::Loss;
 
 mod parsed;
-pub use parsed::Parsed;
+pub use parsed::{Parsed, Place};
 
 mod acp;
 pub use acp::Acp;
@@ -112,6 +112,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Returns nothing if the form is one to write only. Rendering what was read from a rendering
     /// gives the same rendering, with nothing left out or changed.
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed>;
+
+    /// Says whether transcripts in the form are read.
+    fn is_read(&self) -> bool {
+        self.parse(Vec::new(), Vec::new()).is_some()
+    }
 
     /// Says what of a transcript is not in its rendering, or not told from other things there.
     fn losses(&self) -> &'static [Loss];

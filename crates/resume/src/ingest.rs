@@ -1,6 +1,10 @@
 //! What a message needs on its way into the log.
 
-use records::MessageBody;
+use records::json::{Digest, Hasher};
+use records::{EventId, MessageBody, NewMessage};
+use serde_json::Value;
+
+use crate::dialect::{Dialect, Violation};
 
 /// The roles that say which side spoke; any other text in their place is a speaker.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
@@ -26,6 +30,42 @@ pub fn speaker_from_role(body: &mut MessageBody) {
     }
 }
 
+/// The rules about how a conversation goes on from here; one that is only kept may end anyhow.
+const GOING_ON: [&str; 3] = ["first_not_user", "last_not_user", "missing_signature"];
+
+/// Returns every way in which a transcript breaks the rules of its form, by position.
+///
+/// The rules of who speaks first and last, and of the signatures that a provider asks for when it
+/// is to go on, are not for a transcript that is kept.
+pub fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
+    let mut found = dialect.validate(messages);
+    found.retain(|violation| !GOING_ON.contains(&violation.rule));
+    found
+}
+
+/// Gives an id to each message that has none: the same ones for the same messages.
+///
+/// An id is made of `seed`, of the message and of all before it. So a transcript that is sent again,
+/// or sent again with more at its end, has the ids it had.
+pub fn identify(seed: &str, messages: &mut [NewMessage]) {
+    let mut before = Value::from(seed);
+    for message in messages {
+        let mut hasher = Hasher::default();
+        hasher.field("before", &before);
+        hasher.field("message", &hex(message.body.digest()).into());
+        let digest = hex(hasher.finish());
+        if message.event_id.is_none() {
+            message.event_id = EventId::parse(format!("evt_{digest}")).ok();
+        }
+        before = digest.into();
+    }
+}
+
+/// Returns the digits of a digest.
+pub(crate) fn hex(digest: Digest) -> String {
+    digest.map(|byte| format!("{byte:02x}")).concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +87,31 @@ mod tests {
         assert_eq!(ingested(thought, Some("")), pair("assistant", thought));
         assert_eq!(ingested("UserProxy", None), pair("user", "UserProxy"));
         assert_eq!(ingested("Assistant", None), pair("assistant", "Assistant"));
+    }
+
+    fn identified(seed: &str, contents: &[&str]) -> Vec<EventId> {
+        let message = |text: &&str| MessageBody::new("user", None, *text).into();
+        let mut messages: Vec<NewMessage> = contents.iter().map(message).collect();
+        identify(seed, &mut messages);
+        messages.into_iter().filter_map(|message| message.event_id).collect()
+    }
+
+    #[test]
+    fn a_transcript_that_has_grown_keeps_its_ids() {
+        let first = identified("", &["yes", "yes"]);
+        assert_ne!(first[0], first[1]);
+        assert_eq!(identified("", &["yes", "yes", "no"])[..2], first);
+        assert_ne!(identified("", &["no", "yes"])[1], first[1]);
+        assert_ne!(identified("turn_2", &["yes", "yes"])[0], first[0]);
+    }
+
+    #[test]
+    fn an_id_that_is_given_stays() {
+        let given = EventId::parse("m1").ok();
+        let body = MessageBody::new("user", None, "yes");
+        let mut messages = [NewMessage { event_id: given.clone(), ..body.into() }];
+        identify("", &mut messages);
+        assert_eq!(messages[0].event_id, given);
     }
 
     #[test]

@@ -8,15 +8,46 @@ use crate::{DropReason, Dropped};
 pub struct Parsed {
     /// The messages.
     pub messages: Vec<NewMessage>,
+    /// Where each of them stands in the transcript.
+    pub places: Vec<Place>,
     /// What was left out, by position in the transcript.
     pub dropped: Vec<Dropped>,
 }
 
+/// A place in a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A position among the instructions that stand apart.
+    System(usize),
+    /// A position among the messages.
+    Message(usize),
+}
+
 impl Parsed {
+    /// Adds instructions that stand apart: blocks with a text, or texts.
+    pub(super) fn instruct(&mut self, system: Vec<Value>) {
+        for (index, block) in system.into_iter().enumerate() {
+            let text = block.get("text").cloned().unwrap_or(block);
+            self.add(Place::System(index), MessageBody::new("system", None, text).into());
+        }
+    }
+
+    /// Adds a message that was read at a place.
+    pub(super) fn add(&mut self, place: Place, message: NewMessage) {
+        self.messages.push(message);
+        self.places.push(place);
+    }
+
     /// Adds what was read at a position, or reports why it could not be.
-    pub(super) fn take(&mut self, index: usize, read: Result<NewMessage, DropReason>) {
+    pub(super) fn take(
+        &mut self,
+        index: usize,
+        read: Result<impl IntoIterator<Item = NewMessage>, DropReason>,
+    ) {
         match read {
-            Ok(message) => self.messages.push(message),
+            Ok(messages) => {
+                messages.into_iter().for_each(|message| self.add(Place::Message(index), message));
+            }
             Err(reason) => self.drop(index, reason),
         }
     }
@@ -30,7 +61,7 @@ impl Parsed {
 pub(super) fn all(messages: Vec<Value>) -> Parsed {
     let mut parsed = Parsed::default();
     for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, stored(message));
+        parsed.take(index, stored(message).map(Some));
     }
     parsed
 }

@@ -32,7 +32,7 @@ pub(crate) struct HistoryResponse {
     #[schema(required = false)]
     ids: BTreeMap<String, String>,
     /// The instructions, in blocks of the form, where it wants them apart; missing without any.
-    #[schema(required = false, value_type = Vec<Object>)]
+    #[schema(required = false)]
     system: Vec<Value>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct HistoryEnd {
     #[schema(required = false)]
     ids: BTreeMap<String, String>,
     /// The instructions, in blocks of the form, where it wants them apart; missing without any.
-    #[schema(required = false, value_type = Vec<Object>)]
+    #[schema(required = false)]
     system: Vec<Value>,
 }
 

@@ -164,6 +164,18 @@ impl Problem {
         respond::log(&self.0);
     }
 
+    /// Gives what is said of the items of a list, by position, the places where they came from.
+    pub(crate) fn placed(mut self, list: &str, place: impl Fn(usize) -> Option<String>) -> Self {
+        for error in &mut self.0.errors {
+            let item = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(list));
+            let index = item.and_then(|item| item.split('/').next()?.parse().ok());
+            if let Some(place) = index.and_then(&place) {
+                error.pointer = Some(place);
+            }
+        }
+        self
+    }
+
     /// Turns pointers below `from` into pointers below `to`, for a body that is built otherwise.
     pub(crate) fn moved(mut self, from: &str, to: &str) -> Self {
         for error in &mut self.0.errors {

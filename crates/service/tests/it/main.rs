@@ -40,6 +40,7 @@ mod stats;
 mod streams;
 mod tickets;
 mod tokens;
+mod transcripts;
 mod wallets;
 mod websocket;
 mod websocket_handshake;

@@ -3,8 +3,8 @@ use serde_json::Value;
 
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
-use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, content, event_id, put, text_part};
+use crate::dialect::{Parsed, Place};
 
 /// Reads updates; those that are part of one message come behind each other.
 pub(super) fn parse(updates: Vec<Value>) -> Parsed {
@@ -18,7 +18,7 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             "tool_call_update" => {
                 if let Some(result) = result(update) {
                     open.end(&mut parsed);
-                    parsed.messages.push(result);
+                    parsed.add(Place::Message(index), result);
                 }
                 continue;
             }
@@ -31,7 +31,7 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
                 continue;
             }
         };
-        open.join(role, &update, &mut parsed);
+        open.join(index, role, &update, &mut parsed);
         open.read(&kind, update);
     }
     open.end(&mut parsed);
@@ -41,6 +41,7 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
 /// The message whose updates are being read.
 #[derive(Default)]
 struct Open {
+    index: usize,
     role: &'static str,
     id: Option<String>,
     name: Option<String>,
@@ -51,13 +52,14 @@ struct Open {
 
 impl Open {
     /// Begins another message, unless the update is of this one.
-    fn join(&mut self, role: &'static str, update: &Value, parsed: &mut Parsed) {
+    fn join(&mut self, index: usize, role: &'static str, update: &Value, parsed: &mut Parsed) {
         let id = update["messageId"].as_str().or_else(|| update["_meta"]["messageId"].as_str());
         let is_known = id.is_none() || id == self.id.as_deref();
         if self.role == role && is_known {
             return;
         }
         self.end(parsed);
+        self.index = index;
         self.role = role;
         self.id = id.map(str::to_owned);
         self.name = update["_meta"]["name"].as_str().map(str::to_owned);
@@ -80,14 +82,15 @@ impl Open {
     }
 
     fn end(&mut self, parsed: &mut Parsed) {
-        let Self { role, id, name, parts, reasoning, calls } = std::mem::take(self);
+        let Self { index, role, id, name, parts, reasoning, calls } = std::mem::take(self);
         if role.is_empty() {
             return;
         }
         let mut body = MessageBody::new(role, name.as_deref(), content(parts));
         put(&mut body, "tool_calls", calls);
         put(&mut body, "reasoning_content", Reasoning::stored(reasoning));
-        parsed.messages.push(NewMessage { event_id: event_id(id), ..body.into() });
+        let message = NewMessage { event_id: event_id(id), ..body.into() };
+        parsed.add(Place::Message(index), message);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dialect::parsed::stored;
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
     let mut parsed = Parsed::default();
     for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, stored(message).map(without_none));
+        parsed.take(index, stored(message).map(without_none).map(Some));
     }
     parsed
 }

@@ -9,16 +9,10 @@ use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     let mut parsed = Parsed::default();
-    for part in system {
-        let text = part.get("text").cloned().unwrap_or(part);
-        parsed.messages.push(MessageBody::new("system", None, text).into());
-    }
+    parsed.instruct(system);
     let mut unnamed = Unnamed::default();
     for (index, message) in contents.into_iter().enumerate() {
-        match read(message, &mut unnamed) {
-            Ok(messages) => parsed.messages.extend(messages),
-            Err(reason) => parsed.drop(index, reason),
-        }
+        parsed.take(index, read(message, &mut unnamed));
     }
     parsed
 }

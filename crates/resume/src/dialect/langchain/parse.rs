@@ -10,7 +10,7 @@ use crate::dialect::parsed::{self, as_object, put, stored, take_text};
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
     let mut parsed = Parsed::default();
     for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, read(message));
+        parsed.take(index, read(message).map(Some));
     }
     parsed
 }

@@ -8,6 +8,7 @@ use crate::calls::CallKey;
 use crate::canonical::{Canonical, Role};
 use crate::dialect::Origin;
 use crate::dropped::shown;
+use crate::ingest::hex;
 use crate::{DropReason, Repair, Unsettled};
 
 /// Pairs results with the calls they follow directly on.
@@ -166,6 +167,5 @@ impl CallIds {
 fn admitted(id: &str) -> String {
     let mut hasher = Hasher::default();
     hasher.field("id", &Value::from(id));
-    let digits = hasher.finish().map(|byte| format!("{byte:02x}")).concat();
-    format!("call_{digits}")
+    format!("call_{}", hex(hasher.finish()))
 }

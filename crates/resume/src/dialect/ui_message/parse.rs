@@ -8,14 +8,9 @@ use crate::dialect::parsed::{self, as_object, content, event_id, put, take_text,
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
     let mut parsed = Parsed::default();
-    for text in system {
-        parsed.messages.push(MessageBody::new("system", None, text).into());
-    }
+    parsed.instruct(system);
     for (index, message) in messages.into_iter().enumerate() {
-        match read(message) {
-            Ok(messages) => parsed.messages.extend(messages),
-            Err(reason) => parsed.drop(index, reason),
-        }
+        parsed.take(index, read(message));
     }
     parsed
 }

@@ -1,17 +1,17 @@
-use std::sync::Arc;
-
-use axum::extract::State;
+use axum::extract::{FromRequest as _, Request, State};
 use axum::http::StatusCode;
-use persistence::Store;
+use resume::dialect::{self, Dialect, Parsed};
 use resume::ingest::speaker_from_role;
 use utoipa::IntoParams;
 
-use super::request::OneOrSeveral;
+use super::request::AppendRequest;
+use super::transcript::{self, pointer_to};
 use super::{AppendResponse, MessagesBody};
 use crate::config::Limits;
 use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::openapi::{ChatPath, Fence};
 use crate::problem::{AppendProblems, Problem};
+use crate::state::AppState;
 
 /// How to read the messages.
 #[derive(Debug, IntoParams)]
@@ -21,6 +21,11 @@ pub(crate) struct AppendQuery {
     /// there, such as those of Magentic-One.
     #[param(value_type = Option<String>, example = "role")]
     speaker: Speaker,
+    /// The form of the messages, where they are a transcript of another system: `ag2`,
+    /// `ag2-classic`, `ag2-classic-manager`, `openai`, `anthropic`, `gemini`, `langchain`,
+    /// `ui-message` or `acp`.
+    #[param(value_type = Option<String>, example = "openai")]
+    dialect: Option<&'static dyn Dialect>,
 }
 
 /// Where a message says who speaks.
@@ -37,7 +42,15 @@ impl FromParams for AppendQuery {
             "role" => Ok(Speaker::Role),
             _ => Err("must be name or role"),
         })?;
-        Ok(Self { speaker: speaker.unwrap_or(Speaker::Name) })
+        let dialect = params.take_with("dialect", |name| {
+            let read = || dialect::ALL.into_iter().filter(|dialect| dialect.is_read());
+            let names = || read().map(Dialect::name).collect::<Vec<_>>().join(", ");
+            read().find(|it| it.name() == name).ok_or_else(|| format!("must be one of {}", names()))
+        })?;
+        if dialect.is_some() && speaker.is_some() {
+            return Err(Problem::invalid_parameter("speaker", "is not for a dialect"));
+        }
+        Ok(Self { speaker: speaker.unwrap_or(Speaker::Name), dialect })
     }
 }
 
@@ -45,9 +58,15 @@ impl FromParams for AppendQuery {
 ///
 /// Each gets the next sequence of the chat. A message with an `event_id` is safe to send again: it
 /// keeps the sequence it got the first time and is answered with `"duplicate": true`.
+///
+/// In a `dialect`, the messages are those of another system. They must keep to its rules; a call is
+/// sent together with its results. What the log has no place for is in `dropped`. A message has the
+/// id it has in the form, or one made of it and of all before it: sending a transcript again, or
+/// again with more at its end, stores only what is new. `request_id` tells transcripts apart that
+/// begin alike.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
-    operation_id = "append_messages", params(ChatPath, Fence, AppendQuery), request_body = OneOrSeveral,
+    operation_id = "append_messages", params(ChatPath, Fence, AppendQuery), request_body = AppendRequest,
     responses(
         (status = 201, description = "Something was stored", body = AppendResponse),
         (status = 200, description = "The chat had all of it already", body = AppendResponse),
@@ -55,11 +74,20 @@ impl FromParams for AppendQuery {
     ),
 )]
 pub(crate) async fn append_messages(
-    State(store): State<Arc<dyn Store>>,
+    State(state): State<AppState>,
     InChat { scope, chat_id }: InChat,
     Query(query): Query<AppendQuery>,
-    body: MessagesBody,
+    request: Request,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
+    if let Some(dialect) = query.dialect {
+        let Parsed { messages, places, dropped } =
+            transcript::read(dialect, request, &state).await?;
+        let append = state.store.append(&scope, &chat_id, messages).await.map_err(|error| {
+            Problem::from(error).placed("/messages/", |at| places.get(at).copied().map(pointer_to))
+        })?;
+        return Ok(AppendResponse::of_transcript(chat_id, append, dropped));
+    }
+    let body = MessagesBody::from_request(request, &state).await?;
     let form = body.form();
     let mut messages = body.into_messages(None)?;
     if query.speaker == Speaker::Role {
@@ -67,7 +95,7 @@ pub(crate) async fn append_messages(
             speaker_from_role(&mut message.body);
         }
     }
-    let append = store.append(&scope, &chat_id, messages).await;
+    let append = state.store.append(&scope, &chat_id, messages).await;
     let append = append.map_err(|error| form.problem(error))?;
     Ok(AppendResponse::of(chat_id, append))
 }

@@ -3,6 +3,7 @@
 mod body;
 mod request;
 mod response;
+mod transcript;
 
 pub(crate) mod append;
 pub(crate) mod delete;

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::MessageRequest;
+use super::transcript::TranscriptRequest;
 use crate::extract::Form;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -31,6 +32,16 @@ impl From<BatchRequest> for Vec<MessageRequest> {
 pub(crate) enum OneOrSeveral {
     One(Box<MessageRequest>),
     Several(BatchRequest),
+}
+
+/// One message, several, or a transcript in a dialect.
+#[derive(Debug, ToSchema)]
+#[schema(as = Append)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the forms; the query says which one it is")]
+pub(crate) enum AppendRequest {
+    Messages(OneOrSeveral),
+    Transcript(TranscriptRequest),
 }
 
 /// The messages of a body.

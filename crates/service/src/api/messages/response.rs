@@ -1,10 +1,12 @@
 use axum::http::StatusCode;
 use persistence::{Append, Appended, Outcome};
 use records::{Author, ChatId, JsonObject, Message};
+use resume::Dropped;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::transcript::UnreadResponse;
 use crate::extract::Json;
 use crate::wire::{self, Time};
 
@@ -93,8 +95,11 @@ pub(crate) struct AppendResponse {
     /// The chat's counter after it: the sequence the next message gets.
     #[schema(example = 2)]
     last_sequence: u64,
-    /// One for each message sent, in their order.
+    /// One for each message sent, in their order; one for each message read of a transcript.
     messages: Vec<AppendedResponse>,
+    /// What of a transcript is not stored; missing without a dialect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<Vec<UnreadResponse>>,
 }
 
 /// What came of one message.
@@ -126,7 +131,18 @@ impl AppendResponse {
             chat_id: chat_id.into(),
             last_sequence: append.last_sequence,
             messages: append.messages.into_iter().map(Into::into).collect(),
+            dropped: None,
         };
         (status, Json(response))
+    }
+
+    pub(super) fn of_transcript(
+        chat_id: ChatId,
+        append: Append,
+        dropped: Vec<Dropped>,
+    ) -> (StatusCode, Json<Self>) {
+        let (status, Json(response)) = Self::of(chat_id, append);
+        let dropped = Some(dropped.into_iter().map(Into::into).collect());
+        (status, Json(Self { dropped, ..response }))
     }
 }

@@ -1,0 +1,93 @@
+use axum::extract::{FromRequest as _, Request};
+use records::EventId;
+use resume::dialect::{Dialect, Parsed, Place, Violation};
+use resume::{Dropped, ingest};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::extract::Json;
+use crate::problem::{Problem, ProblemKind};
+use crate::state::AppState;
+
+/// A transcript in a dialect, to be appended, all of it or nothing.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Transcript)]
+pub(crate) struct TranscriptRequest {
+    /// The messages in the form of the dialect; at most 1,000 are stored of them, of at most 4 MiB
+    /// each, together at most 8 MiB.
+    #[schema(value_type = Vec<Object>)]
+    messages: Vec<Value>,
+    /// The instructions, where the form wants them apart, as a history gives them.
+    #[serde(default)]
+    #[schema(required = false)]
+    system: Vec<Value>,
+    /// Tells transcripts apart that begin alike.
+    #[schema(value_type = Option<String>)]
+    request_id: Option<EventId>,
+}
+
+/// A part of a transcript that is not stored.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Unread)]
+pub(crate) struct UnreadResponse {
+    /// Its position in `messages`.
+    index: usize,
+    /// Why, as a stable word.
+    #[schema(example = "unsupported_role")]
+    reason: &'static str,
+    /// Why, in a sentence.
+    detail: String,
+}
+
+impl From<Dropped> for UnreadResponse {
+    fn from(dropped: Dropped) -> Self {
+        let (index, reason) = (dropped.index, dropped.reason);
+        Self { index, reason: reason.slug(), detail: reason.to_string() }
+    }
+}
+
+/// Reads a transcript that keeps to the rules of its form; every message has an id then.
+pub(super) async fn read(
+    dialect: &dyn Dialect,
+    request: Request,
+    state: &AppState,
+) -> Result<Parsed, Problem> {
+    let Json(body) = Json::<TranscriptRequest>::from_request(request, state).await?;
+    let TranscriptRequest { messages, system, request_id } = body;
+    let found = ingest::violations(dialect, &messages);
+    if !found.is_empty() {
+        return Err(refused(dialect.name(), &found));
+    }
+    let is_instructed = !system.is_empty();
+    let mut parsed = dialect.parse(system, messages).unwrap_or_default();
+    if is_instructed && !parsed.places.iter().any(|place| matches!(place, Place::System(_))) {
+        return Err(Problem::invalid_body("/system", "the form has instructions in its messages"));
+    }
+    let seed = request_id.as_ref().map_or("", EventId::as_str);
+    ingest::identify(seed, &mut parsed.messages);
+    Ok(parsed)
+}
+
+/// Returns where in the body a message stands.
+pub(super) fn pointer_to(place: Place) -> String {
+    match place {
+        Place::System(index) => format!("/system/{index}"),
+        Place::Message(index) => format!("/messages/{index}"),
+    }
+}
+
+/// Says which rules are broken, and where.
+fn refused(dialect: &str, found: &[Violation]) -> Problem {
+    const LISTED: usize = 100;
+    let more = match found.len().checked_sub(LISTED) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("; {more} more are not listed"),
+    };
+    let detail = format!("the messages break rules of the form {dialect}{more}");
+    let problem = Problem::new(ProblemKind::INVALID_REQUEST, detail);
+    found.iter().take(LISTED).fold(problem, |problem, Violation { index, rule, detail }| {
+        problem.at_pointer(format!("/messages/{index}"), format!("{rule}: {detail}"))
+    })
+}

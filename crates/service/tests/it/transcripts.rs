@@ -1,0 +1,154 @@
+//! Transcripts in the forms of other systems, appended over HTTP.
+
+use insta::assert_json_snapshot;
+use resume::dialect;
+use serde_json::{Value, json};
+
+use crate::harness::Client;
+
+/// Something of everything that a form may have a place for.
+fn rich() -> Value {
+    let call = |id: &str| {
+        let target = json!({"name": "look_up", "arguments": r#"{"city":"Rome"}"#});
+        json!({"id": id, "type": "function", "function": target})
+    };
+    let failed = json!({"tool_call_id": "b", "role": "tool", "content": "gone", "is_error": true});
+    json!({"messages": [
+        {"role": "system", "name": "rules", "content": "Be brief."},
+        {"role": "user", "name": "Bob", "content": [
+            {"type": "text", "text": "Look"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}},
+        ]},
+        {"role": "assistant", "name": "planner", "content": "Let me see",
+         "reasoning_content": "hm", "tool_calls": [call("a"), call("b")]},
+        {"role": "tool", "tool_call_id": "a", "content": "sunny"},
+        {"role": "tool", "tool_responses": [failed]},
+        {"role": "assistant", "name": "planner", "content": "Sunny.", "reasoning_content": [
+            {"type": "thinking", "thinking": "so", "signature": "c2ln"},
+        ]},
+        {"role": "user", "name": "Bob", "content": "Sunny."},
+        {"role": "user", "name": "Bob", "content": "Sunny."},
+        {"role": "assistant", "name": "planner", "content": null, "refusal": "No."},
+    ]})
+}
+
+async fn append(client: &Client, path: &str, dialect: &str, body: Value) -> (u16, Value) {
+    let answer = client.post(&format!("{path}/messages?dialect={dialect}"), body).await;
+    (answer.status, answer.body())
+}
+
+#[tokio::test]
+async fn a_history_that_is_appended_to_another_chat_has_the_same_history() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    client.post(&format!("{path}/messages"), rich()).await;
+    for dialect in dialect::ALL.into_iter().filter(|dialect| dialect.is_read()) {
+        let name = dialect.name();
+        let history = client.get(&format!("{path}/history?dialect={name}")).await.body();
+        let system = history.get("system").cloned().unwrap_or_else(|| json!([]));
+        let body = json!({"messages": history["messages"], "system": system});
+        let copy = client.create_chat(name).await;
+        let (status, appended) = append(&client, &copy, name, body.clone()).await;
+        assert_eq!((status, &appended["dropped"]), (201, &json!([])), "{name}: {appended}");
+        let again = client.get(&format!("{copy}/history?dialect={name}")).await.body();
+        assert_eq!(again["messages"], history["messages"], "{name}");
+        assert_eq!(again.get("system"), history.get("system"), "{name}");
+        assert_eq!(again["dropped"], json!([]), "{name}");
+
+        let (status, repeated) = append(&client, &copy, name, body).await;
+        assert_eq!(status, 200, "{name}: {repeated}");
+        assert_eq!(repeated["last_sequence"], appended["last_sequence"], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_transcript_that_has_grown_adds_what_is_new() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let first = json!({"messages": [said("user", "yes"), said("assistant", "yes?")]});
+    let mut grown = first.clone();
+    grown["messages"].as_array_mut().unwrap().push(said("user", "yes"));
+    let mut counts = Vec::new();
+    for body in [&first, &first, &grown, &first] {
+        let (_, appended) = append(&client, &path, "openai", body.clone()).await;
+        counts.push(appended["last_sequence"].as_u64());
+    }
+    assert_eq!(counts, [Some(2), Some(2), Some(3), Some(3)]);
+    let mut other = first.clone();
+    other["request_id"] = json!("turn_2");
+    for _ in 0..2 {
+        let (_, appended) = append(&client, &path, "openai", other.clone()).await;
+        assert_eq!(appended["last_sequence"], 5, "another transcript that begins alike");
+    }
+}
+
+#[tokio::test]
+async fn what_breaks_the_rules_of_a_form_is_refused_and_stores_nothing() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": "{}"});
+    let body = json!({"messages": [
+        {"role": "assistant", "content": "Hello"},
+        {"role": "assistant", "name": "planner", "content": [call]},
+        {"role": "user", "content": " "},
+    ]});
+    let answer = client.post(&format!("{path}/messages?dialect=anthropic"), body).await;
+    assert_json_snapshot!("refused", answer.snapshot());
+    let many: Vec<_> = (0..150).map(|_| json!({"role": "user"})).collect();
+    let many =
+        client.post(&format!("{path}/messages?dialect=acp"), json!({"messages": many})).await;
+    let problem = many.body();
+    assert_eq!(problem["errors"].as_array().map(Vec::len), Some(100));
+    assert!(problem["detail"].to_string().contains("50 more are not listed"), "{problem}");
+    assert_eq!(client.get(&format!("{path}/messages")).await.body()["last_sequence"], 0);
+}
+
+#[tokio::test]
+async fn what_the_log_has_no_place_for_is_reported() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let chunk = json!({"type": "text", "text": "hi"});
+    let body = json!({"messages": [
+        {"sessionUpdate": "plan", "entries": []},
+        {"sessionUpdate": "user_message_chunk", "messageId": "m1", "content": chunk},
+    ]});
+    let answer = client.post(&format!("{path}/messages?dialect=acp"), body).await;
+    assert_json_snapshot!("reported", answer.snapshot());
+}
+
+#[tokio::test]
+async fn what_the_store_refuses_is_shown_where_it_was_sent() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let said = |id: &str, text: &str| json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]});
+    let transcript = |second: Value| json!({"messages": [said("m1", "hi"), second]});
+    let (status, _) = append(&client, &path, "ui-message", transcript(said("m2", "ho"))).await;
+    assert_eq!(status, 201);
+    let mut changed = transcript(said("m2", "hey"));
+    changed["system"] = json!(["Be brief."]);
+    let (status, problem) = append(&client, &path, "ui-message", changed).await;
+    assert_eq!((status, &problem["errors"][0]["pointer"]), (409, &json!("/messages/1")));
+    let name = "x".repeat(200);
+    let human = |name: &str| json!({"type": "human", "data": {"content": "hi", "name": name}});
+    let body = json!({"messages": [human("Bob"), human(&name)]});
+    let (status, problem) = append(&client, &path, "langchain", body).await;
+    assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!("/messages/1")));
+}
+
+#[tokio::test]
+async fn a_form_that_cannot_be_read_is_refused() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let said = json!({"messages": [{"role": "user", "content": "hi"}]});
+    for query in ["dialect=klingon", "dialect=openai&speaker=role"] {
+        let answer = client.post(&format!("{path}/messages?{query}"), said.clone()).await;
+        assert_eq!(answer.problem(), (422, "invalid-request".to_owned()), "{query}");
+    }
+    let mut apart = said;
+    apart["system"] = json!(["Be brief."]);
+    for body in [json!({"messages": []}), json!({}), json!({"messages": [], "model": "x"}), apart] {
+        let (status, problem) = append(&client, &path, "openai", body).await;
+        assert_eq!(status, 422, "{problem}");
+    }
+}
