@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use records::json::Digest;
+use records::json::{Digest, Hasher};
 use records::{
     Author, Caller, ChatId, EventId, Ids, Invalid, Limits, Message, MessageBody, NewMessage,
 };
@@ -55,8 +55,19 @@ impl Batch {
         if messages.is_empty() {
             return Err(Invalid::value("/messages", "must hold at least one message"));
         }
-        if messages.len() > Limits::BATCH_MESSAGES {
-            let limit = format!("must hold at most {} messages", Limits::BATCH_MESSAGES);
+        Self::check_within(caller, messages, ids, Limits::BATCH_MESSAGES, Limits::BATCH_BYTES)
+    }
+
+    /// Does so against limits of their own; there may be no message at all.
+    pub(crate) fn check_within(
+        caller: &Caller,
+        messages: Vec<NewMessage>,
+        ids: &dyn Ids,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Self, Invalid> {
+        if messages.len() > most {
+            let limit = format!("must hold at most {most} messages");
             return Err(Invalid::too_large("/messages", limit));
         }
         let entries = messages.into_iter().enumerate().map(|(index, message)| {
@@ -64,12 +75,22 @@ impl Batch {
         });
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let bytes = entries.iter().map(|entry| entry.bytes).sum::<usize>();
-        if bytes > Limits::BATCH_BYTES {
-            let detail = format!("are {bytes} bytes; the limit is {} bytes", Limits::BATCH_BYTES);
+        if bytes > most_bytes {
+            let detail = format!("are {bytes} bytes; the limit is {most_bytes} bytes");
             return Err(Invalid::too_large("/messages", detail));
         }
         let repeats = find_repeats(&entries)?;
         Ok(Self { entries, repeats, bytes })
+    }
+
+    /// Has each message be a repeat only together with all that this is the digest of.
+    pub(crate) fn bind_to(&mut self, whole: &Digest) {
+        for entry in &mut self.entries {
+            let mut hasher = Hasher::default();
+            hasher.digest("whole", whole);
+            hasher.digest("body", &entry.digest);
+            entry.digest = hasher.finish();
+        }
     }
 
     /// Returns how many messages it holds.
@@ -77,7 +98,7 @@ impl Batch {
         self.entries.len()
     }
 
-    /// Returns the messages, of which there is one at least.
+    /// Returns the messages.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Lease, Limits, UserId,
+    Lease, Limits, TurnId, UserId,
 };
 
 /// The error of a backend, kept as the source of a [`StoreError`].
@@ -29,6 +29,15 @@ pub enum StoreError {
     /// A chat with that id exists already.
     #[error("chat {0} already exists")]
     ChatExists(ChatId),
+
+    /// A turn without messages was repeated with other steps.
+    #[error("turn {request_id} of chat {chat_id} was stored with other steps")]
+    TurnConflict {
+        /// The chat.
+        chat_id: ChatId,
+        /// The repeated id.
+        request_id: TurnId,
+    },
 
     /// An `event_id` was repeated with another body.
     #[error(

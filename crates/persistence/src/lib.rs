@@ -2,19 +2,21 @@
 
 pub mod store;
 pub use store::{
-    AnsweredInput, AppPage, Append, Appended, Apps, Artifacts, Billing, CallCursor, CallPage,
-    Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatPresence, ChatSessions,
+    AnsweredInput, AppPage, Append, Appended, AppendedTurn, Apps, Artifacts, Billing, CallCursor,
+    CallPage, Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatPresence, ChatSessions,
     ChatStats, ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges,
     HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange,
     Messages, Outcome, Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence,
-    RecordedCall, Recording, RequestedInput, Stats, Store, Tickets, Transcript, WalletPage,
-    Wallets, WorkflowStats, WorkflowSummary,
+    RecordedCall, Recording, RequestedInput, ResumePointFilter, Stats, Store, Tickets, Transcript,
+    Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;
 pub use error::{BoxError, StoreError};
 
 pub mod metrics;
+
+pub mod turn;
 
 mod batch;
 mod billing;
@@ -24,6 +26,7 @@ mod input;
 mod ledger;
 mod new_chat;
 mod presence;
+mod turn_batch;
 
 pub mod memory;
 pub mod mongo;

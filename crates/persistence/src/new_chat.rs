@@ -33,6 +33,10 @@ pub(crate) fn started(
         last_sequence: 0,
         pending_inputs: Vec::new(),
         lease: None,
+        last_message_at: None,
+        last_connector: None,
+        last_mode: None,
+        last_turn: None,
     }
 }
 

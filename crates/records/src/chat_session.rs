@@ -6,7 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, JsonObject, Limits};
 use crate::{
-    AppId, ChatId, InputRequestId, Invalid, Lease, TeamId, UserId, Visibility, WorkflowName,
+    AppId, ChatId, InputRequestId, Invalid, LastTurn, Lease, TeamId, UserId, Visibility,
+    WorkflowName,
 };
 
 /// One run of a workflow: everything about it but its messages, artifact and context snapshot.
@@ -48,6 +49,14 @@ pub struct ChatSession {
     pub pending_inputs: Vec<InputRequestId>,
     /// Who carries it on, if somebody has the right to alone; it may have expired.
     pub lease: Option<Lease>,
+    /// When a message was last appended.
+    pub last_message_at: Option<DateTime<Utc>>,
+    /// The connector to a model that the last turn which names one has used.
+    pub last_connector: Option<String>,
+    /// The mode of the last turn which names one.
+    pub last_mode: Option<String>,
+    /// The turn that was written last.
+    pub last_turn: Option<LastTurn>,
 }
 
 impl ChatSession {

@@ -119,6 +119,14 @@ id! {
     Owner, "owner", is_name, NAME_RULE
 }
 id! {
+    /// Names a turn within its chat, by the request that it answers; whoever repeats it means the same turn.
+    TurnId, "request_id", is_name, NAME_RULE
+}
+id! {
+    /// Names a call within a call stack of assistants.
+    StackId, "stack_id", is_name, NAME_RULE
+}
+id! {
     /// Names a person or a program that uses a chat.
     UserId, "user_id", is_name, NAME_RULE
 }

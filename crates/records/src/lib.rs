@@ -3,7 +3,7 @@
 mod ids;
 pub use ids::{
     AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError, Ids,
-    InputRequestId, LeaseId, Owner, TeamId, UserId, Uuid7Ids, WorkflowName,
+    InputRequestId, LeaseId, Owner, StackId, TeamId, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -32,6 +32,12 @@ pub use input_request::{
 
 mod lease;
 pub use lease::{Lease, NewLease};
+
+mod turn;
+pub use turn::{
+    LastTurn, NewTurn, ResumePoint, StackFrame, Step, StepKind, StepStatus, TurnMessage,
+    TurnOutcome,
+};
 
 mod participant;
 pub use participant::Participant;

@@ -52,15 +52,18 @@ pub struct MessageBody {
 
 impl MessageBody {
     /// The names that [`MessageBody::extra`] may hold.
-    pub const EXTRA: [&'static str; 11] = [
+    pub const EXTRA: [&'static str; 14] = [
+        "block_id",
         "event_type",
         "function_call",
         "is_user_proxy",
         Self::PRODUCED_BY,
         "reasoning_content",
         "refusal",
+        Self::REQUEST_ID,
         "structured_output",
         "structured_schema",
+        "thread_id",
         "tool_call_id",
         "tool_calls",
         "tool_responses",
@@ -69,9 +72,16 @@ impl MessageBody {
     /// The field that names the call of a model that produced the message: a call id, or null.
     pub const PRODUCED_BY: &'static str = "produced_by_call_id";
 
+    /// The field that names the turn a message is of.
+    pub const REQUEST_ID: &'static str = "request_id";
+
+    /// The names of [`MessageBody::extra`] that hold an id, or null.
+    pub const LINKS: [&'static str; 4] =
+        ["block_id", Self::PRODUCED_BY, Self::REQUEST_ID, "thread_id"];
+
     /// Returns the names of [`MessageBody::extra`] that may hold any JSON.
     pub fn free_extra() -> impl Iterator<Item = &'static str> {
-        Self::EXTRA.into_iter().filter(|name| *name != Self::PRODUCED_BY)
+        Self::EXTRA.into_iter().filter(|name| !Self::LINKS.contains(name))
     }
 
     /// A body with a role, a speaker and a content.
@@ -117,8 +127,8 @@ impl MessageBody {
             if !Self::EXTRA.contains(&name.as_str()) {
                 return Err(Invalid::value(format!("/{name}"), "is not a field of a message"));
             }
-            if name == Self::PRODUCED_BY && !is_link(value) {
-                return Err(Invalid::value(format!("/{name}"), "must be a call id or null"));
+            if Self::LINKS.contains(&name.as_str()) && !is_link(value) {
+                return Err(Invalid::value(format!("/{name}"), "must be an id or null"));
             }
             bytes += json::measure(value).map_err(|e| e.below(&format!("/{name}")))?;
         }

@@ -43,6 +43,21 @@ macro_rules! contract_tests {
                 chats_created_while_paging_hide_none_and_repeat_none,
                 a_cursor_is_a_position_even_where_no_chat_is,
             }
+            turns {
+                a_turn_is_written_whole_and_noted_with_its_chat,
+                a_repeated_turn_is_answered_as_the_first_time,
+                a_turn_with_anything_else_in_it_conflicts,
+                only_steps_that_were_not_done_are_kept,
+                resume_points_are_listed_by_turn_and_deleted,
+                a_turn_may_be_nothing_but_steps,
+                every_field_of_a_step_comes_back,
+                a_turn_keeps_to_its_limits,
+                racing_repeats_of_a_turn_write_it_once,
+                readers_see_racing_turns_whole_or_not_at_all,
+                a_turn_larger_than_an_append_is_written_at_once,
+                a_turn_is_fenced_like_any_write,
+                turns_stay_within_their_scope,
+            }
             leases {
                 a_lease_has_one_holder_until_it_is_given_back,
                 acquiring_a_lease_is_safe_to_repeat,

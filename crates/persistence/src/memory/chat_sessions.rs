@@ -27,6 +27,8 @@ impl ChatSessions for MemoryStore {
                 vacant.insert(Chat {
                     session: session.clone(),
                     fencing_token: 0,
+                    turns: 0,
+                    points: Vec::new(),
                     messages: Vec::new(),
                     context: ContextSnapshot::default(),
                     context_version: 0,

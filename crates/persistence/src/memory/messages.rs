@@ -204,6 +204,7 @@ impl MemoryStore {
             chat.check_fence(scope.fencing_token)?;
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
+            chat.session.last_message_at = Some(now);
             chat.messages.extend(fresh);
             self.tell_append(chat);
         }

@@ -17,6 +17,7 @@ mod participants;
 mod presence;
 mod stats;
 mod tickets;
+mod turns;
 mod wallets;
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,8 +28,8 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
-    InputRequestId, Message, Participant, Scope, StatusChange, SystemClock, TicketDigest, UserId,
-    Uuid7Ids, WorkflowName,
+    InputRequestId, Message, Participant, ResumePoint, Scope, StatusChange, SystemClock,
+    TicketDigest, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -65,6 +66,8 @@ struct Chat {
     session: ChatSession,
     /// That of the newest lease; 0: there was none.
     fencing_token: u64,
+    turns: u64,
+    points: Vec<KeptPoint>,
     messages: Vec<Kept>,
     context: ContextSnapshot,
     context_version: u64,
@@ -79,6 +82,13 @@ struct Chat {
     status_changes: Vec<StatusChange>,
     participants: Vec<Participant>,
     announced: BTreeMap<ConnectionId, Announced>,
+}
+
+/// A resume point, with the digest of its turn.
+#[derive(Debug)]
+struct KeptPoint {
+    point: ResumePoint,
+    digest: Digest,
 }
 
 /// A message, with the digest of the body it was appended with.

@@ -47,6 +47,10 @@ label! {
         AnswerInputRequest = "answer_input_request",
         CancelInputRequest = "cancel_input_request",
         ExpireInputRequests = "expire_input_requests",
+        AppendTurn = "append_turn",
+        ListResumePoints = "list_resume_points",
+        LastResumePoint = "last_resume_point",
+        DeleteResumePoints = "delete_resume_points",
         AcquireLease = "acquire_lease",
         RenewLease = "renew_lease",
         ReleaseLease = "release_lease",
@@ -186,6 +190,7 @@ impl CallOutcome {
             | StoreError::WalletNotFound(_) => Self::NotFound,
             StoreError::ChatExists(_)
             | StoreError::LeaseHeld { .. }
+            | StoreError::TurnConflict { .. }
             | StoreError::Fenced { .. }
             | StoreError::EventConflict { .. }
             | StoreError::CallConflict { .. }

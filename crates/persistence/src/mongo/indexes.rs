@@ -70,7 +70,7 @@ async fn create(
 ///
 /// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
 /// then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 20] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 21] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
@@ -118,6 +118,11 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
         ),
         (inputs, "in_app_request", doc! { "app_id": 1, "_id.request_id": 1 }),
         (inputs, "in_state_expires", doc! { "state": 1, "expires_at": 1 }),
+        (
+            &store.inner.resume_points,
+            "rp_app_chat_turn",
+            doc! { "app_id": 1, "_id.chat_id": 1, "turn": 1, "_id.sequence": 1 },
+        ),
         (changes, "change_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
         (
             rollups,

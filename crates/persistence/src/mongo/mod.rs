@@ -34,6 +34,7 @@ mod participants;
 mod presence;
 mod stats;
 mod tickets;
+mod turns;
 mod wallets;
 
 pub use client::{ConnectError, MongoOptions};
@@ -76,6 +77,7 @@ struct Inner {
     workflow_stats: Collection<RawDocumentBuf>,
     status_changes: Collection<RawDocumentBuf>,
     input_requests: Collection<RawDocumentBuf>,
+    resume_points: Collection<RawDocumentBuf>,
     apps: Collection<RawDocumentBuf>,
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
@@ -125,6 +127,7 @@ impl MongoStore {
             workflow_stats: database.collection(documents::WORKFLOW_STATS),
             status_changes: database.collection(documents::STATUS_CHANGES),
             input_requests: database.collection(documents::INPUT_REQUESTS),
+            resume_points: database.collection(documents::RESUME_POINTS),
             apps: database.collection(documents::APPS),
             wallets: database.collection(documents::WALLETS),
             wallet_entries: database.collection(documents::WALLET_ENTRIES),

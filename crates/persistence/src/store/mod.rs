@@ -28,6 +28,7 @@ mod participants;
 mod presence;
 mod stats;
 mod tickets;
+mod turns;
 mod wallets;
 
 pub use apps::{AppPage, Apps};
@@ -47,6 +48,7 @@ pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
 };
 pub use tickets::Tickets;
+pub use turns::{AppendedTurn, ResumePointFilter, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};
 
 /// A whole store.
@@ -67,6 +69,7 @@ pub trait Store:
     + Apps
     + Wallets
     + Tickets
+    + Turns
     + std::fmt::Debug
 {
     /// Answers once the store can be read and written, or says why it cannot.

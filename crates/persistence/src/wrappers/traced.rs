@@ -8,19 +8,20 @@ use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
     Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
-    NewMessage, NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage,
-    UserId, Wallet, WalletEntry, WorkflowName,
+    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, Scope, Ticket,
+    TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
 use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
-    AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, CallCursor, CallPage, Calls, Change,
-    Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage, Contexts,
-    CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor, InputPage,
-    InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page, ParticipantCursor,
-    ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats, Store, Tickets,
-    Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    AnsweredInput, AppPage, Append, AppendedTurn, Apps, Artifacts, Billing, CallCursor, CallPage,
+    Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage,
+    Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
+    InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page,
+    ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
+    ResumePointFilter, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -111,6 +112,48 @@ impl<S: Store> ChatSessions for Traced<S> {
     ) -> Result<ChatSession, StoreError> {
         let work = self.store.set_status(scope, chat_id, next, reason);
         self.trace(Call::SetStatus, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Turns for Traced<S> {
+    async fn append_turn(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        turn: NewTurn,
+    ) -> Result<AppendedTurn, StoreError> {
+        let work = self.store.append_turn(scope, chat_id, turn);
+        self.trace(Call::AppendTurn, Some(chat_id), work).await
+    }
+
+    async fn list_resume_points(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        filter: &ResumePointFilter,
+    ) -> Result<Vec<ResumePoint>, StoreError> {
+        let work = self.store.list_resume_points(scope, chat_id, filter);
+        self.trace(Call::ListResumePoints, Some(chat_id), work).await
+    }
+
+    async fn last_resume_point(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ResumePoint>, StoreError> {
+        let work = self.store.last_resume_point(scope, chat_id);
+        self.trace(Call::LastResumePoint, Some(chat_id), work).await
+    }
+
+    async fn delete_resume_points(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: Option<&TurnId>,
+    ) -> Result<u64, StoreError> {
+        let work = self.store.delete_resume_points(scope, chat_id, request_id);
+        self.trace(Call::DeleteResumePoints, Some(chat_id), work).await
     }
 }
 

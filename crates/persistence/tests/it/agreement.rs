@@ -9,6 +9,7 @@ mod leases;
 mod lockstep;
 mod operation;
 mod strategy;
+mod turns;
 mod wallets;
 
 use std::sync::{Arc, LazyLock};

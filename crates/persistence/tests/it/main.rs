@@ -5,4 +5,5 @@
 mod agreement;
 mod memory;
 mod mongo;
+mod turns;
 mod wrappers;

@@ -24,6 +24,12 @@ impl Hasher {
         self.entries(object);
     }
 
+    /// Adds the digest of something else.
+    pub fn digest(&mut self, name: &str, digest: &Digest) {
+        self.bytes(b'k', name.as_bytes());
+        self.bytes(b'd', digest);
+    }
+
     /// Returns the digest of all that was added.
     pub fn finish(self) -> Digest {
         let full = self.0.finalize();

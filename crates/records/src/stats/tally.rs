@@ -150,6 +150,10 @@ mod tests {
             last_sequence: 0,
             pending_inputs: Vec::new(),
             lease: None,
+            last_message_at: None,
+            last_connector: None,
+            last_mode: None,
+            last_turn: None,
         }
     }
 

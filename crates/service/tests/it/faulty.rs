@@ -12,19 +12,20 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use persistence::memory::MemoryStore;
 use persistence::metrics::StoreMetrics;
 use persistence::{
-    AnsweredInput, AppPage, Append, Apps, Artifacts, Billing, BoxError, CallCursor, CallPage,
-    Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage,
-    Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
-    InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page,
-    ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput, Stats,
-    Store, StoreError, Tickets, Transcript, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    AnsweredInput, AppPage, Append, AppendedTurn, Apps, Artifacts, Billing, BoxError, CallCursor,
+    CallPage, Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions,
+    ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
+    InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages,
+    Page, ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
+    ResumePointFilter, Stats, Store, StoreError, Tickets, Transcript, Turns, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
     Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
-    NewMessage, NewProviderCall, NewTicket, NewWalletEntry, Scope, Ticket, TicketDigest, Usage,
-    UserId, Wallet, WalletEntry, WorkflowName,
+    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, Scope, Ticket,
+    TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -149,6 +150,44 @@ impl ChatSessions for Faulty {
         _: ChatStatus,
         _: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Turns for Faulty {
+    async fn append_turn(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: NewTurn,
+    ) -> Result<AppendedTurn, StoreError> {
+        self.fail().await
+    }
+
+    async fn list_resume_points(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: &ResumePointFilter,
+    ) -> Result<Vec<ResumePoint>, StoreError> {
+        self.fail().await
+    }
+
+    async fn last_resume_point(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+    ) -> Result<Option<ResumePoint>, StoreError> {
+        self.fail().await
+    }
+
+    async fn delete_resume_points(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: Option<&TurnId>,
+    ) -> Result<u64, StoreError> {
         self.fail().await
     }
 }

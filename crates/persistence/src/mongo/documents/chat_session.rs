@@ -1,5 +1,6 @@
-use bson::{Bson, DateTime, Document, RawDocument, doc};
-use records::{Artifact, ChatSession, ChatStatus, Lease, Visibility};
+use bson::raw::cstr;
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use records::{Artifact, ChatSession, ChatStatus, LastTurn, Lease, TurnOutcome, Visibility};
 
 use super::super::field::Field;
 use super::super::fields::Fields;
@@ -7,6 +8,7 @@ use super::super::json::to_document;
 use super::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
 use crate::StoreError;
 use crate::store::ChatHead;
+use crate::turn_batch::TurnMark;
 
 /// The fields left out wherever only the session itself is asked for.
 pub(in super::super) const WITHOUT_BULK: [&str; 3] =
@@ -48,6 +50,11 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "context_version": 0_i64,
         "lease": Bson::Null,
         "fencing_token": 0_i64,
+        "last_message_at": Bson::Null,
+        "last_connector": Bson::Null,
+        "last_mode": Bson::Null,
+        "last_turn": Bson::Null,
+        "turns": 0_i64,
         "pending_inputs": [],
         "recent_inputs": [],
         "input_version": 0_i64,
@@ -87,11 +94,42 @@ pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSes
         last_sequence: field("last_sequence").number()?,
         pending_inputs: field("pending_inputs").optional_each_parsed()?,
         lease: lease_within(&opened, &field("lease"))?,
+        last_message_at: field("last_message_at").optional_time()?,
+        last_connector: field("last_connector").optional_string()?,
+        last_mode: field("last_mode").optional_string()?,
+        last_turn: last_turn(&opened, &field("last_turn"), &field("turns"))?,
     })
 }
 
 pub(in super::super) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
+}
+
+fn last_turn(
+    fields: &Fields<'_>,
+    last: &Field<'_>,
+    turns: &Field<'_>,
+) -> Result<Option<LastTurn>, StoreError> {
+    let Some(last) = last.optional_document()? else { return Ok(None) };
+    let last = fields.inside(last);
+    Ok(Some(LastTurn {
+        request_id: last.parsed("request_id")?,
+        outcome: last.field("outcome")?.one_of(TurnOutcome::ALL, |outcome| outcome.as_str())?,
+        turn: turns.number()?,
+    }))
+}
+
+/// Adds what a turn sets of the document of its chat.
+pub(in super::super) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
+    let TurnMark { request_id, outcome, connector, mode } = turn;
+    let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
+    set.append(cstr!("last_turn"), last);
+    if let Some(connector) = connector {
+        set.append(cstr!("last_connector"), connector.as_str());
+    }
+    if let Some(mode) = mode {
+        set.append(cstr!("last_mode"), mode.as_str());
+    }
 }
 
 fn lease_within(fields: &Fields<'_>, lease: &Field<'_>) -> Result<Option<Lease>, StoreError> {

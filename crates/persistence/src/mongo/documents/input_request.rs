@@ -1,5 +1,4 @@
-use bson::spec::BinarySubtype;
-use bson::{Binary, Bson, DateTime, Document, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use records::json::Digest;
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Closed, Closing, DisplayName, InputAnswer, InputKind,
@@ -10,7 +9,7 @@ use super::super::failure::Failure;
 use super::super::fields::Fields;
 use super::super::json::{to_bson, to_document};
 use super::message::author_record;
-use super::{INPUT_REQUESTS, SCHEMA_VERSION, counter, encode};
+use super::{INPUT_REQUESTS, SCHEMA_VERSION, binary, counter, encode};
 use crate::StoreError;
 use crate::input::KeptInput;
 
@@ -96,10 +95,6 @@ pub(in super::super) fn closing_fields(
         Closed::Expired => {}
     }
     fields
-}
-
-fn binary(digest: &Digest) -> Binary {
-    Binary { subtype: BinarySubtype::Generic, bytes: digest.to_vec() }
 }
 
 /// Reads an input request.

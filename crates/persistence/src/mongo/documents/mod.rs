@@ -8,20 +8,22 @@ mod message;
 mod participant;
 mod presence;
 mod provider_call;
+mod resume_point;
 mod rollup;
 mod segment;
 mod status_change;
 mod ticket;
 mod wallet;
 
-use bson::{Document, RawDocumentBuf};
+use bson::spec::BinarySubtype;
+use bson::{Binary, Document, RawDocumentBuf};
 
 use super::failure::Failure;
 
 pub(super) use app::{app_document, app_record};
 pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
-    Tail, WITHOUT_BULK, artifact_document, artifact_record, chat_head_record,
+    Tail, WITHOUT_BULK, append_turn_mark, artifact_document, artifact_record, chat_head_record,
     chat_session_document, chat_session_record, head_projection, lease_document, lease_record,
     open_chat_session, status_of,
 };
@@ -34,6 +36,7 @@ pub(super) use participant::{
 };
 pub(super) use presence::{announced_record, announcement, presence_id, present_in};
 pub(super) use provider_call::{call_document, call_key, call_record, open_call};
+pub(super) use resume_point::{open_point, point_document, point_record, points_in, points_of};
 pub(super) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,
@@ -60,6 +63,8 @@ pub(super) const PRESENCE: &str = "presence";
 pub(super) const PROVIDER_CALLS: &str = "provider_calls";
 /// The questions of workflows.
 pub(super) const INPUT_REQUESTS: &str = "input_requests";
+/// The steps from which turns can be resumed.
+pub(super) const RESUME_POINTS: &str = "resume_points";
 /// The moves of chats from one status to another.
 pub(super) const STATUS_CHANGES: &str = "status_changes";
 /// What the chats and calls of a workflow add up to.
@@ -79,6 +84,11 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 /// Counters are kept as 64-bit integers with a sign.
 pub(super) fn counter(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Digests and the like.
+fn binary(bytes: &[u8]) -> Binary {
+    Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() }
 }
 
 /// Encodes a document for where raw ones are wanted.

@@ -4,6 +4,7 @@ mod edit;
 mod exchange;
 mod initial;
 mod read;
+mod turn;
 mod unlink;
 
 use async_trait::async_trait;

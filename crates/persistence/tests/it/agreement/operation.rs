@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
-use persistence::{Billing, ChatFilter, MessageRange, Page, Store, StoreError};
+use persistence::{Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError};
 use records::{
     AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MessageEdit,
     NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids,
@@ -12,6 +12,7 @@ use records::{
 use super::apps::AppCall;
 use super::input_requests::InputCall;
 use super::leases::LeaseCall;
+use super::turns::TurnCall;
 use super::wallets::WalletCall;
 
 /// A call, by whom and on which chat.
@@ -61,6 +62,7 @@ pub(crate) enum Call {
     Stats(WorkflowName),
     Input(InputCall),
     Lease(LeaseCall),
+    Turn(TurnCall),
     Wallet(UserId, WalletCall),
     App(AppCall),
 }
@@ -92,6 +94,7 @@ impl Playground {
             Call::ChatUsage,
             Call::Input(InputCall::List),
             Call::ListParticipants,
+            Call::Turn(TurnCall::List(ResumePointFilter::default())),
         ];
         let of_an_app = [
             Call::List { filter: ChatFilter::default(), limit: 10 },
@@ -198,6 +201,7 @@ impl Operation {
             }
             Call::Input(call) => call.carry_out(store, scope, chat).await,
             Call::Lease(call) => call.carry_out(store, &playground.apps, scope, chat).await,
+            Call::Turn(call) => call.carry_out(store, scope, chat).await,
             Call::Wallet(user_id, call) => call.carry_out(store, scope, &user_id).await,
             Call::App(call) => call.carry_out(store, &scope.app_id).await,
         }

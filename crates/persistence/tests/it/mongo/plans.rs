@@ -8,14 +8,15 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, InputRequests, Leases, MessageRange, Messages, Participants, Presence, Stats,
-    Tickets, Wallets,
+    Exchanges, InputRequests, Leases, MessageRange, Messages, Participants, Presence,
+    ResumePointFilter, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
     EntryId, EventId, InputRequestId, JsonObject, Lease, MessageBody, MessageEdit, NewArtifact,
     NewChatSession, NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall,
-    NewTicket, NewWalletEntry, Owner, Question, Scope, TeamId, TicketDigest, UserId, WorkflowName,
+    NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step,
+    StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -32,7 +33,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets)";
+    let names = "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -118,6 +119,7 @@ async fn use_everything(database: &Database) {
         use_wallet(database, &scope).await;
         use_ticket(database, &scope, &chat_id).await;
         use_lease(database, &scope, &chat_id).await;
+        use_turns(database, &scope, &chat_id).await;
         database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
@@ -188,6 +190,42 @@ async fn use_lease(database: &Database, scope: &Scope, chat_id: &ChatId) {
         database.release_lease(scope, chat_id, token - 1).await.unwrap();
     }
     assert_eq!(database.interrupt_abandoned(9).await.unwrap().len(), 1);
+}
+
+async fn use_turns(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let stack_id = StackId::parse("stk_1").unwrap();
+    let step = Step::new(StepKind::Llm, StackFrame::root(stack_id.clone()));
+    let body = MessageBody::new("user", Some("user"), "hello");
+    let turn = |request_id: &str, messages, outcome| NewTurn {
+        request_id: TurnId::parse(request_id).unwrap(),
+        outcome,
+        messages: vec![TurnMessage { body: body.clone(), author: None }; messages],
+        steps: vec![step.clone()],
+        connector: None,
+        mode: None,
+    };
+    for _ in 0..2 {
+        for (index, messages) in [0, 2, 40, 1_100].into_iter().enumerate() {
+            for outcome in [TurnOutcome::Completed, TurnOutcome::Failed] {
+                let turn = turn(&format!("{}-{index}", outcome.as_str()), messages, outcome);
+                if messages > 0 || outcome == TurnOutcome::Failed {
+                    database.append_turn(scope, chat_id, turn).await.unwrap();
+                }
+            }
+        }
+    }
+    let request_id = Some(TurnId::parse("failed-0").unwrap());
+    for filter in [
+        ResumePointFilter::default(),
+        ResumePointFilter { request_id: request_id.clone(), stack_id: None },
+        ResumePointFilter { request_id: None, stack_id: Some(stack_id) },
+    ] {
+        database.list_resume_points(scope, chat_id, &filter).await.unwrap();
+    }
+    database.last_resume_point(scope, chat_id).await.unwrap();
+    for request_id in [request_id.as_ref(), None] {
+        assert!(database.delete_resume_points(scope, chat_id, request_id).await.unwrap() > 0);
+    }
 }
 
 async fn use_stats(database: &Database) {

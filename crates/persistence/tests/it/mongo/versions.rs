@@ -7,12 +7,13 @@ use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, Leases, MessageRange,
-    Messages, Participants, Presence, Stats, StoreError, Tickets, Wallets,
+    Messages, Participants, Presence, Stats, StoreError, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
-    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewLease, NewTicket, NewWalletEntry,
-    Owner, Question, Scope, TicketDigest, UserId, WorkflowName,
+    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewLease, NewTicket, NewTurn,
+    NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step, StepKind, TicketDigest,
+    TurnId, TurnOutcome, UserId, WorkflowName,
 };
 
 use serde_json::json;
@@ -44,6 +45,7 @@ async fn documents_of_version_1_load() {
     database.insert("workflow_stats", golden("rollup")).await;
     database.insert("status_changes", golden("status_change")).await;
     database.insert("input_requests", golden("input_request")).await;
+    database.insert("resume_points", golden("resume_point")).await;
     let chat_id = ChatId::parse("chat_golden").unwrap();
 
     let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
@@ -52,6 +54,8 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("messages_v1", page);
     let context = database.load_context_snapshot(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("context_v1", context);
+    let point = database.last_resume_point(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("resume_point_v1", point);
     let artifact = database.get_last_artifact(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("artifact_v1", artifact);
     let calls = database.list_calls(&scope(), &chat_id, 10, None).await.unwrap();
@@ -200,6 +204,7 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let question = Question { tool_call: Some(bound_call()), ..Question::of("May I?") };
     let question = NewInputRequest { request_id: None, question, expires_in_sec: Some(60) };
     database.request_input(&scope(), &chat_id, question).await.unwrap();
+    database.append_turn(&scope(), &chat_id, interrupted_turn()).await.unwrap();
     let (owner, ttl) = (Owner::parse("orchestrator-7").unwrap(), Duration::from_secs(30));
     let lease = NewLease { lease_id: None, owner, ttl };
     database.acquire_lease(&scope(), &chat_id, lease).await.unwrap();
@@ -224,6 +229,7 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         ("chat_segments", "chat_segment"),
         ("chat_blobs", "chat_blob"),
         ("input_requests", "input_request"),
+        ("resume_points", "resume_point"),
         ("chat_participants", "chat_participants"),
         ("presence", "presence"),
     ];
@@ -231,6 +237,26 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         let written = Document::try_from(&*database.all(collection).await[0]).unwrap();
         let golden = golden(record);
         assert_eq!(kinds(&written), kinds(&golden), "{record}");
+    }
+}
+
+fn interrupted_turn() -> NewTurn {
+    let root = StackFrame::root(StackId::parse("stk_001").unwrap());
+    let object = || Some(json!({"a": 1}).as_object().cloned().unwrap());
+    let step = Step {
+        assistant_id: Some("analyzer".to_owned()),
+        input: object(),
+        output: object(),
+        error: Some("no".to_owned()),
+        ..Step::new(StepKind::Delegate, root.call(StackId::parse("stk_002").unwrap()))
+    };
+    NewTurn {
+        request_id: TurnId::parse("turn_golden").unwrap(),
+        outcome: TurnOutcome::Interrupted,
+        messages: Vec::new(),
+        steps: vec![step],
+        connector: Some("deepseek.v3".to_owned()),
+        mode: Some("task".to_owned()),
     }
 }
 

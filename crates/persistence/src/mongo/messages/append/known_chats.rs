@@ -55,11 +55,11 @@ struct LastAppend {
 
 /// What is remembered of a chat, for certain ids.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Recall {
+pub(in crate::mongo::messages) struct Recall {
     /// The ids of all messages below this sequence are remembered.
-    pub(super) below: u64,
+    pub(in crate::mongo::messages) below: u64,
     /// One of the ids asked for may be among them; `false` is certain.
-    pub(super) may_hold: bool,
+    pub(in crate::mongo::messages) may_hold: bool,
 }
 
 impl KnownChats {
@@ -73,7 +73,7 @@ impl KnownChats {
     const MESSAGES_PER_MISS: u64 = 64;
 
     /// Looks for ids.
-    pub(super) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> Recall {
+    pub(in crate::mongo::messages) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> Recall {
         let mut chats = self.chats();
         let Some(held) = chats.touch(chat_id) else {
             return Recall { below: 0, may_hold: false };

@@ -139,10 +139,19 @@ pub(in crate::mongo::messages) fn verdict(
     if plan.fresh().next().is_none() {
         return Some(Ok(plan.answer(tail.last_sequence, tail.last_sequence)));
     }
+    refusal(scope, chat_id, tail).map(Err)
+}
+
+/// Says why a chat takes nothing new from a caller, if it does not.
+pub(in crate::mongo::messages) fn refusal(
+    scope: &Scope,
+    chat_id: &ChatId,
+    tail: &Tail,
+) -> Option<StoreError> {
     if tail.status.is_ended() {
         let (chat_id, status) = (chat_id.clone(), tail.status);
-        return Some(Err(StoreError::ChatEnded { chat_id, status }));
+        return Some(StoreError::ChatEnded { chat_id, status });
     }
-    let token = scope.fencing_token.filter(|token| tail.fencing_token != Some(*token));
-    token.map(|token| Err(StoreError::fenced(chat_id, token)))
+    let token = scope.fencing_token.filter(|token| tail.fencing_token != Some(*token))?;
+    Some(StoreError::fenced(chat_id, token))
 }

@@ -6,6 +6,7 @@
 
 mod group;
 mod known_chats;
+mod large;
 mod look;
 mod push;
 mod queue;
@@ -22,7 +23,7 @@ use crate::mongo::MongoStore;
 use crate::store::Append;
 
 pub(in crate::mongo) use known_chats::KnownChats;
-pub(super) use look::verdict;
+pub(super) use look::{refusal, verdict};
 pub(super) use push::{Condition, Push, Pushed};
 pub use queue::QueueBounds;
 pub(in crate::mongo) use queue::Queues;

@@ -10,10 +10,12 @@ use super::shared::Outcome;
 use crate::batch::Entry;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, counter, encode, message_document, open_chat_session,
+    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, append_turn_mark, counter, encode, message_document,
+    open_chat_session,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
+use crate::turn_batch::TurnMark;
 
 /// What else must hold of the session for a push to be carried out.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +48,8 @@ pub(in crate::mongo::messages) struct Push<'a> {
     pub(super) documents: Vec<RawDocumentBuf>,
     pub(super) bytes: u64,
     pub(super) now: chrono::DateTime<Utc>,
+    /// The turn that the messages are, if they are a whole one.
+    pub(super) turn: Option<&'a TurnMark>,
 }
 
 impl MongoStore {
@@ -61,9 +65,17 @@ impl MongoStore {
             return Ok(Pushed::Unfit);
         }
         let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now());
-        let pushed = self.send(&push).await?;
+        self.carry_out(&push).await
+    }
+
+    /// Carries out a push that stores something.
+    pub(in crate::mongo::messages) async fn carry_out(
+        &self,
+        push: &Push<'_>,
+    ) -> Result<Pushed, Failure> {
+        let pushed = self.send(push).await?;
         if let Pushed::Stored(tail) = &pushed {
-            self.is_pushed(&push, tail);
+            self.is_pushed(push, tail);
         }
         Ok(pushed)
     }
@@ -225,7 +237,20 @@ impl<'a> Push<'a> {
             documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
+            turn: None,
         }
+    }
+
+    pub(in crate::mongo::messages) fn place(&self) -> (&'a Scope, &'a ChatId) {
+        (self.scope, self.chat_id)
+    }
+
+    pub(in crate::mongo::messages) fn now(&self) -> chrono::DateTime<Utc> {
+        self.now
+    }
+
+    pub(in crate::mongo::messages) fn of_turn(self, turn: &'a TurnMark) -> Self {
+        Self { turn: Some(turn), ..self }
     }
 
     fn update(&self) -> RawDocumentBuf {
@@ -234,10 +259,24 @@ impl<'a> Push<'a> {
             messages.push(document);
         }
         let count = counter(self.documents.len() as u64);
-        rawdoc! {
-            "$push": { "messages": { "$each": messages } },
-            "$inc": { "last_sequence": count, "tail_bytes": counter(self.bytes) },
-            "$set": { "last_updated_at": DateTime::from_chrono(self.now) },
+        let mut added = rawdoc! { "last_sequence": count, "tail_bytes": counter(self.bytes) };
+        if self.turn.is_some() {
+            added.append(cstr!("turns"), 1_i64);
         }
+        let messages = rawdoc! { "messages": { "$each": messages } };
+        rawdoc! { "$push": messages, "$inc": added, "$set": self.circumstances() }
+    }
+
+    /// Returns what the push sets wherever the messages go: when it is, and of which turn.
+    pub(super) fn circumstances(&self) -> RawDocumentBuf {
+        let now = DateTime::from_chrono(self.now);
+        let mut set = rawdoc! { "last_updated_at": now };
+        if !self.documents.is_empty() {
+            set.append(cstr!("last_message_at"), now);
+        }
+        if let Some(turn) = self.turn {
+            append_turn_mark(&mut set, turn);
+        }
+        set
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use bson::raw::{RawArrayBuf, cstr};
-use bson::{DateTime, Document, RawDocument, RawDocumentBuf, rawdoc};
+use bson::{Document, RawDocument, RawDocumentBuf, rawdoc};
 
 use super::push::{Condition, Push, Pushed};
 use crate::StoreError;
@@ -20,9 +20,9 @@ use crate::mongo::failure::{Failure, is_duplicate_key};
 const LARGE: usize = 32;
 
 /// What lies before a push and is to be sealed with it.
-struct Before {
-    tail: Tail,
-    messages: Vec<RawDocumentBuf>,
+pub(super) struct Before {
+    pub(super) tail: Tail,
+    pub(super) messages: Vec<RawDocumentBuf>,
 }
 
 impl MongoStore {
@@ -87,7 +87,7 @@ impl MongoStore {
 
 impl Before {
     /// Reads it, if the push may come after it.
-    fn read(raw: &RawDocument, push: &Push<'_>) -> Result<Option<Self>, StoreError> {
+    pub(super) fn read(raw: &RawDocument, push: &Push<'_>) -> Result<Option<Self>, StoreError> {
         let fields = open_chat_session(raw)?;
         let tail = Tail::read(&fields)?;
         let new: HashSet<&str> = push.event_ids.iter().copied().collect();
@@ -109,13 +109,13 @@ impl Before {
     }
 
     /// Returns the tail that the push leaves: an empty one.
-    fn after(&self, push: &Push<'_>) -> Tail {
+    pub(super) fn after(&self, push: &Push<'_>) -> Tail {
         let last_sequence = self.tail.last_sequence + push.documents.len() as u64;
         Tail { first_sequence: last_sequence, last_sequence, bytes: 0, ..self.tail }
     }
 
     /// Makes a filter match only the state that the segment was made for.
-    fn condition(&self, mut filter: Document) -> Document {
+    pub(super) fn condition(&self, mut filter: Document) -> Document {
         filter.insert("first_sequence", counter(self.tail.first_sequence));
         filter.insert("last_sequence", counter(self.tail.last_sequence));
         if !self.messages.is_empty() {
@@ -125,16 +125,18 @@ impl Before {
         filter
     }
 
-    fn update(&self, after: &Tail, push: &Push<'_>) -> RawDocumentBuf {
-        let mut set = rawdoc! {
-            "first_sequence": counter(after.first_sequence),
-            "last_sequence": counter(after.last_sequence),
-            "last_updated_at": DateTime::from_chrono(push.now),
-        };
+    pub(super) fn update(&self, after: &Tail, push: &Push<'_>) -> RawDocumentBuf {
+        let mut set = push.circumstances();
+        set.append(cstr!("first_sequence"), counter(after.first_sequence));
+        set.append(cstr!("last_sequence"), counter(after.last_sequence));
         if !self.messages.is_empty() {
             set.append(cstr!("messages"), RawArrayBuf::new());
             set.append(cstr!("tail_bytes"), 0_i64);
         }
-        rawdoc! { "$set": set }
+        let mut update = rawdoc! { "$set": set };
+        if push.turn.is_some() {
+            update.append(cstr!("$inc"), rawdoc! { "turns": 1_i64 });
+        }
+        update
     }
 }

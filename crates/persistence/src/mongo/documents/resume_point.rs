@@ -1,0 +1,93 @@
+use bson::{DateTime, Document, RawDocumentBuf, doc};
+use records::{
+    ChatId, JsonObject, ResumePoint, Scope, StackFrame, StackId, Step, StepKind, StepStatus, TurnId,
+};
+
+use super::super::failure::Failure;
+use super::super::fields::Fields;
+use super::super::json::to_document;
+use super::{RESUME_POINTS, SCHEMA_VERSION, counter, encode};
+use crate::StoreError;
+
+/// Returns the filter for the resume points of a turn.
+pub(in super::super) fn points_of(
+    scope: &Scope,
+    chat_id: &ChatId,
+    request_id: &TurnId,
+) -> Document {
+    let mut points = points_in(scope, chat_id);
+    points.insert("_id.request_id", request_id.as_str());
+    points
+}
+
+/// Returns the filter for all resume points of a chat.
+pub(in super::super) fn points_in(scope: &Scope, chat_id: &ChatId) -> Document {
+    doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() }
+}
+
+/// Returns the document of a resume point; `digest` is that of its turn.
+pub(in super::super) fn point_document(
+    scope: &Scope,
+    point: &ResumePoint,
+    digest: &[u8],
+) -> Result<RawDocumentBuf, Failure> {
+    let ResumePoint { chat_id, request_id, turn, sequence, step, created_at } = point;
+    let object = |object: &Option<JsonObject>| object.as_ref().map(to_document);
+    encode(&doc! {
+        "_id": {
+            "chat_id": chat_id.as_str(), "request_id": request_id.as_str(),
+            "sequence": i64::from(*sequence),
+        },
+        "app_id": scope.app_id.as_str(),
+        "turn": counter(*turn),
+        "type": step.kind.as_str(),
+        "status": step.status.as_str(),
+        "assistant_id": step.assistant_id.as_deref(),
+        "stack_id": step.frame.stack_id.as_str(),
+        "stack_parent_id": step.frame.parent_id.as_ref().map(StackId::as_str),
+        "stack_depth": i64::from(step.frame.depth),
+        "input": object(&step.input),
+        "output": object(&step.output),
+        "space_snapshot": to_document(&step.space_snapshot),
+        "error": step.error.as_deref(),
+        "metadata": to_document(&step.metadata),
+        "created_at": DateTime::from_chrono(*created_at),
+        "digest": super::binary(digest),
+        "schema_version": SCHEMA_VERSION,
+    })
+}
+
+/// Opens the document of a resume point.
+pub(in super::super) fn open_point(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
+    Fields::open(RESUME_POINTS, "(a resume point)", raw, SCHEMA_VERSION)
+}
+
+/// Reads a resume point.
+pub(in super::super) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint, StoreError> {
+    let fields = open_point(raw)?;
+    let id = fields.inside(fields.document("_id")?);
+    let frame = StackFrame {
+        stack_id: fields.parsed("stack_id")?,
+        parent_id: fields.field("stack_parent_id")?.optional_parsed()?,
+        depth: fields.field("stack_depth")?.number()?,
+    };
+    let step = Step {
+        kind: fields.field("type")?.one_of(StepKind::ALL, |kind| kind.as_str())?,
+        status: fields.field("status")?.one_of(StepStatus::ALL, |status| status.as_str())?,
+        assistant_id: fields.field("assistant_id")?.optional_string()?,
+        frame,
+        input: fields.field("input")?.optional_object()?,
+        output: fields.field("output")?.optional_object()?,
+        space_snapshot: fields.object("space_snapshot")?,
+        error: fields.field("error")?.optional_string()?,
+        metadata: fields.object("metadata")?,
+    };
+    Ok(ResumePoint {
+        chat_id: id.parsed("chat_id")?,
+        request_id: id.parsed("request_id")?,
+        turn: fields.count("turn")?,
+        sequence: id.field("sequence")?.number()?,
+        step,
+        created_at: fields.time("created_at")?,
+    })
+}

@@ -1,0 +1,174 @@
+use std::collections::HashMap;
+
+use records::{
+    JsonObject, MessageBody, NewTurn, Step, StepStatus, TurnId, TurnMessage, TurnOutcome,
+};
+use serde_json::Value;
+
+use super::TurnError;
+use super::path::{self, Misstep};
+
+/// What is recorded of a turn.
+#[derive(Debug, Default)]
+pub struct TurnBuffer {
+    messages: Vec<Recorded>,
+    places: HashMap<String, usize>,
+    steps: Vec<Step>,
+    space: JsonObject,
+    /// The connector to the model that was used last.
+    pub connector: Option<String>,
+    /// The mode of the turn.
+    pub mode: Option<String>,
+}
+
+#[derive(Debug)]
+struct Recorded {
+    message: TurnMessage,
+    is_complete: bool,
+}
+
+impl TurnBuffer {
+    /// The `event_type` of messages that only say how a stream goes on: they are not recorded.
+    pub const EVENT: &'static str = "event";
+
+    /// Tells whether a message is one of those that are not recorded.
+    pub fn is_event(body: &MessageBody) -> bool {
+        body.extra.get("event_type").is_some_and(|kind| kind == Self::EVENT)
+    }
+
+    /// Adds a message, in the order in which it comes.
+    ///
+    /// Deltas name it by its `key`, which is its own within the turn and is not kept. Another one under the
+    /// same key takes its place.
+    pub fn add(&mut self, key: Option<&str>, message: TurnMessage) {
+        if Self::is_event(&message.body) {
+            return;
+        }
+        let recorded = Recorded { message, is_complete: key.is_none() };
+        match key {
+            Some(key) if self.places.contains_key(key) => {
+                self.messages[self.places[key]] = recorded;
+            }
+            Some(key) => {
+                self.places.insert(key.to_owned(), self.messages.len());
+                self.messages.push(recorded);
+            }
+            None => self.messages.push(recorded),
+        }
+    }
+
+    /// Adds a text to what is at a path of a message, such as `content` or `content.0.text`.
+    ///
+    /// What is missing there, or null, begins with the text; an index may be one past the end.
+    pub fn append(&mut self, key: &str, path: &str, text: &str) -> Result<(), TurnError> {
+        self.change(key, path, |value| match value {
+            Value::String(so_far) => {
+                so_far.push_str(text);
+                Ok(())
+            }
+            Value::Null => {
+                *value = Value::from(text);
+                Ok(())
+            }
+            _ => Err(Misstep::NotText),
+        })
+    }
+
+    /// Replaces what is at a path of a message.
+    pub fn replace(&mut self, key: &str, path: &str, value: Value) -> Result<(), TurnError> {
+        self.change(key, path, |place| {
+            *place = value;
+            Ok(())
+        })
+    }
+
+    /// Ends a streamed message, and returns its content; a delta that comes later is refused.
+    pub fn complete(&mut self, key: &str) -> Result<Value, TurnError> {
+        let recorded = self.recorded(key)?;
+        recorded.is_complete = true;
+        Ok(recorded.message.body.content.clone())
+    }
+
+    /// Sets a value in the space that steps share; null takes it out.
+    pub fn set_space(&mut self, name: &str, value: Value) {
+        if value.is_null() {
+            self.space.remove(name);
+        } else {
+            self.space.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Returns the space that steps share.
+    pub fn space(&self) -> &JsonObject {
+        &self.space
+    }
+
+    /// Begins a step, with the space as it is now; returns its number.
+    pub fn begin_step(&mut self, step: Step) -> usize {
+        let space_snapshot = self.space.clone();
+        self.steps.push(Step { status: StepStatus::Running, space_snapshot, ..step });
+        self.steps.len() - 1
+    }
+
+    /// Ends a step that was done.
+    pub fn complete_step(
+        &mut self,
+        step: usize,
+        output: Option<JsonObject>,
+    ) -> Result<(), TurnError> {
+        let step = self.running(step)?;
+        (step.status, step.output) = (StepStatus::Completed, output);
+        Ok(())
+    }
+
+    /// Ends a step that met an error, with what came of it before.
+    pub fn fail_step(
+        &mut self,
+        step: usize,
+        error: String,
+        output: Option<JsonObject>,
+    ) -> Result<(), TurnError> {
+        let step = self.running(step)?;
+        (step.status, step.error, step.output) = (StepStatus::Failed, Some(error), output);
+        Ok(())
+    }
+
+    /// Returns the turn.
+    pub fn finish(self, request_id: TurnId, outcome: TurnOutcome) -> NewTurn {
+        let messages = self.messages.into_iter().map(|recorded| recorded.message).collect();
+        let Self { steps, connector, mode, .. } = self;
+        NewTurn { request_id, outcome, messages, steps, connector, mode }
+    }
+
+    fn running(&mut self, step: usize) -> Result<&mut Step, TurnError> {
+        let running = self.steps.get_mut(step).filter(|it| it.status == StepStatus::Running);
+        running.ok_or(TurnError::NoSuchStep(step))
+    }
+
+    fn recorded(&mut self, key: &str) -> Result<&mut Recorded, TurnError> {
+        let place = self.places.get(key).copied();
+        let recorded = place.and_then(|place| self.messages.get_mut(place));
+        recorded.ok_or_else(|| TurnError::UnknownMessage(key.to_owned()))
+    }
+
+    fn change(
+        &mut self,
+        key: &str,
+        path: &str,
+        change: impl FnOnce(&mut Value) -> Result<(), Misstep>,
+    ) -> Result<(), TurnError> {
+        let recorded = self.recorded(key)?;
+        if recorded.is_complete {
+            return Err(TurnError::CompleteMessage(key.to_owned()));
+        }
+        let body = &mut recorded.message.body;
+        let changed = path::place(body, path).and_then(change);
+        changed.map_err(|misstep| {
+            let (key, path) = (key.to_owned(), path.to_owned());
+            match misstep {
+                Misstep::Nowhere => TurnError::NoSuchPath { key, path },
+                Misstep::NotText => TurnError::NotText { key, path },
+            }
+        })
+    }
+}

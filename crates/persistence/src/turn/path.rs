@@ -1,0 +1,49 @@
+//! Places in a message, by paths like `content.0.text`.
+
+use records::{JsonObject, MessageBody};
+use serde_json::Value;
+
+/// Why a path does not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misstep {
+    /// It leads nowhere.
+    Nowhere,
+    /// What is there is no text.
+    NotText,
+}
+
+/// Returns what is at a path, making what is missing on the way.
+pub(super) fn place<'a>(body: &'a mut MessageBody, path: &str) -> Result<&'a mut Value, Misstep> {
+    let mut names = path.split('.');
+    let root = match names.next() {
+        Some("content") => &mut body.content,
+        Some("metadata") => {
+            let name = names.next().ok_or(Misstep::Nowhere)?;
+            let metadata = body.metadata.get_or_insert_with(JsonObject::new);
+            metadata.entry(name).or_insert(Value::Null)
+        }
+        Some(name) if MessageBody::free_extra().any(|free| free == name) => {
+            body.extra.entry(name).or_insert(Value::Null)
+        }
+        _ => return Err(Misstep::Nowhere),
+    };
+    names.try_fold(root, |place, name| step(place, name).ok_or(Misstep::Nowhere))
+}
+
+fn step<'a>(place: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    if place.is_null() {
+        let is_index = name.parse::<usize>().is_ok();
+        *place = if is_index { Value::Array(Vec::new()) } else { Value::Object(JsonObject::new()) };
+    }
+    match place {
+        Value::Object(object) => Some(object.entry(name).or_insert(Value::Null)),
+        Value::Array(items) => {
+            let index = name.parse::<usize>().ok()?;
+            if index == items.len() {
+                items.push(Value::Null);
+            }
+            items.get_mut(index)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,87 @@
+//! A checked turn on its way into a chat.
+
+use records::json::{Digest, Hasher};
+use records::{
+    Caller, EventId, Ids, Invalid, LastTurn, MessageBody, NewMessage, NewTurn, Step, TurnId,
+    TurnMessage, TurnOutcome,
+};
+
+use crate::batch::Batch;
+use crate::store::{Append, AppendedTurn, Outcome};
+
+/// A turn within the limits, its messages with their ids.
+#[derive(Debug)]
+pub(crate) struct TurnBatch {
+    pub(crate) messages: Batch,
+    pub(crate) mark: TurnMark,
+    /// The steps to resume from, each with its place in the turn, from 1.
+    pub(crate) points: Vec<(u32, Step)>,
+    /// That of the turn as it was given.
+    pub(crate) digest: Digest,
+}
+
+/// What a turn leaves with its chat besides its messages.
+#[derive(Debug)]
+pub(crate) struct TurnMark {
+    pub(crate) request_id: TurnId,
+    pub(crate) outcome: TurnOutcome,
+    pub(crate) connector: Option<String>,
+    pub(crate) mode: Option<String>,
+}
+
+impl TurnBatch {
+    /// Checks a turn, names its messages after it, and says who wrote them.
+    ///
+    /// Whatever of the turn is repeated otherwise makes each of its messages another one.
+    pub(crate) fn check(caller: &Caller, turn: NewTurn, ids: &dyn Ids) -> Result<Self, Invalid> {
+        turn.check()?;
+        let digest = turn.digest();
+        let points = turn.resume_points().collect();
+        let NewTurn { request_id, outcome, messages, connector, mode, .. } = turn;
+        let named = messages.into_iter().enumerate();
+        let messages = named.map(|(index, message)| named_message(&request_id, index, message));
+        let messages = messages.collect::<Result<_, _>>()?;
+        let (most, most_bytes) = (NewTurn::MAX_MESSAGES, NewTurn::MAX_MESSAGE_BYTES);
+        let mut messages = Batch::check_within(caller, messages, ids, most, most_bytes)?;
+        messages.bind_to(&digest);
+        let mark = TurnMark { request_id, outcome, connector, mode };
+        Ok(Self { messages, mark, points, digest })
+    }
+
+    /// Returns the answer, once its messages are where they are.
+    pub(crate) fn answer(&self, append: Append, outcome: Outcome) -> AppendedTurn {
+        AppendedTurn {
+            request_id: self.mark.request_id.clone(),
+            last_sequence: append.last_sequence,
+            messages: append.messages,
+            resume_points: self.points.len(),
+            outcome,
+        }
+    }
+}
+
+impl TurnMark {
+    /// Returns the turn as its chat names it.
+    pub(crate) fn last_turn(&self, turn: u64) -> LastTurn {
+        let (request_id, outcome) = (self.request_id.clone(), self.outcome);
+        LastTurn { request_id, outcome, turn }
+    }
+}
+
+fn named_message(
+    request_id: &TurnId,
+    index: usize,
+    message: TurnMessage,
+) -> Result<NewMessage, Invalid> {
+    let TurnMessage { mut body, author } = message;
+    body.extra.insert(MessageBody::REQUEST_ID.to_owned(), request_id.as_str().into());
+    Ok(NewMessage { event_id: Some(message_id(request_id, index)?), body, author })
+}
+
+/// Returns the id of a message of a turn: always the same one, however long the turn's is.
+fn message_id(request_id: &TurnId, index: usize) -> Result<EventId, Invalid> {
+    let mut hasher = Hasher::default();
+    hasher.field("request_id", &request_id.as_str().into());
+    let id = format!("turn_{}_{index}", hex::encode(hasher.finish()));
+    EventId::parse(id).map_err(|e| Invalid::value("/request_id", e.to_string()))
+}
