@@ -7,14 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 target=${CARGO_TARGET_DIR:-target}
-venv=$target/clients-venv
-wanted=tests/clients/requirements.txt
-if ! cmp --silent "$wanted" "$venv/installed.txt"; then
-  python3 -m venv --clear "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"
-  cp "$wanted" "$venv/installed.txt"
-fi
-
+venv=$(tests/venv.sh clients tests/clients/requirements.txt)
 cargo build --quiet --release --package reprise
 work=$(mktemp -d)
 mkfifo "$work/output"

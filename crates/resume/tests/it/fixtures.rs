@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::transcript::{below_workspace, json_lines, log};
 
-fn fixture(name: &str) -> Vec<Value> {
+/// Reads a transcript of the project.
+pub(crate) fn fixture(name: &str) -> Vec<Value> {
     let path = below_workspace("fixtures/transcripts").join(name);
     json_lines(&path).unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 use resume::{Options, dialect, normalize};
 use serde_json::{Value, json};
 
+use crate::fixtures::fixture;
 use crate::transcript::log;
 
 /// The example that the strict form is documented by.
@@ -26,41 +27,13 @@ fn the_documented_example_in_every_dialect() {
     }
 }
 
-/// A transcript with something of everything.
-fn rich() -> Vec<Value> {
-    let thinking = json!([{"type": "thinking", "thinking": "Two days?", "signature": "c2ln"}]);
-    let call = |id: &str, name: &str| {
-        json!({
-            "id": id, "type": "function", "function": {"name": name, "arguments": r#"{"city":"Oslo"}"#},
-        })
-    };
-    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}});
-    vec![
-        json!({"role": "system", "content": "Plan trips."}),
-        json!({"role": "user", "name": "Zoë", "content": [{"type": "text", "text": "Here?"}, picture]}),
-        json!({"role": "assistant", "name": "planner", "content": "Let me see.",
-            "reasoning_content": thinking, "tool_calls": [call("call:1", "weather now"), call("b", "hotels")]}),
-        json!({"role": "tool", "name": "_Group_Tool_Executor", "content": "sunny", "tool_responses": [
-            {"tool_call_id": "call:1", "role": "tool", "content": {"sky": "clear"}},
-            {"tool_call_id": "b", "role": "tool", "content": "no connection", "is_error": true},
-        ]}),
-        json!({"role": "assistant", "name": "planner", "content": "Oslo is sunny."}),
-        json!({"role": "assistant", "name": "critic", "content": " "}),
-        json!({"role": "developer", "content": "Be brief."}),
-        json!({"role": "user", "name": "user", "content": "Book it."}),
-        json!({"role": "assistant", "name": "booker", "content": null, "tool_calls": [call("b", "book")]}),
-        json!({"role": "tool", "tool_call_id": "b", "content": "booked"}),
-        json!({"role": "assistant", "name": "booker", "content": null, "refusal": "Not twice."}),
-        json!({"role": "assistant", "name": "planner", "content": "Wait.", "tool_calls": [call("c", "pay")]}),
-    ]
-}
-
 #[test]
 fn something_of_everything_in_every_dialect() {
+    let rich = fixture("every-part.jsonl");
     for dialect in dialect::ALL {
-        let rendered = dialect.render(log(&rich()), &Options::default());
+        let rendered = dialect.render(log(&rich), &Options::default());
         assert_eq!(dialect::validate(dialect, &rendered.messages), Ok(()));
-        insta::assert_json_snapshot!(format!("rich_in_{}", dialect.name()), rendered);
+        insta::assert_json_snapshot!(format!("every_part_in_{}", dialect.name()), rendered);
     }
 }
 

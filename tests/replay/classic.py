@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Resumes every rendering in the three forms for AG2 up to 0.14, in group chats of their own.
+
+    python classic.py DIRECTORY
+
+No model is asked: whoever is to speak next says that it is over. What AG2 holds after resuming is
+compared with what it was given.
+"""
+
+import io
+import logging
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from autogen import ConversableAgent, GroupChat, GroupChatManager
+from autogen.agentchat import initiate_group_chat
+from autogen.agentchat.group.patterns import DefaultPattern
+from autogen.code_utils import content_str
+
+from renderings import REFUSED, each
+
+#: Who is no agent of the group, but known to AG2.
+KNOWN = {"chat_manager", "Admin", "_Group_Tool_Executor"}
+THE_END = "TERMINATE"
+
+
+def agents_of(messages: list[dict]) -> list[ConversableAgent]:
+    names = {message["name"] for message in messages if message.get("name")} - KNOWN
+    agents = [ConversableAgent(name, llm_config=False) for name in sorted(names | {"closer"})]
+    for agent in agents:
+        agent.register_reply([object], lambda *_, **__: (True, THE_END), position=0)
+    return agents
+
+
+def resume_strictly(messages: list[dict]) -> object:
+    """Resumes from the strict form, which keeps every content as it is, also what AG2 refuses."""
+    lists = [message["content"] for message in messages if isinstance(message["content"], list)]
+    parts = [part for content in lists for part in content]
+    if all(part.get("type") in ("text", "image_url") for part in parts):
+        return resume_by_manager(messages)
+    try:
+        resume_by_manager(messages)
+    except ValueError:
+        return REFUSED
+    raise AssertionError("AG2 takes all parts now")
+
+
+def resume_by_manager(messages: list[dict]) -> None:
+    group = GroupChat(agents_of(messages), messages=[], max_round=len(messages) + 1)
+    manager = GroupChatManager(group, llm_config=False, silent=True)
+    with redirect_stdout(io.StringIO()):
+        _, last = manager.resume(messages=messages)
+    same(group.messages, messages[:-1])
+    same([last], messages[-1:])
+
+
+def resume_by_pattern(messages: list[dict]) -> None:
+    agents = agents_of(messages)
+    pattern = DefaultPattern(initial_agent=agents[0], agents=agents)
+    with redirect_stdout(io.StringIO()):
+        initiate_group_chat(pattern, messages=messages, max_rounds=2)
+    same(agents[0]._group_manager.groupchat.messages[: len(messages)], messages)
+
+
+def same(held: list[dict], given: list[dict]) -> None:
+    assert len(held) == len(given), f"{len(held)} of {len(given)} messages are there"
+    for index, (one, other) in enumerate(zip(held, given)):
+        for field in ("content", "name", "tool_calls", "tool_responses", "tool_call_id"):
+            expected = as_text(other) if field == "content" else other.get(field, one.get(field))
+            assert one.get(field) == expected, f"message {index} has another {field}"
+
+
+def as_text(message: dict) -> str:
+    """Returns what a group chat makes of a content."""
+    content = message["content"]
+    return content_str(content if isinstance(content, (str, list)) else str(content))
+
+
+if __name__ == "__main__":
+    # It warns of transcripts that say they are over.
+    logging.disable(logging.WARNING)
+    directory = Path(sys.argv[1])
+    each(directory, "ag2", "GroupChatManager.resume", resume_strictly)
+    each(directory, "ag2-classic-manager", "GroupChatManager.resume", resume_by_manager)
+    each(directory, "ag2-classic", "initiate_group_chat", resume_by_pattern)

@@ -1,0 +1,64 @@
+// Loads every rendering for the AI SDK and for the Agent Client Protocol with their own packages.
+//
+//     node loaded.js DIRECTORY
+//
+// Nothing is sent anywhere: the libraries say whether they take what they are given.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PROTOCOL_VERSION, agent, client, methods } from '@agentclientprotocol/sdk'
+import { convertToModelMessages, validateUIMessages } from 'ai'
+
+const [directory] = process.argv.slice(2)
+
+/** Loads every rendering in a dialect that holds something, and prints how many there were. */
+async function each (dialect, library, load) {
+  let transcripts = 0
+  let count = 0
+  const lines = readFileSync(join(directory, `${dialect}.jsonl`), 'utf8').trimEnd().split('\n')
+  for (const { source, messages } of lines.map(line => JSON.parse(line))) {
+    if (messages.length === 0) continue
+    await load(messages).catch(error => {
+      throw new Error(`${library} refuses ${source}`, { cause: error })
+    })
+    transcripts += 1
+    count += messages.length
+  }
+  console.log(`| \`${dialect}\` | ${library} | ${transcripts} | ${count} |`)
+}
+
+async function loadUIMessages (messages) {
+  assert.deepEqual(await validateUIMessages({ messages }), messages)
+  const model = await convertToModelMessages(messages)
+  const calls = parts(model, 'tool-call').map(part => part.toolCallId)
+  const results = parts(model, 'tool-result').map(part => part.toolCallId)
+  assert.deepEqual(results.toSorted(), calls.toSorted())
+}
+
+function parts (messages, type) {
+  const all = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
+  return all.filter(part => part.type === type)
+}
+
+/** Loads a session from an agent that replays it, as its client does. */
+async function loadUpdates (updates) {
+  const heard = []
+  const replaying = agent()
+    .onRequest(methods.agent.initialize, () => ({ protocolVersion: PROTOCOL_VERSION }))
+    .onRequest(methods.agent.session.load, async ({ client, params: { sessionId } }) => {
+      for (const update of updates) {
+        await client.notify(methods.client.session.update, { sessionId, update })
+      }
+      return {}
+    })
+  const listening = client()
+    .onNotification(methods.client.session.update, ({ params: { update } }) => heard.push(update))
+  await listening.connectWith(replaying, async agent => {
+    await agent.request(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION })
+    await agent.request(methods.agent.session.load, { sessionId: 's', cwd: '/', mcpServers: [] })
+  })
+  assert.deepEqual(heard, updates)
+}
+
+await each('ui-message', 'validateUIMessages, convertToModelMessages', loadUIMessages)
+await each('acp', 'session/load of the ACP SDK', loadUpdates)

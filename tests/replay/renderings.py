@@ -1,0 +1,36 @@
+"""Renderings as `tests/src/bin/renderings.rs` writes them."""
+
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+
+#: Says that the library was right not to take a rendering.
+REFUSED = object()
+
+
+def each(directory: Path, dialect: str, library: str, load: Callable[..., None]) -> None:
+    """Loads every rendering in a dialect that holds something, and prints how many there were.
+
+    `load` takes the messages, and `system` if it wants the instructions. It may answer `REFUSED`.
+    """
+    transcripts = messages = 0
+    for line in (directory / f"{dialect}.jsonl").read_text().splitlines():
+        rendering = json.loads(line)
+        if not rendering["messages"]:
+            continue
+        beside = {"system": rendering["system"]} if takes_system(load) else {}
+        try:
+            if load(rendering["messages"], **beside) is REFUSED:
+                continue
+        except Exception as error:
+            error.add_note(f"{library} was given {rendering['source']} in {dialect}")
+            raise
+        transcripts += 1
+        messages += len(rendering["messages"])
+    print(f"| `{dialect}` | {library} | {transcripts} | {messages} |")
+
+
+def takes_system(load: Callable[..., None]) -> bool:
+    return "system" in inspect.signature(load).parameters

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Loads transcripts in every form with the libraries that the forms are made for.
+#
+# Needs cargo, Python 3.11 with pip, and Node.js 20 or newer with npm; the libraries are installed below the
+# target directory and beside this file, once. No model is asked, and nothing is sent anywhere. Logs of real
+# runs are tried where they are at hand.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+# AG2 up to 0.14 and AG2 1.x cannot be installed together.
+classic=$(tests/venv.sh clients tests/clients/requirements.txt)
+typed=$(tests/venv.sh replay tests/replay/requirements.txt)
+wanted=tests/replay/package-lock.json
+if ! cmp --silent "$wanted" tests/replay/node_modules/installed.json; then
+  npm --prefix tests/replay ci --silent --no-audit --no-fund
+  cp "$wanted" tests/replay/node_modules/installed.json
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cargo run --quiet --locked --package tests --bin renderings -- --out "$work"
+
+printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
+export PYTHONDONTWRITEBYTECODE=1
+"$classic/bin/python" tests/replay/classic.py "$work"
+"$typed/bin/python" tests/replay/typed.py "$work"
+node tests/replay/loaded.js "$work"

@@ -1,0 +1,139 @@
+//! Writes every transcript at hand in every form, for the libraries that the forms are made for.
+//!
+//! `--out` gets a file for each dialect, one transcript a line: `{"source", "messages", "system"}`.
+//! What is printed is a table of what was left out and changed; every rendering has passed the
+//! validator of its dialect.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use records::{EventId, Message, MessageBody};
+use resume::Options;
+use resume::dialect::{self, Dialect};
+use resume::ingest::speaker_from_role;
+use serde_json::{Value, json};
+use tests::transcript::{self, Conversation};
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The directory to write to.
+    #[arg(long)]
+    out: PathBuf,
+}
+
+/// Where transcripts come from, and the field that holds their messages.
+const REAL: [(&str, &str); 3] = [
+    ("ag2-captain.jsonl", "history"),
+    ("magentic-one.jsonl", "history"),
+    ("openai-airline.jsonl", "messages"),
+];
+
+#[expect(clippy::print_stdout, reason = "the table is what it is run for")]
+fn main() -> Result<()> {
+    let Arguments { out } = Arguments::parse();
+    fs::create_dir_all(&out)?;
+    let transcripts = transcripts()?;
+    println!("| dialect | transcripts | messages | rendered | left out | changed |");
+    println!("|---|---|---|---|---|---|");
+    for dialect in dialect::ALL {
+        let mut count = Count::default();
+        let mut file = BufWriter::new(File::create(out.join(format!("{}.jsonl", dialect.name())))?);
+        for (source, messages) in &transcripts {
+            writeln!(file, "{}", count.render(dialect, source, messages)?)?;
+        }
+        file.flush()?;
+        println!("{}", count.row(dialect.name()));
+    }
+    Ok(())
+}
+
+/// Reads the transcripts of the project, and logs of real runs where they are at hand.
+fn transcripts() -> Result<Vec<(String, Vec<Message>)>> {
+    let mut found = Vec::new();
+    for name in ["group-chat.jsonl", "tool-calls.jsonl", "every-part.jsonl"] {
+        found.push((name.to_owned(), stored(transcript::fixture(name)?)?));
+    }
+    for (name, field) in REAL {
+        let runs = transcript::real_runs(name, field)?.unwrap_or_default();
+        for (number, run) in runs.into_iter().enumerate() {
+            found.push((format!("{name}:{}", number + 1), stored(run)?));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns messages as the log has them.
+fn stored(conversation: Conversation) -> Result<Vec<Message>> {
+    // The strict form is read in the fields of the log.
+    let parsed = dialect::Ag2.parse(Vec::new(), conversation).unwrap_or_default();
+    ensure!(parsed.dropped.is_empty(), "a message cannot be read: {:?}", parsed.dropped);
+    let numbered = parsed.messages.into_iter().enumerate();
+    numbered.map(|(sequence, message)| at(sequence, message.body)).collect()
+}
+
+#[expect(clippy::default_trait_access, reason = "the type of a time is named by `records` alone")]
+fn at(sequence: usize, mut body: MessageBody) -> Result<Message> {
+    speaker_from_role(&mut body);
+    Ok(Message {
+        sequence: sequence as u64,
+        event_id: EventId::parse(format!("evt_{sequence}"))?,
+        body,
+        author: None,
+        created_at: Default::default(),
+        edited_at: None,
+        deleted_at: None,
+    })
+}
+
+/// What became of the transcripts in one dialect.
+#[derive(Debug, Default)]
+struct Count {
+    transcripts: usize,
+    messages: usize,
+    rendered: usize,
+    dropped: BTreeMap<&'static str, usize>,
+    repaired: BTreeMap<&'static str, usize>,
+}
+
+impl Count {
+    /// Renders a transcript, and checks that it is in form.
+    fn render(
+        &mut self,
+        dialect: &dyn Dialect,
+        source: &str,
+        messages: &[Message],
+    ) -> Result<Value> {
+        let rendered = dialect.render(messages.to_vec(), &Options::default());
+        let found = dialect.validate(&rendered.messages);
+        ensure!(found.is_empty(), "{source} in {} breaks rules: {found:?}", dialect.name());
+        self.transcripts += 1;
+        self.messages += messages.len();
+        self.rendered += rendered.messages.len();
+        for dropped in &rendered.dropped {
+            *self.dropped.entry(dropped.reason.slug()).or_default() += 1;
+        }
+        for repaired in &rendered.repaired {
+            *self.repaired.entry(repaired.repair.slug()).or_default() += 1;
+        }
+        let (messages, system) = (rendered.messages, rendered.system);
+        Ok(json!({"source": source, "messages": messages, "system": system}))
+    }
+
+    /// Returns the row of the table.
+    fn row(&self, dialect: &str) -> String {
+        let Self { transcripts, messages, rendered, dropped, repaired } = self;
+        let (dropped, repaired) = (listed(dropped), listed(repaired));
+        format!(
+            "| `{dialect}` | {transcripts} | {messages} | {rendered} | {dropped} | {repaired} |"
+        )
+    }
+}
+
+fn listed(counts: &BTreeMap<&'static str, usize>) -> String {
+    let counts: Vec<_> = counts.iter().map(|(what, count)| format!("`{what}` {count}")).collect();
+    counts.join(", ")
+}
