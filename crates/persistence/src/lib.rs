@@ -7,8 +7,8 @@ pub use store::{
     ChatStats, ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges,
     HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange,
     Messages, Outcome, Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence,
-    RecordedCall, Recording, RequestedInput, ResumePointFilter, Stats, Store, Tickets, Transcript,
-    Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    RecordedCall, Recording, RequestedInput, ResumePointFilter, Resumption, Stats, Store, Tickets,
+    Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;

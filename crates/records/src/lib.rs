@@ -33,6 +33,9 @@ pub use input_request::{
 mod lease;
 pub use lease::{Lease, NewLease};
 
+mod resume_state;
+pub use resume_state::ResumeState;
+
 mod turn;
 pub use turn::{
     LastTurn, NewTurn, ResumePoint, StackFrame, Step, StepKind, StepStatus, TurnMessage,

@@ -16,7 +16,7 @@ impl CallKey {
     }
 
     /// The key of the older calls, which have no id, only the name of the function.
-    fn of_function(name: &str) -> Self {
+    pub(crate) fn of_function(name: &str) -> Self {
         Self::of("function", name)
     }
 

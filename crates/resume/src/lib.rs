@@ -12,9 +12,14 @@ pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 mod unsettled;
 pub use unsettled::{Unsettled, UnsettledCall};
 
+mod pending_calls;
+pub use pending_calls::PendingCall;
+
+pub mod call_stack;
 mod calls;
 mod canonical;
 pub mod dialect;
 pub mod ingest;
+pub mod plan;
 pub mod replay;
 pub mod window;

@@ -29,6 +29,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "user input", description = "What people say to a workflow, in the shapes of MozaiksAI"),
         (name = "context snapshot", description = "The state an orchestrator resumes from"),
         (name = "artifact", description = "What the user's artifact panel shows"),
+        (name = "turns", description = "What requests of users bring about, and how those that broke off are resumed"),
         (name = "leases", description = "Who alone may carry a chat on"),
         (name = "calls", description = "The calls of models that a chat has made, and what they took"),
         (name = "stats", description = "What workflows do and cost, for the roles service and operator"),
@@ -227,6 +228,22 @@ pub(crate) struct LeasePath {
     /// The fencing token of the lease.
     #[param(minimum = 1, example = 3)]
     fencing_token: u64,
+}
+
+/// The path of a call in a call stack.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+pub(crate) struct StackPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The call: 1 to 128 characters without control characters.
+    #[param(example = "stk_002")]
+    stack_id: String,
 }
 
 /// The header of a write to a chat.

@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, leases, messages, metrics, participants, presence, stats, tickets,
-    tokens, user_input, wallets,
+    input_requests as inputs, leases, messages, metrics, participants, presence, resume,
+    resume_points, stats, tickets, tokens, turns, user_input, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -87,6 +87,12 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(inputs::get::get_input_request))
         .routes(routes!(inputs::answer::answer_input_request))
         .routes(routes!(inputs::cancel::cancel_input_request))
+
+        // … turns, resume-points, stacks/{stack_id}, resume
+        .routes(routes!(turns::append::append_turn))
+        .routes(routes!(resume_points::list::list_resume_points, resume_points::delete::delete_resume_points))
+        .routes(routes!(resume_points::stack::get_stack))
+        .routes(routes!(resume::get::get_resume))
 
         // … lease, lease/{fencing_token}
         .routes(routes!(leases::get::get_lease, leases::acquire::acquire_lease))

@@ -34,6 +34,7 @@ pub mod changes;
 pub mod contexts;
 pub mod input_requests;
 pub mod leases;
+pub mod resumption;
 pub mod turns;
 
 pub mod apps;

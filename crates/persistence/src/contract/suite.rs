@@ -58,6 +58,11 @@ macro_rules! contract_tests {
                 a_turn_is_fenced_like_any_write,
                 turns_stay_within_their_scope,
             }
+            resumption {
+                a_chat_is_brought_back_whole,
+                a_chat_elsewhere_is_not_brought_back,
+                a_chat_is_brought_back_as_it_was_at_one_moment,
+            }
             leases {
                 a_lease_has_one_holder_until_it_is_given_back,
                 acquiring_a_lease_is_safe_to_repeat,

@@ -15,6 +15,7 @@ mod leases;
 mod messages;
 mod participants;
 mod presence;
+mod resumption;
 mod stats;
 mod tickets;
 mod turns;

@@ -47,6 +47,7 @@ label! {
         AnswerInputRequest = "answer_input_request",
         CancelInputRequest = "cancel_input_request",
         ExpireInputRequests = "expire_input_requests",
+        ResumeState = "resume_state",
         AppendTurn = "append_turn",
         ListResumePoints = "list_resume_points",
         LastResumePoint = "last_resume_point",

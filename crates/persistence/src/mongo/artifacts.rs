@@ -7,6 +7,7 @@ use super::MongoStore;
 use super::blobs::LOOKS;
 use super::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
 use super::failure::Failure;
+use super::fields::Fields;
 use super::json::to_bson;
 use super::scope::writable_chat;
 use crate::StoreError;
@@ -96,19 +97,31 @@ impl MongoStore {
         for _ in 0..LOOKS {
             let raw = self.session_within(scope, chat_id, projection.clone()).await?;
             let fields = open_chat_session(&raw)?;
-            let Some(document) = fields.optional_document("last_artifact")? else {
-                return Ok(None);
-            };
-            let mut artifact = artifact_record(&fields.inside(document))?;
-            if let Some(blob) = fields.optional_text("artifact_blob")? {
-                // None: replaced between the two reads; the session refers to another by now.
-                let payload = self.blob(scope, chat_id, BlobKind::Artifact, blob).await?;
-                let Some(payload) = payload else { continue };
-                artifact.payload = payload;
+            if let Some(artifact) = self.artifact_in(scope, chat_id, &fields).await? {
+                return Ok(artifact);
             }
-            return Ok(Some(artifact));
         }
         Err(Self::blob_is_missing(chat_id, BlobKind::Artifact))
+    }
+
+    /// Reads the artifact, if there is one, of a session that was read; `None`: its payload lies in a
+    /// blob that was replaced since, so that the session refers to another by now.
+    pub(super) async fn artifact_in(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fields: &Fields<'_>,
+    ) -> Result<Option<Option<Artifact>>, Failure> {
+        let Some(document) = fields.optional_document("last_artifact")? else {
+            return Ok(Some(None));
+        };
+        let mut artifact = artifact_record(&fields.inside(document))?;
+        if let Some(blob) = fields.optional_text("artifact_blob")? {
+            let payload = self.blob(scope, chat_id, BlobKind::Artifact, blob).await?;
+            let Some(payload) = payload else { return Ok(None) };
+            artifact.payload = payload;
+        }
+        Ok(Some(Some(artifact)))
     }
 
     async fn replace_artifact(

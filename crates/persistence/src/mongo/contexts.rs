@@ -8,6 +8,7 @@ use super::MongoStore;
 use super::blobs::{LOOKS, Placed};
 use super::documents::{BlobKind, open_chat_session};
 use super::failure::Failure;
+use super::fields::Fields;
 use super::json::to_document;
 use super::scope::writable_chat;
 use crate::StoreError;
@@ -137,20 +138,32 @@ impl MongoStore {
         for _ in 0..LOOKS {
             let raw = self.session_within(scope, chat_id, projection.clone()).await?;
             let fields = open_chat_session(&raw)?;
-            let sequence = fields.count("context_sequence")?;
             let version = fields.integer("context_version")?;
-            let data = match fields.optional_text("context_blob")? {
-                None => fields.object("context_snapshot")?,
-                Some(blob) => match self.blob(scope, chat_id, BlobKind::Context, blob).await? {
-                    Some(Value::Object(data)) => data,
-                    Some(_) => return Err(fields.corrupt("context_blob", None).into()),
-                    // Replaced between the two reads: the session refers to another by now.
-                    None => continue,
-                },
-            };
-            return Ok((ContextSnapshot { sequence, data }, version));
+            if let Some(context) = self.context_in(scope, chat_id, &fields).await? {
+                return Ok((context, version));
+            }
         }
         Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+    }
+
+    /// Reads the snapshot of a session that was read; `None`: it lies in a blob that was replaced since,
+    /// so that the session refers to another by now.
+    pub(super) async fn context_in(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fields: &Fields<'_>,
+    ) -> Result<Option<ContextSnapshot>, Failure> {
+        let sequence = fields.count("context_sequence")?;
+        let data = match fields.optional_text("context_blob")? {
+            None => fields.object("context_snapshot")?,
+            Some(blob) => match self.blob(scope, chat_id, BlobKind::Context, blob).await? {
+                Some(Value::Object(data)) => data,
+                Some(_) => return Err(fields.corrupt("context_blob", None).into()),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(ContextSnapshot { sequence, data }))
     }
 }
 

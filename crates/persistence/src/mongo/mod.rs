@@ -17,6 +17,7 @@ mod indexes;
 mod json;
 mod paging;
 mod pool_events;
+mod resumption;
 mod scope;
 mod sealing;
 mod transaction;

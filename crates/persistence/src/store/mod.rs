@@ -26,6 +26,7 @@ mod leases;
 mod messages;
 mod participants;
 mod presence;
+mod resumption;
 mod stats;
 mod tickets;
 mod turns;
@@ -43,6 +44,8 @@ pub use leases::{Interrupted, Leases};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
+pub use resumption::Resumption;
+pub(crate) use resumption::too_large;
 pub(crate) use stats::dearest_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
@@ -65,6 +68,7 @@ pub trait Store:
     + Exchanges
     + InputRequests
     + Leases
+    + Resumption
     + Stats
     + Apps
     + Wallets

@@ -8,8 +8,8 @@ use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
     Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
-    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, Scope, Ticket,
-    TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, ResumeState,
+    Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
@@ -20,7 +20,7 @@ use crate::store::{
     Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
     InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page,
     ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
-    ResumePointFilter, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
+    ResumePointFilter, Resumption, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
     WorkflowStats, WorkflowSummary,
 };
 
@@ -112,6 +112,18 @@ impl<S: Store> ChatSessions for Traced<S> {
     ) -> Result<ChatSession, StoreError> {
         let work = self.store.set_status(scope, chat_id, next, reason);
         self.trace(Call::SetStatus, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Resumption for Traced<S> {
+    async fn resume_state(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<ResumeState, StoreError> {
+        let work = self.store.resume_state(scope, chat_id);
+        self.trace(Call::ResumeState, Some(chat_id), work).await
     }
 }
 

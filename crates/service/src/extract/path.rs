@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
-use records::{CallId, InputRequestId, UserId};
+use records::{CallId, InputRequestId, StackId, UserId};
 
 use crate::problem::Problem;
 
@@ -46,6 +46,18 @@ impl<S: Sync> FromRequestParts<S> for InputRequestName {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
         parse_path_param(parts, "request_id").await.map(Self)
+    }
+}
+
+/// A call of a call stack, from the path.
+#[derive(Debug)]
+pub(crate) struct StackName(pub(crate) StackId);
+
+impl<S: Sync> FromRequestParts<S> for StackName {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        parse_path_param(parts, "stack_id").await.map(Self)
     }
 }
 

@@ -9,5 +9,7 @@ mod writer;
 pub use error::HistoryError;
 pub use format::Format;
 pub use read::{Beside, Form, Part, Parts, Source, read};
-pub(crate) use response::{HistoryLine, HistoryResponse, UnsettledCallResponse};
+pub(crate) use response::{
+    DroppedResponse, HistoryLine, HistoryResponse, RepairedResponse, UnsettledCallResponse,
+};
 pub use writer::write;

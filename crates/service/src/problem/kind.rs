@@ -15,12 +15,12 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 52] = [
+    pub(crate) const ALL: [Self; 55] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
         Self::INSUFFICIENT_TOKENS, Self::APP_DISABLED, Self::FORBIDDEN_ROLE, Self::APP_NOT_FOUND, Self::WALLET_NOT_FOUND,
-        Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE, Self::TOO_MANY_PARTICIPANTS, Self::BUSY, Self::FENCED,
+        Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE, Self::TOO_MANY_PARTICIPANTS, Self::BUSY, Self::FENCED, Self::TURN_CONFLICT, Self::BROKEN_CALL_STACK, Self::STACK_NOT_FOUND,
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
@@ -61,6 +61,9 @@ impl ProblemKind {
     pub(crate) const TOO_MANY_PARTICIPANTS: Self = kind(StatusCode::CONFLICT, "too-many-participants", "The chat has as many participants as it may have");
     pub(crate) const BUSY: Self = kind(StatusCode::CONFLICT, "busy", "Somebody else carries the chat on");
     pub(crate) const FENCED: Self = kind(StatusCode::CONFLICT, "fenced", "The lease is gone");
+    pub(crate) const TURN_CONFLICT: Self = kind(StatusCode::CONFLICT, "turn-conflict", "The request id belongs to another turn");
+    pub(crate) const BROKEN_CALL_STACK: Self = kind(StatusCode::CONFLICT, "broken-call-stack", "The call stack has no root");
+    pub(crate) const STACK_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "stack-not-found", "No such call");
     pub(crate) const ILLEGAL_TRANSITION: Self = kind(StatusCode::CONFLICT, "illegal-transition", "The chat cannot take that status");
     pub(crate) const BODY_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
     pub(crate) const MESSAGE_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "message-too-large", "The message is too large");

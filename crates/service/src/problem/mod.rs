@@ -13,12 +13,13 @@ pub(crate) use openapi::{
     AcquireLeaseProblems, AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems,
     AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems,
     CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
-    DeleteMessageProblems, EnsureWalletProblems, EventsProblems, ExchangeProblems, HistoryProblems,
-    InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MessageProblems,
-    MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
-    RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems, SocketProblems, StatsProblems,
-    StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems, UpdateMessageProblems,
-    WalletProblems,
+    DeleteMessageProblems, DeleteResumePointsProblems, EnsureWalletProblems, EventsProblems,
+    ExchangeProblems, HistoryProblems, InputRequestProblems, JoinProblems, LeaseProblems,
+    LeaveProblems, MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples,
+    PutArtifactProblems, RecordCallsProblems, RegisterAppProblems, ReleaseLeaseProblems,
+    RequestInputProblems, ResumeProblems, SocketProblems, StackProblems, StatsProblems,
+    StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems, TurnProblems,
+    UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 
@@ -172,6 +173,14 @@ impl Problem {
             if let Some(place) = index.and_then(&place) {
                 error.pointer = Some(place);
             }
+        }
+        self
+    }
+
+    /// Puts pointers below a part of the body.
+    pub(crate) fn below(mut self, part: &str) -> Self {
+        for error in &mut self.0.errors {
+            error.pointer = error.pointer.take().map(|pointer| format!("{part}{pointer}"));
         }
         self
     }

@@ -101,6 +101,37 @@ groups! {
             P::OVERLOADED,
         ],
     ]);
+    /// A turn.
+    TurnProblems => describe(&[
+        &FENCED,
+        &BODY,
+        &[
+            P::CHAT_NOT_FOUND,
+            P::CHAT_ENDED,
+            P::EVENT_CONFLICT,
+            P::TURN_CONFLICT,
+            P::MESSAGE_TOO_LARGE,
+            P::BATCH_TOO_LARGE,
+        ],
+    ]);
+    /// The deletion of resume points.
+    DeleteResumePointsProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND]]);
+    /// A read of a call stack.
+    StackProblems => describe(&[
+        &READ,
+        &[P::CHAT_NOT_FOUND, P::STACK_NOT_FOUND, P::BROKEN_CALL_STACK],
+    ]);
+    /// A read of all that is needed to go on.
+    ResumeProblems => describe(&[
+        &READ,
+        &[
+            P::CHAT_NOT_FOUND,
+            P::BROKEN_CALL_STACK,
+            P::STACK_NOT_FOUND,
+            P::UNSETTLED_TOOL_CALLS,
+            P::BATCH_TOO_LARGE,
+        ],
+    ]);
     /// The acquisition of a lease.
     AcquireLeaseProblems => describe(&[
         &WRITE,

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use persistence::StoreError;
 use records::{Invalid, InvalidKind};
+use resume::call_stack::CallStackError;
 
 use super::{Conflict, Problem, ProblemKind, Shortfall};
 use crate::history::HistoryError;
@@ -26,6 +27,8 @@ impl From<StoreError> for Problem {
                 problem
             }
             StoreError::Fenced { .. } => Self::new(ProblemKind::FENCED, detail),
+            StoreError::TurnConflict { .. } => Self::new(ProblemKind::TURN_CONFLICT, detail)
+                .at_pointer("/request_id", "is that of another turn"),
             StoreError::IllegalTransition { .. } => {
                 Self::new(ProblemKind::ILLEGAL_TRANSITION, detail)
             }
@@ -74,6 +77,18 @@ impl From<StoreError> for Problem {
             StoreError::Invalid(invalid) => invalid.into(),
             other => broken(other),
         }
+    }
+}
+
+impl From<CallStackError> for Problem {
+    fn from(error: CallStackError) -> Self {
+        let kind = match error {
+            CallStackError::Unknown(_) => ProblemKind::STACK_NOT_FOUND,
+            CallStackError::MissingParent { .. } | CallStackError::Cycle(_) => {
+                ProblemKind::BROKEN_CALL_STACK
+            }
+        };
+        Self::new(kind, error.to_string())
     }
 }
 
@@ -144,7 +159,7 @@ impl From<Invalid> for Problem {
 fn too_large(pointer: &str) -> ProblemKind {
     match pointer {
         "" => ProblemKind::CONTEXT_TOO_LARGE,
-        "/messages" | "/calls" => ProblemKind::BATCH_TOO_LARGE,
+        "/messages" | "/calls" | "/steps" => ProblemKind::BATCH_TOO_LARGE,
         "/metadata" => ProblemKind::METADATA_TOO_LARGE,
         "/payload" => ProblemKind::ARTIFACT_TOO_LARGE,
         "/prompt" | "/options" | "/tool_call/arguments" => ProblemKind::INPUT_TOO_LARGE,

@@ -69,6 +69,9 @@ fn body(name: &str, app_id: &str) -> Value {
         "submit_user_input" => {
             json!({"app_id": app_id, "input_request_id": "q1", "user_input": "x"})
         }
+        "append_turn" => json!({
+            "request_id": "r", "outcome": "completed", "messages": [{"role": "user", "content": "x"}],
+        }),
         "acquire_lease" => json!({"owner": "x"}),
         "join_chat" => json!({"user_id": "alice"}),
         "credit_wallet" | "debit_wallet" => json!({"entry_id": "e", "amount": 1}),

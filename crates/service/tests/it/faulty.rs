@@ -17,15 +17,15 @@ use persistence::{
     ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
     InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages,
     Page, ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
-    ResumePointFilter, Stats, Store, StoreError, Tickets, Transcript, Turns, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    ResumePointFilter, Resumption, Stats, Store, StoreError, Tickets, Transcript, Turns,
+    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
     Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
-    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, Scope, Ticket,
-    TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, ResumeState,
+    Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -150,6 +150,13 @@ impl ChatSessions for Faulty {
         _: ChatStatus,
         _: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Resumption for Faulty {
+    async fn resume_state(&self, _: &Scope, _: &ChatId) -> Result<ResumeState, StoreError> {
         self.fail().await
     }
 }

@@ -41,6 +41,7 @@ mod streams;
 mod tickets;
 mod tokens;
 mod transcripts;
+mod turns;
 mod wallets;
 mod websocket;
 mod websocket_handshake;

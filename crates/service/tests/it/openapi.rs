@@ -28,6 +28,7 @@ pub(crate) fn filled(path: &str, app_id: &str) -> String {
         .replace("{workflow_name}", "Generator")
         .replace("{sequence}", "0")
         .replace("{fencing_token}", "1")
+        .replace("{stack_id}", "stk_1")
         .replace("{call_id}", "call_1")
         .replace("{request_id}", "q1")
 }

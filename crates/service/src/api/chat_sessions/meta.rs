@@ -8,6 +8,7 @@ use records::{Artifact, ChatSession, InputRequest, JsonObject};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::response::LastTurnFields;
 use crate::api::artifacts::ArtifactFields;
 use crate::api::input_requests::InputRequestResponse;
 use crate::api::leases::HolderFields;
@@ -52,6 +53,14 @@ pub(crate) struct MetaResponse {
     pending_inputs: Vec<InputRequestResponse>,
     /// Who alone carries it on; null where nobody has that right.
     lease: Option<HolderFields>,
+    /// When a message was last appended.
+    last_message_at: Option<Time>,
+    /// The connector to a model that the last turn which names one has used.
+    last_connector: Option<String>,
+    /// The mode of the last turn which names one.
+    last_mode: Option<String>,
+    /// The turn that was written last.
+    last_turn: Option<LastTurnFields>,
     last_artifact: Option<ArtifactFields>,
 }
 
@@ -77,6 +86,10 @@ impl MetaResponse {
             last_sequence: chat.last_sequence,
             pending_inputs: pending.into_iter().map(Into::into).collect(),
             lease: chat.lease.map(Into::into),
+            last_message_at: chat.last_message_at.map(Into::into),
+            last_connector: chat.last_connector,
+            last_mode: chat.last_mode,
+            last_turn: chat.last_turn.map(Into::into),
             last_artifact: artifact.map(Into::into),
         }
     }

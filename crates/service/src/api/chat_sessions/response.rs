@@ -1,4 +1,4 @@
-use records::{ChatSession, JsonObject};
+use records::{ChatSession, JsonObject, LastTurn};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,6 +47,35 @@ pub(crate) struct ChatSessionResponse {
     pending_inputs: Vec<String>,
     /// Who alone carries it on; null where nobody has that right.
     lease: Option<HolderFields>,
+    /// When a message was last appended.
+    last_message_at: Option<Time>,
+    /// The connector to a model that the last turn which names one has used.
+    last_connector: Option<String>,
+    /// The mode of the last turn which names one.
+    last_mode: Option<String>,
+    /// The turn that was written last.
+    last_turn: Option<LastTurnFields>,
+}
+
+/// A turn that was written.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LastTurn)]
+pub(crate) struct LastTurnFields {
+    #[schema(example = "req_abc")]
+    request_id: String,
+    /// `completed`, `interrupted` or `failed`.
+    #[schema(example = "completed")]
+    outcome: &'static str,
+    /// Which turn of the chat it is, from 1.
+    #[schema(example = 1)]
+    turn: u64,
+}
+
+impl From<LastTurn> for LastTurnFields {
+    fn from(last: LastTurn) -> Self {
+        let LastTurn { request_id, outcome, turn } = last;
+        Self { request_id: request_id.into(), outcome: outcome.as_str(), turn }
+    }
 }
 
 impl From<ChatSession> for ChatSessionResponse {
@@ -70,6 +99,10 @@ impl From<ChatSession> for ChatSessionResponse {
             last_sequence: chat.last_sequence,
             pending_inputs: chat.pending_inputs.into_iter().map(Into::into).collect(),
             lease: chat.lease.map(Into::into),
+            last_message_at: chat.last_message_at.map(Into::into),
+            last_connector: chat.last_connector,
+            last_mode: chat.last_mode,
+            last_turn: chat.last_turn.map(Into::into),
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) struct MessageRequest {
     metadata: Option<JsonObject>,
     /// The person who wrote it, for a service to state; what a person appends is their own.
     author: Option<AuthorRequest>,
+    /// Groups messages that belong together.
+    block_id: Option<String>,
     event_type: Option<Value>,
     function_call: Option<Value>,
     is_user_proxy: Option<Value>,
@@ -48,6 +50,8 @@ pub(crate) struct MessageRequest {
     refusal: Option<Value>,
     structured_output: Option<Value>,
     structured_schema: Option<Value>,
+    /// Tells apart what goes on at the same time.
+    thread_id: Option<String>,
     tool_call_id: Option<Value>,
     tool_calls: Option<Value>,
     tool_responses: Option<Value>,
@@ -112,6 +116,7 @@ impl MessageRequest {
     fn take_extra(&mut self) -> JsonObject {
         let produced_by = self.produced_by_call_id.take();
         let fields = [
+            ("block_id", self.block_id.take().map(Value::from)),
             ("event_type", self.event_type.take()),
             ("function_call", self.function_call.take()),
             ("is_user_proxy", self.is_user_proxy.take()),
@@ -120,6 +125,7 @@ impl MessageRequest {
             ("refusal", self.refusal.take()),
             ("structured_output", self.structured_output.take()),
             ("structured_schema", self.structured_schema.take()),
+            ("thread_id", self.thread_id.take().map(Value::from)),
             ("tool_call_id", self.tool_call_id.take()),
             ("tool_calls", self.tool_calls.take()),
             ("tool_responses", self.tool_responses.take()),

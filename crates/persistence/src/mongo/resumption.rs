@@ -1,0 +1,136 @@
+use async_trait::async_trait;
+use bson::{Document, RawDocumentBuf, doc};
+use mongodb::options::{ReadConcern, SessionOptions};
+use mongodb::{ClientSession, Collection};
+use records::{ChatId, ChatSession, InputRequest, Message, ResumeState, Scope};
+
+use super::MongoStore;
+use super::blobs::LOOKS;
+use super::documents::{
+    BlobKind, Segment, Tail, chat_session_record, input_key, input_record, open_chat_session,
+    point_record, points_in, segments_between,
+};
+use super::failure::Failure;
+use super::fields::Fields;
+use super::scope::visible_chat;
+use crate::StoreError;
+use crate::store::{Resumption, too_large};
+
+#[async_trait]
+impl Resumption for MongoStore {
+    async fn resume_state(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<ResumeState, StoreError> {
+        let look = || async {
+            for _ in 0..LOOKS {
+                if let Some(state) = self.state_at_once(scope, chat_id).await? {
+                    return Ok(state);
+                }
+            }
+            Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+        };
+        self.read(look).await
+    }
+}
+
+impl MongoStore {
+    /// Reads everything as of one moment; `None`: a blob of that moment is gone.
+    ///
+    /// Blobs are read outside of it: what is in one never changes.
+    async fn state_at_once(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ResumeState>, Failure> {
+        let moment = SessionOptions::builder().snapshot(true).build();
+        let mut session = self.inner.database.client().start_session().with_options(moment).await?;
+        let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+        // The session holds the moment; the concern is told each time, or the client's would prevail.
+        let raw = find.read_concern(ReadConcern::snapshot()).session(&mut session).await?;
+        let raw = raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        let chat = chat_session_record(&raw)?;
+        let fields = open_chat_session(&raw)?;
+        let messages = self.messages_at(scope, chat_id, &fields, &mut session).await?;
+        let pending_inputs = self.pending_at(scope, &chat, &mut session).await?;
+        let points = points_in(scope, chat_id);
+        let order = doc! { "turn": 1, "_id.sequence": 1 };
+        let points = found(&self.inner.resume_points, points, order, &mut session).await?;
+        let resume_points = points.iter().map(point_record).collect::<Result<_, _>>()?;
+        let Some(context) = self.context_in(scope, chat_id, &fields).await? else {
+            return Ok(None);
+        };
+        let Some(artifact) = self.artifact_in(scope, chat_id, &fields).await? else {
+            return Ok(None);
+        };
+        Ok(Some(ResumeState { chat, messages, context, artifact, pending_inputs, resume_points }))
+    }
+
+    async fn messages_at(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fields: &Fields<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Vec<Message>, Failure> {
+        let tail = Tail::read(fields)?;
+        let sealed = segments_between(scope, chat_id, 0..tail.first_sequence);
+        let find = self.inner.chat_segments.find(sealed).sort(doc! { "_id": 1 });
+        let find = find.read_concern(ReadConcern::snapshot());
+        let mut segments = find.session(&mut *session).await?;
+        let mut messages = Vec::new();
+        let mut bytes = 0;
+        while let Some(raw) = segments.next(session).await {
+            let raw = raw?;
+            bytes += raw.as_bytes().len();
+            if bytes > ResumeState::MAX_MESSAGE_BYTES {
+                return Err(too_large().into());
+            }
+            let segment = Segment::read(chat_id, &raw)?;
+            messages.extend(segment.messages.into_iter().map(|stored| stored.message));
+        }
+        messages.extend(tail.messages(fields)?.into_iter().map(|stored| stored.message));
+        Ok(messages)
+    }
+
+    async fn pending_at(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        session: &mut ClientSession,
+    ) -> Result<Vec<InputRequest>, Failure> {
+        if chat.pending_inputs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids = chat.pending_inputs.iter().map(|id| input_key(&chat.chat_id, id));
+        let ids: Vec<Document> = ids.collect();
+        let pending = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
+        let order = doc! { "_id": 1 };
+        let now = self.inner.clock.now();
+        let found = found(&self.inner.input_requests, pending, order, session).await?;
+        let requests = found.iter().map(|raw| Ok(input_record(raw)?.kept.request.at(now)));
+        let mut requests = requests.collect::<Result<Vec<_>, StoreError>>()?;
+        let place = |request: &InputRequest| {
+            chat.pending_inputs.iter().position(|pending| *pending == request.request_id)
+        };
+        requests.sort_by_key(place);
+        Ok(requests)
+    }
+}
+
+/// Reads documents as of the moment that a session holds.
+async fn found(
+    collection: &Collection<RawDocumentBuf>,
+    query: Document,
+    order: Document,
+    session: &mut ClientSession,
+) -> Result<Vec<RawDocumentBuf>, Failure> {
+    let find = collection.find(query).sort(order).read_concern(ReadConcern::snapshot());
+    let mut cursor = find.session(&mut *session).await?;
+    let mut found = Vec::new();
+    while let Some(raw) = cursor.next(session).await {
+        found.push(raw?);
+    }
+    Ok(found)
+}

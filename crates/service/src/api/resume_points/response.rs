@@ -1,0 +1,71 @@
+use records::{JsonObject, ResumePoint};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::wire::Time;
+
+/// A step that was not done.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ResumePoint)]
+pub(crate) struct ResumePointResponse {
+    /// The turn it is of.
+    #[schema(example = "req_abc")]
+    request_id: String,
+    /// Which turn of the chat that was, from 1.
+    #[schema(example = 1)]
+    turn: u64,
+    /// Which step of its turn it was, from 1.
+    #[schema(example = 5)]
+    sequence: u32,
+    /// `input`, `hook_create`, `llm`, `tool`, `hook_next` or `delegate`.
+    #[serde(rename = "type")]
+    #[schema(example = "llm")]
+    kind: &'static str,
+    /// `interrupted` or `failed`.
+    #[schema(example = "interrupted")]
+    status: &'static str,
+    #[schema(example = "visualizer")]
+    assistant_id: Option<String>,
+    #[schema(example = "stk_002")]
+    stack_id: String,
+    #[schema(example = "stk_001")]
+    stack_parent_id: Option<String>,
+    #[schema(example = 1)]
+    stack_depth: u32,
+    /// What it was given.
+    #[schema(value_type = Option<Object>)]
+    input: Option<JsonObject>,
+    /// What came of it, as far as it came.
+    #[schema(value_type = Option<Object>)]
+    output: Option<JsonObject>,
+    /// The shared space as it was when the step began.
+    #[schema(value_type = Object)]
+    space_snapshot: JsonObject,
+    error: Option<String>,
+    #[schema(value_type = Object)]
+    metadata: JsonObject,
+    created_at: Time,
+}
+
+impl From<ResumePoint> for ResumePointResponse {
+    fn from(point: ResumePoint) -> Self {
+        let ResumePoint { request_id, turn, sequence, step, created_at, .. } = point;
+        Self {
+            request_id: request_id.into(),
+            turn,
+            sequence,
+            kind: step.kind.as_str(),
+            status: step.status.as_str(),
+            assistant_id: step.assistant_id,
+            stack_id: step.frame.stack_id.into(),
+            stack_parent_id: step.frame.parent_id.map(Into::into),
+            stack_depth: step.frame.depth,
+            input: step.input,
+            output: step.output,
+            space_snapshot: step.space_snapshot,
+            error: step.error,
+            metadata: step.metadata,
+            created_at: created_at.into(),
+        }
+    }
+}

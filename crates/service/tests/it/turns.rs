@@ -1,0 +1,237 @@
+//! Turns over HTTP: written once, and resumed from where they broke off.
+
+use insta::assert_json_snapshot;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Client};
+
+async fn write(client: &Client, chat: &str, turn: &Value) -> Answer {
+    client.post(&format!("{chat}/turns"), turn.clone()).await
+}
+
+/// An analyzer that has a visualizer go on, whose model is interrupted.
+fn nested() -> Value {
+    let step = |kind: &str, status: &str, assistant: &str| {
+        let (stack_id, parent, depth) = match assistant {
+            "analyzer" => ("stk_001", Value::Null, 0),
+            _ => ("stk_002", json!("stk_001"), 1),
+        };
+        json!({
+            "type": kind, "status": status, "assistant_id": assistant, "stack_id": stack_id,
+            "stack_parent_id": parent, "stack_depth": depth,
+            "input": {"messages": [{"role": "user", "content": format!("{assistant} {kind}")}]},
+        })
+    };
+    let mut steps = vec![
+        step("input", "completed", "analyzer"),
+        step("llm", "completed", "analyzer"),
+        step("delegate", "running", "analyzer"),
+        step("input", "completed", "visualizer"),
+        step("llm", "interrupted", "visualizer"),
+    ];
+    for step in &mut steps[2..] {
+        step["space_snapshot"] = json!({"choose_prompt": "query"});
+    }
+    json!({
+        "request_id": "req_abc", "outcome": "interrupted", "connector": "deepseek.v3", "mode": "task",
+        "messages": [
+            {"role": "user", "name": "user", "content": "analyze this data and visualize it"},
+            {"role": "assistant", "name": "analyzer", "content": "It grows.", "block_id": "B1"},
+        ],
+        "steps": steps,
+    })
+}
+
+#[tokio::test]
+async fn a_nested_turn_is_resumed_where_it_broke_off() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let written = write(&client, &chat, &nested()).await;
+    assert_eq!(written.status, 201, "{}", written.text);
+    assert_json_snapshot!("written", written.snapshot());
+    let again = write(&client, &chat, &nested()).await;
+    assert_eq!((again.status, &again.body()["duplicate"]), (200, &json!(true)));
+    assert_json_snapshot!("points", client.get(&format!("{chat}/resume-points")).await.snapshot());
+    assert_json_snapshot!("stack", client.get(&format!("{chat}/stacks/stk_002")).await.snapshot());
+    let of_stack = client.get(&format!("{chat}/resume-points?stack_id=stk_001")).await.body();
+    assert_eq!(of_stack["resume_points"][0]["type"], "delegate");
+
+    client.put(&format!("{chat}/context"), json!({"data": "sales.csv"})).await;
+    client.put(&format!("{chat}/artifact"), json!({"payload": {"rows": 3}})).await;
+    assert_json_snapshot!("resume", client.get(&format!("{chat}/resume")).await.snapshot());
+
+    // The visualizer goes on, and all is done.
+    let done = json!({
+        "request_id": "req_def", "outcome": "completed",
+        "messages": [{"role": "assistant", "name": "visualizer", "content": "Here is a chart."}],
+    });
+    assert_eq!(write(&client, &chat, &done).await.status, 201);
+    let resume = client.get(&format!("{chat}/resume")).await.body();
+    assert_eq!((&resume["action"], &resume["step"]), (&json!("nothing_to_do"), &Value::Null));
+    assert_eq!(resume["space"], json!({}));
+    let deleted = client.delete(&format!("{chat}/resume-points?request_id=req_abc")).await;
+    assert_eq!((deleted.status, deleted.body()), (200, json!({"deleted": 2})));
+    assert_eq!(client.get(&format!("{chat}/stacks/stk_002")).await.problem().0, 404);
+}
+
+#[tokio::test]
+async fn streamed_messages_are_merged_and_events_left_out() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let delta = |content: &str| json!({"message_id": "m", "delta": true, "content": content});
+    let turn = json!({
+        "request_id": "r", "outcome": "completed",
+        "messages": [
+            {"role": "assistant", "event_type": "event", "content": "stream_start"},
+            {"message_id": "m", "role": "assistant", "name": "a", "content": "It ", "chunk_id": "C1"},
+            {"role": "assistant", "name": "b", "content": "meanwhile", "thread_id": "T2"},
+            delta("is "), delta("sunny."),
+            {"message_id": "m", "delta": true, "delta_path": "metadata.mood", "content": "good"},
+            {"message_id": "n", "role": "assistant", "content": [{"type": "text", "text": "x"}]},
+            {"message_id": "n", "delta": true, "delta_path": "content.0.text", "content": "y",
+             "delta_action": "replace"},
+        ],
+    });
+    assert_json_snapshot!("merged", write(&client, &chat, &turn).await.snapshot());
+    let stored = client.get(&format!("{chat}/messages")).await.body();
+    assert_json_snapshot!("stored", stored["messages"]);
+}
+
+#[tokio::test]
+async fn a_faulty_turn_is_refused_with_the_place_of_its_fault() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let good = || json!({"role": "user", "content": "x"});
+    let m =
+        |message: Value| json!([good(), {"message_id": "m", "role": "a", "content": "t"}, message]);
+    for (field, value, pointer) in [
+        ("messages", json!([good(), {"content": "x"}]), "/messages/1/role"),
+        ("messages", json!([good(), {"role": "user"}]), "/messages/1/content"),
+        (
+            "messages",
+            json!([good(), {"role": "user", "content": "x", "event_id": "e"}]),
+            "/messages/1/event_id",
+        ),
+        (
+            "messages",
+            json!([good(), {"role": "user", "content": "x", "colour": 1}]),
+            "/messages/1/colour",
+        ),
+        ("messages", json!([good(), {"role": "", "content": "x"}]), "/messages/1/role"),
+        ("messages", json!([]), "/messages"),
+        ("messages", m(json!({"delta": true, "content": "x"})), "/messages/2/message_id"),
+        (
+            "messages",
+            m(json!({"delta": true, "message_id": "k", "content": "x"})),
+            "/messages/2/message_id",
+        ),
+        (
+            "messages",
+            m(json!({"delta": true, "message_id": "m", "content": 1})),
+            "/messages/2/content",
+        ),
+        (
+            "messages",
+            m(json!({"delta": true, "message_id": "m", "content": "x", "delta_path": "role"})),
+            "/messages/2/delta_path",
+        ),
+        (
+            "messages",
+            m(json!({"delta": true, "message_id": "m", "content": "x", "timestamp": "y"})),
+            "/messages/2/timestamp",
+        ),
+        ("outcome", json!("done"), "/outcome"),
+        ("request_id", json!(""), "/request_id"),
+        ("steps", json!([{"type": "think", "status": "failed", "stack_id": "s"}]), "/steps/0/type"),
+        (
+            "steps",
+            json!([{"type": "llm", "status": "failed", "stack_id": "s", "stack_depth": 1}]),
+            "/steps/0/stack_depth",
+        ),
+    ] {
+        let mut turn = json!({"request_id": "r", "outcome": "failed", "messages": [good()]});
+        turn[field] = value;
+        let refused = write(&client, &chat, &turn).await;
+        assert_eq!((refused.status, refused.culprit()), (422, pointer.to_owned()), "{turn}");
+    }
+    let chat = client.get(&chat).await.body();
+    assert_eq!((&chat["last_sequence"], &chat["last_turn"]), (&json!(0), &Value::Null));
+}
+
+#[tokio::test]
+async fn another_turn_of_the_same_name_is_a_conflict() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    write(&client, &chat, &nested()).await;
+    let mut other = nested();
+    other["mode"] = json!("chat");
+    assert_eq!(write(&client, &chat, &other).await.problem(), (409, "event-conflict".to_owned()));
+    let mut silent = nested();
+    (silent["messages"], silent["request_id"]) = (json!([]), json!("silent"));
+    assert_eq!(write(&client, &chat, &silent).await.status, 201);
+    silent["mode"] = json!("chat");
+    assert_eq!(write(&client, &chat, &silent).await.problem(), (409, "turn-conflict".to_owned()));
+}
+
+#[tokio::test]
+async fn a_broken_call_stack_is_an_error_and_no_loop() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let step = |stack: &str, parent: &str| {
+        json!({"type": "llm", "status": "failed", "stack_id": stack, "stack_parent_id": parent,
+               "stack_depth": 1})
+    };
+    let turn = |name: &str, steps: Value| {
+        json!({"request_id": name, "outcome": "failed", "steps": steps,
+               "messages": [{"role": "user", "content": "x"}]})
+    };
+    let cycle = turn("r1", json!([step("a", "b"), step("b", "c"), step("c", "a")]));
+    assert_eq!(write(&client, &chat, &cycle).await.status, 201);
+    for path in ["resume", "stacks/b"] {
+        let broken = client.get(&format!("{chat}/{path}")).await;
+        assert_eq!(broken.problem(), (409, "broken-call-stack".to_owned()), "{}", broken.text);
+    }
+    write(&client, &chat, &turn("r2", json!([step("d", "gone")]))).await;
+    let broken = client.get(&format!("{chat}/resume")).await;
+    assert_json_snapshot!("missing_parent", broken.snapshot());
+    // The transcript is there all the same.
+    assert_eq!(client.get(&format!("{chat}/history")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_resume_says_what_is_to_be_done() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let resume = async |query: &str| client.get(&format!("{chat}/resume{query}")).await.body();
+    assert_eq!(resume("").await["action"], "start");
+    let say = async |message: Value| client.post(&format!("{chat}/messages"), message).await;
+    say(json!({"role": "user", "name": "ada", "content": "Which database?"})).await;
+    assert_eq!(resume("").await["action"], "start");
+    let call = json!({"id": "call_1", "type": "function",
+                      "function": {"name": "search", "arguments": "{\"q\":\"db\"}"}});
+    say(json!({"role": "assistant", "name": "scout", "content": null, "tool_calls": [call]})).await;
+    assert_json_snapshot!("pending_call", resume("?dialect=openai&unsettled=settle").await);
+    let rejected = client.get(&format!("{chat}/resume?dialect=openai&unsettled=reject")).await;
+    assert_eq!(rejected.problem(), (409, "unsettled-tool-calls".to_owned()));
+    say(json!({"role": "tool", "tool_call_id": "call_1", "content": "MongoDB"})).await;
+    let answered = resume("").await;
+    assert_eq!(
+        (&answered["action"], &answered["next_speaker"]),
+        (&json!("continue"), &json!("scout"))
+    );
+    assert_eq!(answered["pending_calls"], json!([]));
+    say(json!({"role": "assistant", "name": "scout", "content": "MongoDB. TERMINATE"})).await;
+    assert_eq!(resume("").await["termination"], json!({"sequence": 3, "text": "TERMINATE"}));
+    assert_eq!(resume("?termination=DONE").await["termination"], Value::Null);
+    let question = json!({"prompt": "Sure?", "request_id": "q1"});
+    client.post(&format!("{chat}/input-requests"), question).await;
+    let waiting = resume("?newest=1").await;
+    assert_eq!(
+        (&waiting["action"], &waiting["next_speaker"]),
+        (&json!("await_input"), &json!("ada"))
+    );
+    assert_eq!(waiting["pending_inputs"][0]["request_id"], "q1");
+    assert_eq!(waiting["transcript"]["messages"].as_array().unwrap().len(), 1);
+    client.post(&format!("{chat}/complete"), json!({})).await;
+    assert_eq!(resume("").await["action"], "nothing_to_do");
+}
