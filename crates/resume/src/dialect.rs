@@ -109,14 +109,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 
     /// Reads a transcript in the form, with the instructions that stand apart from its messages.
     ///
-    /// Returns nothing if the form is one to write only. Rendering what was read from a rendering
-    /// gives the same rendering, with nothing left out or changed.
-    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed>;
-
-    /// Says whether transcripts in the form are read.
-    fn is_read(&self) -> bool {
-        self.parse(Vec::new(), Vec::new()).is_some()
-    }
+    /// Rendering what was read from a rendering gives the same rendering, with nothing left out or
+    /// changed.
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 
     /// Says what of a transcript is not in its rendering, or not told from other things there.
     fn losses(&self) -> &'static [Loss];

@@ -69,7 +69,7 @@ fn transcripts() -> Result<Vec<(String, Vec<Message>)>> {
 /// Returns messages as the log has them.
 fn stored(conversation: Conversation) -> Result<Vec<Message>> {
     // The strict form is read in the fields of the log.
-    let parsed = dialect::Ag2.parse(Vec::new(), conversation).unwrap_or_default();
+    let parsed = dialect::Ag2.parse(Vec::new(), conversation);
     ensure!(parsed.dropped.is_empty(), "a message cannot be read: {:?}", parsed.dropped);
     let numbered = parsed.messages.into_iter().enumerate();
     numbered.map(|(sequence, message)| at(sequence, message.body)).collect()

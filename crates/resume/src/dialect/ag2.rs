@@ -40,8 +40,8 @@ impl Dialect for Ag2 {
         numbered.flat_map(|(index, message)| violations(index, message)).collect()
     }
 
-    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
-        Some(parsed::all(messages))
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parsed::all(messages)
     }
 
     fn losses(&self) -> &'static [Loss] {

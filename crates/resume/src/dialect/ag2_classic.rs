@@ -81,8 +81,8 @@ impl Dialect for Ag2Classic {
         validate::violations(self.profile, messages)
     }
 
-    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
-        Some(parse::parse(messages))
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(messages)
     }
 
     fn losses(&self) -> &'static [Loss] {

@@ -6,6 +6,7 @@ use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
 use crate::Options;
 
 mod events;
+mod parse;
 mod validate;
 mod write;
 
@@ -20,8 +21,6 @@ mod write;
 /// - The speaker is the `name` in the `metadata` of what is said. Reasoning is left out.
 /// - What an agent says is one text; several are joined by a line break. Arguments are the JSON text
 ///   of an object; others become its field `input`.
-///
-/// The form is to be written only.
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2V1;
 
@@ -53,8 +52,8 @@ impl Dialect for Ag2V1 {
         validate::violations(messages)
     }
 
-    fn parse(&self, _system: Vec<Value>, _messages: Vec<Value>) -> Option<Parsed> {
-        None
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(system, messages)
     }
 
     fn losses(&self) -> &'static [Loss] {
@@ -65,6 +64,8 @@ impl Dialect for Ag2V1 {
             Loss::RefusalMarks,
             Loss::CustomCalls,
             Loss::CallSignatures,
+            Loss::JoinedTexts,
+            Loss::SilentSpeakers,
         ]
     }
 }

@@ -53,8 +53,8 @@ impl Dialect for Anthropic {
         validate::violations(messages)
     }
 
-    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
-        Some(parse::parse(system, messages))
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(system, messages)
     }
 
     fn losses(&self) -> &'static [Loss] {

@@ -52,8 +52,8 @@ impl Dialect for LangChain {
         validate::violations(messages)
     }
 
-    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
-        Some(parse::parse(messages))
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parse::parse(messages)
     }
 
     fn losses(&self) -> &'static [Loss] {

@@ -5,6 +5,10 @@
 pub enum Loss {
     /// Who spoke: the name is folded into the text, or left out.
     Names,
+    /// Who makes calls without saying anything.
+    SilentSpeakers,
+    /// Where one text of an agent ends and the next one begins.
+    JoinedTexts,
     /// Where one message ends and the next one of the same side begins.
     Boundaries,
     /// Whether an instruction came after others had spoken.

@@ -69,8 +69,8 @@ impl Dialect for OpenAi {
         validate::violations(messages)
     }
 
-    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Option<Parsed> {
-        Some(parsed::all(messages))
+    fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        parsed::all(messages)
     }
 
     fn losses(&self) -> &'static [Loss] {

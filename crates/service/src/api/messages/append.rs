@@ -22,8 +22,8 @@ pub(crate) struct AppendQuery {
     #[param(value_type = Option<String>, example = "role")]
     speaker: Speaker,
     /// The form of the messages, where they are a transcript of another system: `ag2`,
-    /// `ag2-classic`, `ag2-classic-manager`, `openai`, `anthropic`, `gemini`, `langchain`,
-    /// `ui-message` or `acp`.
+    /// `ag2-classic`, `ag2-classic-manager`, `ag2-v1`, `openai`, `anthropic`, `gemini`,
+    /// `langchain`, `ui-message` or `acp`.
     #[param(value_type = Option<String>, example = "openai")]
     dialect: Option<&'static dyn Dialect>,
 }
@@ -43,9 +43,8 @@ impl FromParams for AppendQuery {
             _ => Err("must be name or role"),
         })?;
         let dialect = params.take_with("dialect", |name| {
-            let read = || dialect::ALL.into_iter().filter(|dialect| dialect.is_read());
-            let names = || read().map(Dialect::name).collect::<Vec<_>>().join(", ");
-            read().find(|it| it.name() == name).ok_or_else(|| format!("must be one of {}", names()))
+            let names = || dialect::names().collect::<Vec<_>>().join(", ");
+            dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
         })?;
         if dialect.is_some() && speaker.is_some() {
             return Err(Problem::invalid_parameter("speaker", "is not for a dialect"));

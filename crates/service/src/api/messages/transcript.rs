@@ -61,7 +61,7 @@ pub(super) async fn read(
         return Err(refused(dialect.name(), &found));
     }
     let is_instructed = !system.is_empty();
-    let mut parsed = dialect.parse(system, messages).unwrap_or_default();
+    let mut parsed = dialect.parse(system, messages);
     if is_instructed && !parsed.places.iter().any(|place| matches!(place, Place::System(_))) {
         return Err(Problem::invalid_body("/system", "the form has instructions in its messages"));
     }
