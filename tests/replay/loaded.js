@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROTOCOL_VERSION, agent, client, methods } from '@agentclientprotocol/sdk'
-import { convertToModelMessages, validateUIMessages } from 'ai'
+import { convertToModelMessages, readUIMessageStream, validateUIMessages } from 'ai'
 
 const [directory] = process.argv.slice(2)
 
@@ -60,5 +60,33 @@ async function loadUpdates (updates) {
   assert.deepEqual(heard, updates)
 }
 
+/** Puts the streams together that were put together before, and compares the messages. */
+async function assemble () {
+  const lines = readFileSync(join(directory, 'assembled.jsonl'), 'utf8').trimEnd().split('\n')
+  for (const { chunks, message } of lines.map(line => JSON.parse(line))) {
+    const stream = new ReadableStream({
+      start (controller) {
+        for (const chunk of chunks) controller.enqueue(chunk)
+        controller.close()
+      }
+    })
+    let last
+    for await (const read of readUIMessageStream({ stream, onError: error => { throw error } })) last = read
+    assert.deepEqual(whole(last), message)
+  }
+  console.log(`\nreadUIMessageStream puts ${lines.length} streams together as they were`)
+}
+
+/** Takes away what says how a text came, and fields without a value. */
+function whole (message) {
+  const read = JSON.parse(JSON.stringify(message))
+  for (const part of read.parts.filter(({ type }) => ['text', 'reasoning'].includes(type))) {
+    delete part.id
+    delete part.state
+  }
+  return read
+}
+
 await each('ui-message', 'validateUIMessages, convertToModelMessages', loadUIMessages)
 await each('acp', 'session/load of the ACP SDK', loadUpdates)
+await assemble()

@@ -29,6 +29,11 @@ pub fn real_runs(name: &str, field: &str) -> Result<Option<Vec<Conversation>>> {
     Ok(Some(runs.with_context(|| format!("a line of {name} has no {field}"))?))
 }
 
+/// Reads the streams of `fixtures/streams`: the chunks of one a line.
+pub fn streams(name: &str) -> Result<Vec<Value>> {
+    json_lines(&below_workspace("fixtures/streams").join(name))
+}
+
 fn json_lines(path: &Path) -> Result<Vec<Value>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let lines = text.lines().map(|line| Ok(serde_json::from_str(line)?));

@@ -20,7 +20,7 @@ pub use loss::Loss;
 mod parsed;
 pub use parsed::{Parsed, Place};
 
-mod acp;
+pub(crate) mod acp;
 pub use acp::Acp;
 
 mod ag2;
@@ -44,7 +44,7 @@ pub use gemini::Gemini;
 mod langchain;
 pub use langchain::LangChain;
 
-mod ui_message;
+pub(crate) mod ui_message;
 pub use ui_message::UiMessage;
 
 mod instructions;

@@ -15,6 +15,7 @@ pub use unsettled::{Unsettled, UnsettledCall};
 mod pending_calls;
 pub use pending_calls::PendingCall;
 
+pub mod assembly;
 pub mod call_stack;
 mod calls;
 mod canonical;

@@ -1,18 +1,20 @@
 //! Writes every transcript at hand in every form, for the libraries that the forms are made for.
 //!
-//! `--out` gets a file for each dialect, one transcript a line: `{"source", "messages", "system"}`.
+//! `--out` gets a file for each dialect, one transcript a line: `{"source", "messages", "system"}`,
+//! and one with streams that were put together.
 //! What is printed is a table of what was left out and changed; every rendering has passed the
 //! validator of its dialect.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Parser;
 use records::{EventId, Message, MessageBody};
 use resume::Options;
+use resume::assembly::{Assembly, Stream};
 use resume::dialect::{self, Dialect};
 use resume::ingest::speaker_from_role;
 use serde_json::{Value, json};
@@ -48,7 +50,21 @@ fn main() -> Result<()> {
         file.flush()?;
         println!("{}", count.row(dialect.name()));
     }
-    Ok(())
+    assemble(&out)
+}
+
+/// Puts streams of the AI SDK together: `assembled.jsonl` gets the chunks and the message of each.
+fn assemble(out: &Path) -> Result<()> {
+    let mut file = BufWriter::new(File::create(out.join("assembled.jsonl"))?);
+    for chunks in transcript::streams("ui-message.jsonl")? {
+        let mut assembly = Assembly::new(Stream::UiMessage, "stream");
+        for (position, chunk) in (0..).zip(chunks.as_array().into_iter().flatten()) {
+            assembly.push(position, chunk.clone())?;
+        }
+        let messages = assembly.messages();
+        writeln!(file, "{}", json!({"chunks": chunks, "message": messages.first()}))?;
+    }
+    Ok(file.flush()?)
 }
 
 /// Reads the transcripts of the project, and logs of real runs where they are at hand.

@@ -6,6 +6,8 @@ use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
 use crate::Options;
 
 mod parse;
+pub(crate) use parse::{media, output};
+
 mod validate;
 mod write;
 

@@ -8,6 +8,7 @@ use crate::Options;
 mod parse;
 mod validate;
 mod write;
+pub(crate) use write::file;
 
 /// The `UIMessage` of the AI SDK.
 ///

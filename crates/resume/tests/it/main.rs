@@ -2,6 +2,7 @@
 
 mod ag2;
 mod anthropic;
+mod assembly;
 mod call_stack;
 mod fixtures;
 mod losses;

@@ -101,12 +101,17 @@ fn result(mut update: Value) -> Option<NewMessage> {
         Some("failed") => true,
         _ => return None,
     };
-    let output = update.get_mut("rawOutput").map(Value::take).unwrap_or_else(|| {
-        let shown = update["content"].as_array_mut().into_iter().flatten();
-        content(shown.map(|item| part(taken(item, "content"))).collect())
-    });
+    let output = output(&mut update);
     let id = update["toolCallId"].as_str().unwrap_or_default();
     Some(parsed::result(id, output, failed))
+}
+
+/// Takes what came of a call, or else what was shown of it.
+pub(crate) fn output(update: &mut Value) -> Value {
+    update.get_mut("rawOutput").map(Value::take).unwrap_or_else(|| {
+        let shown = update["content"].as_array_mut().into_iter().flatten();
+        content(shown.map(|item| part(taken(item, "content"))).collect())
+    })
 }
 
 /// Returns the stored form of a content; one that has none is kept as it is.
@@ -117,7 +122,8 @@ fn part(content: Value) -> Value {
     }
 }
 
-fn media(content: &Value) -> Option<Media> {
+/// Reads a picture, a sound or a file.
+pub(crate) fn media(content: &Value) -> Option<Media> {
     let text = |pointer: &str| content.pointer(pointer)?.as_str().map(str::to_owned);
     let named = |name: String| Some(name).filter(|name| name != "file");
     let (kind, source, name) = match content["type"].as_str()? {

@@ -99,15 +99,20 @@ fn part_of(message: &mut Canonical, part: Part) -> Value {
         Part::Text(text) => return json!({"type": "text", "text": text}),
         Part::Media(media) => media,
     };
-    let Some(url) = media.source.url() else {
+    file(&media).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
-        return json!({"type": "text", "text": Value::from(media).to_string()});
-    };
-    let mut file = json!({"type": "file", "mediaType": media_type(&media), "url": url});
-    if let Some(name) = media.name {
-        file["filename"] = name.into();
+        json!({"type": "text", "text": Value::from(media).to_string()})
+    })
+}
+
+/// Returns the part of a picture, a sound or a file, unless only a provider has it.
+pub(crate) fn file(media: &Media) -> Option<Value> {
+    let url = media.source.url()?;
+    let mut file = json!({"type": "file", "mediaType": media_type(media), "url": url});
+    if let Some(name) = &media.name {
+        file["filename"] = name.as_str().into();
     }
-    file
+    Some(file)
 }
 
 fn media_type(media: &Media) -> &str {

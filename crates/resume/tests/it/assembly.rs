@@ -1,0 +1,245 @@
+//! Messages that come in pieces.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use resume::assembly::{Assembly, AssemblyError, Stream, Taken};
+use resume::dialect::{self, Acp, Dialect, UiMessage};
+use resume::{Options, Unsettled};
+use serde_json::{Value, json};
+
+use crate::losses::transcript;
+use crate::transcript::{log, violations};
+
+/// Something that an agent does, whole.
+#[derive(Debug, Clone)]
+enum Deed {
+    Say(String),
+    Think(String),
+    Call(String),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let text = || "[a-zé ]{1,12}";
+    prop_oneof![
+        3 => text().prop_map(Deed::Say),
+        1 => text().prop_map(Deed::Think),
+        2 => text().prop_map(Deed::Call),
+    ]
+}
+
+/// Returns the chunks by which the deed of a number is told, in pieces.
+type Tell = fn(usize, &Deed, &[Index]) -> Vec<Value>;
+
+/// Cuts a text into pieces, at places that `cuts` names.
+fn pieces(text: &str, cuts: &[Index]) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
+    places.extend([0, chars.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|ends| chars[ends[0]..ends[1]].iter().collect()).collect()
+}
+
+/// Returns the chunks by which a deed is told in the stream of the AI SDK.
+fn told(number: usize, deed: &Deed, cuts: &[Index]) -> Vec<Value> {
+    let (kind, text) = match deed {
+        Deed::Say(text) => ("text", text),
+        Deed::Think(text) => ("reasoning", text),
+        Deed::Call(text) => {
+            let (id, input) = (format!("c{number}"), json!({"q": text}));
+            let start = json!({"type": "tool-input-start", "toolCallId": id, "toolName": "f"});
+            let delta = |piece| json!({"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": piece});
+            let deltas = pieces(&input.to_string(), cuts).into_iter().map(delta);
+            let available = json!({"type": "tool-input-available", "toolCallId": id, "toolName": "f", "input": input});
+            let output = json!({"type": "tool-output-available", "toolCallId": id, "output": text});
+            return [start].into_iter().chain(deltas).chain([available, output]).collect();
+        }
+    };
+    // The same id in every step, as some providers have it.
+    let start = json!({"type": format!("{kind}-start"), "id": "0"});
+    let delta = |piece| json!({"type": format!("{kind}-delta"), "id": "0", "delta": piece});
+    let deltas = pieces(text, cuts).into_iter().map(delta);
+    let end = json!({"type": format!("{kind}-end"), "id": "0"});
+    [start].into_iter().chain(deltas).chain([end]).collect()
+}
+
+/// Returns the updates by which a deed is told in a session of ACP.
+fn updated(number: usize, deed: &Deed, cuts: &[Index]) -> Vec<Value> {
+    let (kind, text) = match deed {
+        Deed::Say(text) => ("agent_message_chunk", text),
+        Deed::Think(text) => ("agent_thought_chunk", text),
+        Deed::Call(text) => {
+            let id = format!("c{number}");
+            let update = |status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status, "rawOutput": text});
+            let call = json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": "f", "rawInput": {"q": text}});
+            return vec![call, update("in_progress"), update("completed"), update("in_progress")];
+        }
+    };
+    let chunk = |piece| json!({"sessionUpdate": kind, "content": {"type": "text", "text": piece}});
+    pieces(text, cuts).into_iter().map(chunk).collect()
+}
+
+/// Puts a stream together whose chunks come in some order, some of them again.
+fn assembled(stream: Stream, chunks: &[Value], order: &[Index]) -> Vec<Value> {
+    let mut assembly = Assembly::new(stream, "s");
+    let some = order.iter().map(|index| index.index(chunks.len()));
+    for at in some.chain(0..chunks.len()) {
+        assert!(assembly.push(at as u64, chunks[at].clone()).is_ok());
+    }
+    assert_eq!(assembly.position(), chunks.len() as u64);
+    assembly.messages()
+}
+
+proptest! {
+    #[test]
+    fn however_it_is_cut_and_repeated_it_is_the_same_message(
+        deeds in prop::collection::vec(deed(), 1..6),
+        cuts in prop::collection::vec(any::<Index>(), 0..5),
+        order in prop::collection::vec(any::<Index>(), 0..40),
+    ) {
+        for (stream, tell) in [(Stream::UiMessage, told as Tell), (Stream::Acp, updated)] {
+            let chunks = |cuts: &[Index]| -> Vec<Value> {
+                deeds.iter().enumerate().flat_map(|(number, deed)| tell(number, deed, cuts)).collect()
+            };
+            let whole = assembled(stream, &chunks(&[]), &[]);
+            prop_assert_eq!(whole.len(), 1);
+            prop_assert_eq!(UiMessage.validate(&whole), []);
+            prop_assert_eq!(assembled(stream, &chunks(&cuts), &order), whole);
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_replayed_is_put_together_as_it_is_read(chat in transcript()) {
+        let options = Options { unsettled: Unsettled::Settle, ..Options::default() };
+        let updates = Acp.render(log(&chat), &options).messages;
+        let messages = assembled(Stream::Acp, &updates, &[]);
+        prop_assert_eq!(violations(&UiMessage, &messages), []);
+        let bodies = |parsed: dialect::Parsed| {
+            let all = parsed.messages.into_iter().filter(|message| message.body.role == "user");
+            all.map(|message| (message.event_id, message.body.content)).collect::<Vec<_>>()
+        };
+        let read = Acp.parse(Vec::new(), updates);
+        prop_assert_eq!(bodies(UiMessage.parse(Vec::new(), messages)), bodies(read));
+    }
+}
+
+fn parts(stream: Stream, chunks: Value) -> Value {
+    let Value::Array(chunks) = chunks else { panic!("chunks are a list") };
+    let mut messages = assembled(stream, &chunks, &[]);
+    messages.pop().map_or(Value::Null, |mut message| message["parts"].take())
+}
+
+fn text(id: &str, delta: &str) -> Value {
+    json!({"type": "text-delta", "id": id, "delta": delta})
+}
+
+#[test]
+fn a_text_behind_a_tool_part_is_another_one() {
+    let call =
+        json!({"type": "tool-input-available", "toolCallId": "c", "toolName": "f", "input": {}});
+    let parts =
+        parts(Stream::UiMessage, json!([text("t", "a"), call, text("t", "b"), text("t", "c")]));
+    let call =
+        json!({"type": "tool-f", "toolCallId": "c", "state": "input-available", "input": {}});
+    let said = |text: &str| json!({"type": "text", "text": text});
+    assert_eq!(parts, json!([said("a"), call, said("bc")]));
+}
+
+#[test]
+fn what_comes_too_late_changes_nothing() {
+    let end = json!({"type": "text-end", "id": "t"});
+    let ended = parts(Stream::UiMessage, json!([text("t", "a"), end, text("t", "b")]));
+    assert_eq!(ended, json!([{"type": "text", "text": "a"}]));
+    let call = |kind: &str, field: &str, value: Value| json!({"type": kind, "toolCallId": "c", "toolName": "f", field: value});
+    let late = parts(
+        Stream::UiMessage,
+        json!([
+            call("tool-input-start", "dynamic", json!(true)),
+            call("tool-output-available", "output", json!(1)),
+            call("tool-input-delta", "inputTextDelta", json!("{}")),
+            call("tool-input-available", "input", json!({"a": 1})),
+            call("tool-output-error", "errorText", json!("no")),
+        ]),
+    );
+    let done = json!({
+        "type": "dynamic-tool", "toolName": "f", "toolCallId": "c", "state": "output-available",
+        "input": null, "output": 1,
+    });
+    assert_eq!(late, json!([done]));
+}
+
+#[test]
+fn a_preliminary_output_gives_way_to_the_last_one() {
+    let output = |value: i32, preliminary: bool| {
+        json!({
+            "type": "tool-output-available", "toolCallId": "c", "toolName": "f", "output": value,
+            "preliminary": preliminary,
+        })
+    };
+    let parts =
+        parts(Stream::UiMessage, json!([output(1, true), output(2, false), output(3, false)]));
+    assert_eq!(parts[0]["output"], 2);
+    assert_eq!(parts[0].get("preliminary"), None);
+}
+
+#[test]
+fn an_approval_is_asked_for_and_refused() {
+    let chunk =
+        |kind: &str| json!({"type": kind, "toolCallId": "c", "toolName": "f", "approvalId": "p"});
+    let asked = json!([chunk("tool-approval-request")]);
+    assert_eq!(parts(Stream::UiMessage, asked)[0]["state"], "approval-requested");
+    let answer = json!({"type": "tool-approval-response", "approvalId": "p", "approved": false});
+    let denied = json!([chunk("tool-approval-request"), answer, chunk("tool-output-denied")]);
+    let part = &parts(Stream::UiMessage, denied)[0];
+    assert_eq!(
+        (&part["state"], &part["approval"]),
+        (&json!("output-denied"), &json!({"id": "p", "approved": false}))
+    );
+}
+
+#[test]
+fn a_call_that_is_told_of_when_it_is_done_has_a_part() {
+    let shown = json!([{"type": "content", "content": {"type": "text", "text": "done"}}]);
+    let update = json!({
+        "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": shown,
+    });
+    let part = json!({
+        "type": "dynamic-tool", "toolName": "c", "toolCallId": "c", "state": "output-available",
+        "input": null, "output": "done",
+    });
+    assert_eq!(parts(Stream::Acp, json!([update])), json!([part]));
+}
+
+#[test]
+fn a_message_has_its_own_id_and_metadata_or_one_of_the_stream() {
+    let mut assembly = Assembly::new(Stream::UiMessage, "turn_7");
+    assert_eq!(assembly.push(0, text("t", "a")), Ok(Taken::Added));
+    assert_eq!(assembly.messages()[0]["id"], "turn_7_0");
+    let start = json!({"type": "start", "messageId": "m1", "messageMetadata": {"name": "planner"}});
+    assert_eq!(assembly.push(1, start), Ok(Taken::Added));
+    let message = &assembly.messages()[0];
+    assert_eq!((&message["id"], &message["metadata"]["name"]), (&json!("m1"), &json!("planner")));
+}
+
+#[test]
+fn a_step_may_be_taken_back_and_data_be_replaced() {
+    let (start, reset) = (json!({"type": "start-step"}), json!({"type": "reset-step"}));
+    let data = |value: i32| json!({"type": "data-progress", "id": "d", "data": value});
+    let fleeting = json!({"type": "data-progress", "id": "e", "data": 0, "transient": true});
+    let chunks = json!([data(1), fleeting, start, text("t", "a"), reset, text("t", "b"), data(2)]);
+    let kept = json!([data(2), {"type": "step-start"}, {"type": "text", "text": "b"}]);
+    assert_eq!(parts(Stream::UiMessage, chunks), kept);
+}
+
+#[test]
+fn chunks_wait_for_their_turn_and_bad_ones_are_passed_over() {
+    let mut assembly = Assembly::new(Stream::UiMessage, "s");
+    assert_eq!(assembly.push(2, text("t", "c")), Ok(Taken::Early));
+    assert_eq!(assembly.push(2, text("t", "c")), Ok(Taken::Repeated));
+    assert_eq!(assembly.push(0, text("t", "a")), Ok(Taken::Added));
+    assert_eq!(assembly.push(0, text("t", "a")), Ok(Taken::Repeated));
+    let unknown = assembly.push(1, json!({"type": "riddle"}));
+    assert!(matches!(unknown, Err(AssemblyError::Unknown { position: 1, .. })));
+    assert_eq!(assembly.messages()[0]["parts"], json!([{"type": "text", "text": "ac"}]));
+    let early = assembly.push(10_000, text("t", "z"));
+    assert!(matches!(early, Err(AssemblyError::TooEarly { position: 10_000, next: 3, .. })));
+}
