@@ -5,6 +5,7 @@ use std::hint::black_box;
 use chrono::DateTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use records::{EventId, Message, MessageBody};
+use resume::assembly::{Assembly, Stream};
 use resume::dialect::{self, Dialect};
 use resume::replay::Survey;
 use resume::{Options, normalize, window};
@@ -68,7 +69,7 @@ fn as_values(chat: &[Message]) -> Vec<Value> {
 }
 
 /// Measures what is done with a conversation, without making it and without dropping the outcome.
-fn measure<I: Clone, O>(criterion: &mut Criterion, name: &str, input: &I, run: fn(I) -> O) {
+fn measure<I: Clone, O>(criterion: &mut Criterion, name: &str, input: &I, run: impl Fn(I) -> O) {
     let mut group = criterion.benchmark_group("messages");
     group.throughput(Throughput::Elements(MESSAGES as u64));
     group.bench_function(name, |bencher| {
@@ -117,18 +118,46 @@ fn windowing(criterion: &mut Criterion) {
 
 fn rendering(criterion: &mut Criterion) {
     let chat = chat(with_calls);
-    measure(criterion, "ag2/at_once", &chat, |chat| at_once(&dialect::Ag2, chat));
-    measure(criterion, "ag2/one_by_one", &chat, |chat| one_by_one(&dialect::Ag2, chat));
-    measure(criterion, "openai/at_once", &chat, |chat| at_once(&dialect::OpenAi, chat));
-    measure(criterion, "openai/one_by_one", &chat, |chat| one_by_one(&dialect::OpenAi, chat));
-    measure(criterion, "anthropic/one_by_one", &chat, |chat| one_by_one(&dialect::Anthropic, chat));
-    measure(criterion, "gemini/one_by_one", &chat, |chat| one_by_one(&dialect::Gemini, chat));
-    measure(criterion, "langchain/one_by_one", &chat, |chat| one_by_one(&dialect::LangChain, chat));
-    measure(criterion, "ui-message/one_by_one", &chat, |chat| {
-        one_by_one(&dialect::UiMessage, chat)
-    });
-    measure(criterion, "acp/one_by_one", &chat, |chat| one_by_one(&dialect::Acp, chat));
+    for dialect in dialect::ALL {
+        let name = dialect.name();
+        measure(criterion, &format!("{name}/at_once"), &chat, |chat| at_once(dialect, chat));
+        measure(criterion, &format!("{name}/one_by_one"), &chat, |chat| one_by_one(dialect, chat));
+    }
 }
 
-criterion_group!(benches, normalizing, windowing, rendering);
+/// Measures renderings that are checked and read, in messages of the form.
+fn reading(criterion: &mut Criterion) {
+    let chat = chat(with_calls);
+    for dialect in dialect::ALL {
+        let name = dialect.name();
+        let messages = dialect.render(chat.clone(), &Options::default()).messages;
+        measure(criterion, &format!("{name}/validate"), &messages, |it| dialect.validate(&it));
+        measure(criterion, &format!("{name}/parse"), &messages, |it| dialect.parse(Vec::new(), it));
+    }
+}
+
+/// Measures how fast a stream is put together, in chunks: steps of a call and a text in pieces.
+fn assembling(criterion: &mut Criterion) {
+    let chunk = |number: usize| match number % 20 {
+        0 => json!({"type": "text-start", "id": "0"}),
+        17 => json!({"type": "text-end", "id": "0"}),
+        18 => json!({
+            "type": "tool-input-available", "toolCallId": number.to_string(), "toolName": "f", "input": {},
+        }),
+        19 => {
+            json!({"type": "tool-output-available", "toolCallId": (number - 1).to_string(), "output": 1})
+        }
+        _ => json!({"type": "text-delta", "id": "0", "delta": "word "}),
+    };
+    let chunks: Vec<Value> = (0..MESSAGES).map(chunk).collect();
+    measure(criterion, "assembly/ui-message", &chunks, |chunks| {
+        let mut assembly = Assembly::new(Stream::UiMessage, "s");
+        for (position, chunk) in (0..).zip(chunks) {
+            _ = assembly.push(position, chunk);
+        }
+        assembly.messages()
+    });
+}
+
+criterion_group!(benches, normalizing, windowing, rendering, reading, assembling);
 criterion_main!(benches);
