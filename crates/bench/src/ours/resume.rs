@@ -1,10 +1,15 @@
+use std::mem::take;
+
 use anyhow::{Context as _, Result, ensure};
 use async_trait::async_trait;
 use futures::future::try_join_all;
 use futures::{TryStreamExt as _, try_join};
-use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Messages as _};
+use persistence::{
+    Artifacts as _, ChatSessions as _, Contexts as _, Messages as _, Resumption as _,
+};
 use resume::Options;
 use resume::dialect::{Ag2, Dialect as _};
+use resume::plan;
 
 use super::Chat;
 use crate::measure::Read;
@@ -41,12 +46,16 @@ pub(crate) enum Part {
     Context,
     /// The last artifact.
     Artifact,
+    /// All of it at one moment, with what is to be done.
+    Plan,
 }
 
 impl Part {
     /// What the library loads, in this order.
     pub(crate) const LIBRARY: [Self; 4] =
         [Self::Session, Self::History, Self::Context, Self::Artifact];
+    /// What the plan takes.
+    pub(crate) const PLAN: [Self; 1] = [Self::Plan];
     /// What an orchestrator asks the service for, in this order.
     pub(crate) const SERVICE: [Self; 4] =
         [Self::Meta, Self::History, Self::Context, Self::Artifact];
@@ -75,6 +84,16 @@ impl Chat {
             Part::Context => {
                 let context = store.load_context_snapshot(scope, id).await?;
                 ensure!(!context.data.is_empty(), "the context snapshot is missing");
+            }
+            Part::Plan => {
+                let mut state = store.resume_state(scope, id).await?;
+                let plan = plan::plan(&state, &plan::Options::default())?;
+                let rendered = Ag2.render(take(&mut state.messages), &Options::default());
+                let count = rendered.messages.len();
+                ensure!(count == messages, "{count} messages were rendered");
+                ensure!(plan.action != plan::Action::NothingToDo, "there is nothing to do");
+                ensure!(state.artifact.is_some(), "the artifact is missing");
+                ensure!(!state.context.data.is_empty(), "the context snapshot is missing");
             }
             Part::Artifact => {
                 let artifact = store.get_last_artifact(scope, id).await?;

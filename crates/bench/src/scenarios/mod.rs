@@ -13,8 +13,10 @@ mod list;
 mod live_fanout;
 mod live_latency;
 mod resume;
+mod resume_plan;
 mod stats;
 mod tail;
+mod turn;
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -38,6 +40,11 @@ pub(crate) enum Scenario {
     /// A chat of 2,000 messages, in the form AG2 resumes from, with its context snapshot and its
     /// artifact; floor: the same stored documents as raw bytes
     Resume,
+    /// The same at one moment with the plan for it; floors: the documents as raw bytes, the calls one by one
+    ResumePlan,
+    /// A turn of six messages and five steps in one write, completed and broken off; floors: `insert_one` of one
+    /// message, and eleven single writes
+    Turn,
     /// The newest 50 of 100,000 messages; floor: `find_one` of one document that holds 50
     Tail,
     /// The newest 20 of 10,000 sessions; floor: the same find
@@ -78,6 +85,8 @@ impl Scenario {
             Self::AppendMany => append_many::run(stage).await,
             Self::AppendBatch => append_batch::run(stage).await,
             Self::Resume => resume::run(stage).await,
+            Self::ResumePlan => resume_plan::run(stage).await,
+            Self::Turn => turn::run(stage).await,
             Self::Tail => tail::run(stage).await,
             Self::List => list::run(stage).await,
             Self::HttpAppend => http_append::run(stage).await,
