@@ -9,6 +9,7 @@ mod losses;
 mod normalize;
 mod openai;
 mod parse;
+mod plan;
 mod properties;
 mod real;
 mod replay;

@@ -174,6 +174,8 @@ pub(in super::super) struct Tail {
     pub(in super::super) status: ChatStatus,
     /// That of the lease under which the chat is carried on, if it is under one.
     pub(in super::super) fencing_token: Option<u64>,
+    /// How many turns were written.
+    pub(in super::super) turns: u64,
 }
 
 impl Tail {
@@ -181,7 +183,7 @@ impl Tail {
     pub(in super::super) fn projection() -> Document {
         doc! {
             "last_sequence": 1, "first_sequence": 1, "revision": 1, "tail_bytes": 1, "status": 1,
-            "lease.fencing_token": 1, "schema_version": 1,
+            "lease.fencing_token": 1, "turns": 1, "schema_version": 1,
         }
     }
 
@@ -204,6 +206,7 @@ impl Tail {
                 Some(lease) => Some(fields.inside(lease).count("fencing_token")?),
                 None => None,
             },
+            turns: fields.field("turns")?.optional_number()?.unwrap_or_default(),
         })
     }
 

@@ -8,7 +8,7 @@ use super::append::{Condition, Push, Pushed, refusal};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::attempts::Attempt;
-use crate::mongo::documents::{Tail, open_chat_session, open_point, point_document, points_of};
+use crate::mongo::documents::{Tail, open_point, point_document, points_of};
 use crate::mongo::failure::Failure;
 use crate::store::{AppendedTurn, Outcome};
 use crate::turn_batch::TurnBatch;
@@ -125,21 +125,13 @@ impl MongoStore {
         } else {
             self.push_within(push, session).await?
         };
-        if pushed.is_none() || turn.points.is_empty() {
-            return Ok(pushed);
-        }
+        let Some(tail) = pushed.filter(|_| !turn.points.is_empty()) else { return Ok(pushed) };
         let (scope, chat_id) = push.place();
-        let one = doc! { "_id": chat_id.as_str(), "app_id": scope.app_id.as_str() };
-        let counted = self.inner.chat_sessions.find_one(one);
-        let counted = counted.projection(doc! { "turns": 1, "schema_version": 1 });
-        let raw = counted.session(&mut *session).await?;
-        let raw = raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-        let number = open_chat_session(&raw)?.count("turns")?;
         let points = turn.points.iter().map(|(sequence, step)| {
             let point = ResumePoint {
                 chat_id: chat_id.clone(),
                 request_id: turn.mark.request_id.clone(),
-                turn: number,
+                turn: tail.turns,
                 sequence: *sequence,
                 step: step.clone(),
                 created_at: push.now(),

@@ -221,6 +221,7 @@ mod tests {
             bytes: 0,
             status,
             fencing_token: None,
+            turns: 0,
         }
     }
 

@@ -143,6 +143,7 @@ impl MongoStore {
         let after = Tail {
             last_sequence: expected.last_sequence + push.documents.len() as u64,
             bytes: expected.bytes + push.bytes,
+            turns: expected.turns + u64::from(push.turn.is_some()),
             ..*expected
         };
         Ok(outcome.map(|outcome| self.pushed(push, outcome, expected, after)))

@@ -111,7 +111,8 @@ impl Before {
     /// Returns the tail that the push leaves: an empty one.
     pub(super) fn after(&self, push: &Push<'_>) -> Tail {
         let last_sequence = self.tail.last_sequence + push.documents.len() as u64;
-        Tail { first_sequence: last_sequence, last_sequence, bytes: 0, ..self.tail }
+        let turns = self.tail.turns + u64::from(push.turn.is_some());
+        Tail { first_sequence: last_sequence, last_sequence, bytes: 0, turns, ..self.tail }
     }
 
     /// Makes a filter match only the state that the segment was made for.

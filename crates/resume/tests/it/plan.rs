@@ -1,0 +1,256 @@
+//! What is to be done to go on with a chat.
+
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+use proptest::prelude::*;
+use proptest::sample::select;
+use records::{
+    ChatSession, ChatStatus, ContextSnapshot, InputKind, InputRequest, InputRequestId, JsonObject,
+    LastTurn, Message, Question, ResumePoint, ResumeState, StackFrame, StackId, Step, StepKind,
+    StepStatus, TurnId, TurnOutcome, Visibility,
+};
+use resume::plan::{Action, Options, Plan, plan};
+use serde_json::{Value, json};
+
+use crate::transcript::log;
+
+fn id<T: FromStr>(text: &str) -> T {
+    let Ok(id) = text.parse() else { panic!("{text} is no id") };
+    id
+}
+
+fn state(messages: &[Value]) -> ResumeState {
+    let messages: Vec<Message> = log(messages);
+    let created_at = DateTime::<Utc>::UNIX_EPOCH;
+    let chat = ChatSession {
+        chat_id: id("c1"),
+        app_id: id("acme"),
+        workflow_name: id("Generator"),
+        user_id: None,
+        team_id: None,
+        visibility: Visibility::App,
+        cache_seed: 1,
+        status: ChatStatus::Running,
+        status_reason: None,
+        title: None,
+        metadata: JsonObject::new(),
+        created_at,
+        last_updated_at: created_at,
+        completed_at: None,
+        duration_sec: 0.0,
+        last_sequence: messages.len() as u64,
+        pending_inputs: Vec::new(),
+        lease: None,
+        last_message_at: None,
+        last_connector: None,
+        last_mode: None,
+        last_turn: None,
+    };
+    ResumeState {
+        chat,
+        messages,
+        context: ContextSnapshot::default(),
+        artifact: None,
+        pending_inputs: Vec::new(),
+        resume_points: Vec::new(),
+    }
+}
+
+fn ended(mut state: ResumeState, request_id: &str, outcome: TurnOutcome) -> ResumeState {
+    state.chat.last_turn = Some(LastTurn { request_id: id(request_id), outcome, turn: 1 });
+    state
+}
+
+fn with_point(
+    mut state: ResumeState,
+    request_id: &str,
+    sequence: u32,
+    status: StepStatus,
+) -> ResumeState {
+    let frame = StackFrame::root(id("stk_001"));
+    let frame = if sequence > 2 { frame.call(id("stk_002")) } else { frame };
+    let step = Step {
+        status,
+        assistant_id: Some(format!("assistant {sequence}")),
+        space_snapshot: JsonObject::from_iter([("step".to_owned(), json!(sequence))]),
+        ..Step::new(StepKind::Llm, frame)
+    };
+    let (chat_id, request_id) = (state.chat.chat_id.clone(), id::<TurnId>(request_id));
+    let created_at = state.chat.created_at;
+    state.resume_points.push(ResumePoint {
+        chat_id,
+        request_id,
+        turn: 1,
+        sequence,
+        step,
+        created_at,
+    });
+    state
+}
+
+fn planned(state: &ResumeState) -> Plan {
+    match plan(state, &Options::default()) {
+        Ok(plan) => plan,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn says(role: &str, name: &str, content: &str) -> Value {
+    json!({"role": role, "name": name, "content": content})
+}
+
+fn calls(id: &str) -> Value {
+    let function = json!({"name": "search", "arguments": "{}"});
+    json!({"role": "assistant", "name": "scout", "content": null,
+           "tool_calls": [{"id": id, "type": "function", "function": function}]})
+}
+
+fn answers(id: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": id, "content": "found"})
+}
+
+#[test]
+fn the_last_step_of_the_last_turn_is_run_again() {
+    let messages = [says("user", "ada", "hello")];
+    let open = |status| {
+        let state = ended(state(&messages), "r1", TurnOutcome::Interrupted);
+        let state = with_point(state, "r0", 9, StepStatus::Failed);
+        let state = with_point(state, "r1", 2, StepStatus::Interrupted);
+        planned(&with_point(state, "r1", 5, status))
+    };
+    for (status, action) in
+        [(StepStatus::Failed, Action::Retry), (StepStatus::Interrupted, Action::Continue)]
+    {
+        let plan = open(status);
+        assert_eq!(plan.action, action);
+        let step = plan.step.unwrap();
+        assert_eq!(step.point.sequence, 5);
+        assert_eq!(step.stack_path, [id::<StackId>("stk_001"), id("stk_002")]);
+        assert_eq!(plan.space["step"], 5);
+        assert_eq!(plan.next_speaker.as_deref(), Some("assistant 5"));
+    }
+}
+
+#[test]
+fn a_newer_turn_leaves_the_steps_of_older_ones_behind() {
+    let done = state(&[says("user", "ada", "hello"), says("assistant", "scout", "hi")]);
+    let done = with_point(done, "r1", 5, StepStatus::Failed);
+    let plan_after = |outcome| planned(&ended(done.clone(), "r2", outcome));
+    assert_eq!(plan_after(TurnOutcome::Completed).action, Action::NothingToDo);
+    assert_eq!(plan_after(TurnOutcome::Interrupted).action, Action::Continue);
+    assert_eq!(plan_after(TurnOutcome::Failed).action, Action::Retry);
+    for outcome in TurnOutcome::ALL {
+        assert_eq!(plan_after(outcome).step, None);
+        assert!(plan_after(outcome).space.is_empty());
+    }
+}
+
+#[test]
+fn a_chat_without_turns_goes_on_where_its_messages_end() {
+    let ask = says("user", "ada", "hello");
+    for (messages, action, speaker) in [
+        (vec![], Action::Start, None),
+        (vec![ask.clone()], Action::Start, None),
+        (vec![says("assistant", "scout", "hi"), ask.clone()], Action::Start, Some("scout")),
+        (vec![ask.clone(), calls("c1")], Action::Continue, Some("scout")),
+        (vec![ask.clone(), calls("c1"), answers("c1")], Action::Continue, Some("scout")),
+        (vec![ask.clone(), says("assistant", "scout", "hi")], Action::Continue, None),
+        (vec![ask, calls("c1"), says("user", "ada", "well?")], Action::Continue, Some("scout")),
+    ] {
+        let plan = planned(&state(&messages));
+        assert_eq!((plan.action, plan.next_speaker.as_deref()), (action, speaker), "{messages:?}");
+    }
+}
+
+#[test]
+fn a_call_is_pending_until_it_is_answered() {
+    let pending = |messages: &[Value]| {
+        let calls = planned(&state(messages)).pending_calls;
+        calls.iter().map(|call| (call.sequence, call.call_id.clone().unwrap())).collect::<Vec<_>>()
+    };
+    let c = |sequence, id: &str| (sequence, id.to_owned());
+    assert_eq!(pending(&[calls("a"), calls("b"), answers("a")]), [c(1, "b")]);
+    assert_eq!(pending(&[answers("a"), calls("a")]), [c(1, "a")], "an answer comes after its call");
+    assert_eq!(pending(&[calls("a"), answers("a"), calls("a")]), [c(2, "a")]);
+    assert_eq!(pending(&[calls("a"), calls("a")]), [c(1, "a")], "of one id the later one");
+    let several = json!({"role": "tool", "content": null, "tool_responses": [
+        {"tool_call_id": "a", "content": "x"}, {"tool_call_id": "b", "content": "y"},
+    ]});
+    assert_eq!(pending(&[calls("a"), calls("b"), calls("c"), several]), [c(2, "c")]);
+}
+
+#[test]
+fn a_question_comes_first_and_an_end_before_it() {
+    let mut state = ended(state(&[says("user", "ada", "hello")]), "r1", TurnOutcome::Failed);
+    state = with_point(state, "r1", 1, StepStatus::Failed);
+    let question = Question { kind: InputKind::Text, ..Question::of("Why?") };
+    state.pending_inputs.push(InputRequest {
+        chat_id: state.chat.chat_id.clone(),
+        request_id: id::<InputRequestId>("q1"),
+        question,
+        created_at: state.chat.created_at,
+        expires_at: None,
+        closing: None,
+    });
+    let plan = planned(&state);
+    assert_eq!((plan.action, plan.next_speaker.as_deref()), (Action::AwaitInput, Some("ada")));
+    assert_eq!(plan.step, None);
+    state.chat.status = ChatStatus::Completed;
+    let plan = planned(&state);
+    assert_eq!((plan.action, plan.next_speaker), (Action::NothingToDo, None));
+}
+
+#[test]
+fn a_message_that_ends_a_replay_is_told() {
+    let ends = |content: Value| {
+        let message = json!({"role": "assistant", "name": "scout", "content": content});
+        planned(&state(&[says("user", "ada", "TERMINATE"), message])).termination
+    };
+    for content in [json!("TERMINATE"), json!("Done. TERMINATE\n"), json!([{"text": "TERMINATE"}])]
+    {
+        assert_eq!(ends(content).unwrap().sequence, 1);
+    }
+    for content in
+        [json!("I will TERMINATE it"), json!(""), Value::Null, json!([]), json!({"a": 1})]
+    {
+        assert_eq!(ends(content.clone()), None, "{content}");
+    }
+    let never = Options { termination: String::new(), ..Options::default() };
+    let last = state(&[says("user", "ada", "x")]);
+    assert_eq!(plan(&last, &never).unwrap().termination, None);
+}
+
+proptest! {
+    /// Whatever a chat is in, there is a plan, it is the same twice, and it fits together.
+    #[test]
+    fn a_plan_fits_together(
+        kinds in prop::collection::vec(0..5_usize, 0..12),
+        turn in prop::option::of((0..3_u32, select(TurnOutcome::ALL.as_slice()))),
+        points in prop::collection::vec((0..3_u32, 1..6_u32, any::<bool>()), 0..4),
+    ) {
+        let messages: Vec<_> = kinds.iter().enumerate().map(|(n, kind)| match kind {
+            0 => says("user", "ada", "hello"),
+            1 => says("assistant", "scout", "hi"),
+            2 => calls(&format!("c{}", n % 3)),
+            3 => answers(&format!("c{}", n % 3)),
+            _ => says("system", "s", "be good"),
+        }).collect();
+        let mut state = with_point(state(&messages), "old", 1, StepStatus::Failed);
+        for (request, sequence, has_failed) in points {
+            let status = if has_failed { StepStatus::Failed } else { StepStatus::Interrupted };
+            state = with_point(state, &format!("r{request}"), sequence, status);
+        }
+        if let Some((request, outcome)) = turn {
+            state = ended(state, &format!("r{request}"), outcome);
+        }
+        let plan = planned(&state);
+        prop_assert_eq!(&plan, &planned(&state));
+        if let Some(step) = &plan.step {
+            prop_assert_eq!(Some(&step.point.request_id), state.chat.last_turn.as_ref().map(|turn| &turn.request_id));
+            prop_assert!(matches!(plan.action, Action::Retry | Action::Continue));
+            prop_assert_eq!(&plan.space, &step.point.step.space_snapshot);
+        }
+        prop_assert!(plan.pending_calls.is_empty() || plan.action != Action::Start);
+    }
+}
