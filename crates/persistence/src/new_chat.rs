@@ -54,7 +54,10 @@ pub(crate) fn moved(
         completed_at: (next == ChatStatus::Completed).then_some(now),
         duration_sec: duration.as_seconds_f64().max(0.0),
         last_updated_at: now,
-        lease: chat.lease.clone().filter(|_| !next.is_ended()),
+        // One that ran out while the chat stood still is nobody's: it would be swept at once.
+        lease: chat.lease.clone().filter(|lease| {
+            !next.is_ended() && !(next == ChatStatus::Running && lease.has_expired(now))
+        }),
         ..chat.clone()
     }
 }

@@ -1,11 +1,13 @@
 //! A checked turn on its way into a chat.
 
+use chrono::{DateTime, Utc};
 use records::json::{Digest, Hasher};
 use records::{
-    Caller, EventId, Ids, Invalid, LastTurn, MessageBody, NewMessage, NewTurn, Step, TurnId,
-    TurnMessage, TurnOutcome,
+    Caller, ChatId, EventId, Ids, Invalid, LastTurn, MessageBody, NewMessage, NewTurn, OpenStep,
+    ResumePoint, TurnId, TurnMessage, TurnOutcome,
 };
 
+use crate::StoreError;
 use crate::batch::Batch;
 use crate::store::{Append, AppendedTurn, Outcome};
 
@@ -14,16 +16,16 @@ use crate::store::{Append, AppendedTurn, Outcome};
 pub(crate) struct TurnBatch {
     pub(crate) messages: Batch,
     pub(crate) mark: TurnMark,
-    /// The steps to resume from, each with its place in the turn, from 1.
-    pub(crate) points: Vec<(u32, Step)>,
-    /// That of the turn as it was given.
-    pub(crate) digest: Digest,
+    /// The steps to resume from.
+    pub(crate) open_steps: Vec<OpenStep>,
 }
 
 /// What a turn leaves with its chat besides its messages.
 #[derive(Debug)]
 pub(crate) struct TurnMark {
     pub(crate) request_id: TurnId,
+    /// That of the turn as it was given.
+    pub(crate) digest: Digest,
     pub(crate) outcome: TurnOutcome,
     pub(crate) connector: Option<String>,
     pub(crate) mode: Option<String>,
@@ -35,8 +37,12 @@ impl TurnBatch {
     /// Whatever of the turn is repeated otherwise makes each of its messages another one.
     pub(crate) fn check(caller: &Caller, turn: NewTurn, ids: &dyn Ids) -> Result<Self, Invalid> {
         turn.check()?;
+        for (index, message) in turn.messages.iter().enumerate() {
+            // Before the digest: what is nested too deep is not to be gone through.
+            message.body.check().map_err(|e| e.below(&format!("/messages/{index}")))?;
+        }
         let digest = turn.digest();
-        let points = turn.resume_points().collect();
+        let open_steps = turn.open_steps().collect();
         let NewTurn { request_id, outcome, messages, connector, mode, .. } = turn;
         let named = messages.into_iter().enumerate();
         let messages = named.map(|(index, message)| named_message(&request_id, index, message));
@@ -44,8 +50,8 @@ impl TurnBatch {
         let (most, most_bytes) = (NewTurn::MAX_MESSAGES, NewTurn::MAX_MESSAGE_BYTES);
         let mut messages = Batch::check_within(caller, messages, ids, most, most_bytes)?;
         messages.bind_to(&digest);
-        let mark = TurnMark { request_id, outcome, connector, mode };
-        Ok(Self { messages, mark, points, digest })
+        let mark = TurnMark { request_id, digest, outcome, connector, mode };
+        Ok(Self { messages, mark, open_steps })
     }
 
     /// Returns the answer, once its messages are where they are.
@@ -54,9 +60,40 @@ impl TurnBatch {
             request_id: self.mark.request_id.clone(),
             last_sequence: append.last_sequence,
             messages: append.messages,
-            resume_points: self.points.len(),
+            resume_points: self.open_steps.len(),
             outcome,
         }
+    }
+}
+
+impl TurnBatch {
+    /// Returns the resume points of the turn, once it has its number.
+    pub(crate) fn resume_points(
+        &self,
+        chat_id: &ChatId,
+        turn: u64,
+        now: DateTime<Utc>,
+    ) -> impl Iterator<Item = ResumePoint> {
+        self.open_steps.iter().map(move |open| ResumePoint {
+            chat_id: chat_id.clone(),
+            request_id: self.mark.request_id.clone(),
+            turn,
+            sequence: open.sequence,
+            step: open.step.clone(),
+            stack_path: open.stack_path.clone(),
+            created_at: now,
+        })
+    }
+
+    /// Returns the id that its first message has, if it has any.
+    pub(crate) fn first_message_id(&self) -> Result<EventId, Invalid> {
+        message_id(&self.mark.request_id, 0)
+    }
+
+    /// Says that another turn has its name.
+    pub(crate) fn conflict(&self, chat_id: &ChatId) -> StoreError {
+        let (chat_id, request_id) = (chat_id.clone(), self.mark.request_id.clone());
+        StoreError::TurnConflict { chat_id, request_id }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Lease {
 /// A lease that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLease {
-    /// Names the acquisition; minted where it is missing.
+    /// Names the acquisition, and no other one of that owner; minted where it is missing.
     pub lease_id: Option<LeaseId>,
     /// Who asks.
     pub owner: Owner,
@@ -40,6 +40,11 @@ impl Lease {
 
     /// Longest time for which a lease is given: an hour.
     pub const MAX_TTL: Duration = Duration::from_hours(1);
+
+    /// Tells whether it is what another acquisition asks for once more: the same one, by the same owner.
+    pub fn is_that_of(&self, wanted: &Self) -> bool {
+        self.lease_id == wanted.lease_id && self.owner == wanted.owner
+    }
 
     /// Tells whether others may take it over.
     pub fn has_expired(&self, now: DateTime<Utc>) -> bool {

@@ -38,7 +38,7 @@ pub use resume_state::ResumeState;
 
 mod turn;
 pub use turn::{
-    LastTurn, NewTurn, ResumePoint, StackFrame, Step, StepKind, StepStatus, TurnMessage,
+    LastTurn, NewTurn, OpenStep, ResumePoint, StackFrame, Step, StepKind, StepStatus, TurnMessage,
     TurnOutcome,
 };
 

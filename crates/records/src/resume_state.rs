@@ -13,7 +13,7 @@ pub struct ResumeState {
     pub artifact: Option<Artifact>,
     /// The questions that the chat waits on, oldest first.
     pub pending_inputs: Vec<InputRequest>,
-    /// The resume points, by turn and then by sequence.
+    /// The resume points of the turn that was written last, by sequence.
     pub resume_points: Vec<ResumePoint>,
 }
 

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
@@ -106,6 +108,17 @@ pub enum StepStatus {
     Failed,
 }
 
+/// A step of a turn that was not done when the turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenStep {
+    /// Which step of its turn it was, from 1.
+    pub sequence: u32,
+    /// The step.
+    pub step: Step,
+    /// See [`ResumePoint::stack_path`].
+    pub stack_path: Vec<StackId>,
+}
+
 /// A step that was not done, from which its turn can be resumed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumePoint {
@@ -119,6 +132,9 @@ pub struct ResumePoint {
     pub sequence: u32,
     /// The step; it was [`Interrupted`](StepStatus::Interrupted) or has [`Failed`](StepStatus::Failed).
     pub step: Step,
+    /// The calls that lead to that of the step, as far as the steps of its turn tell: from the outermost
+    /// one, if they are one more than the step is deep.
+    pub stack_path: Vec<StackId>,
     /// When the turn was written.
     pub created_at: DateTime<Utc>,
 }
@@ -207,7 +223,7 @@ impl NewTurn {
         for (pointer, name) in [("/connector", &self.connector), ("/mode", &self.mode)] {
             check_name(pointer, name.as_deref())?;
         }
-        if self.messages.is_empty() && self.resume_points().next().is_none() {
+        if self.messages.is_empty() && self.open_steps().next().is_none() {
             let rule = "must hold at least one message, or the turn a step that was not done";
             return Err(Invalid::value("/messages", rule));
         }
@@ -216,8 +232,13 @@ impl NewTurn {
             return Err(Invalid::too_large("/steps", limit));
         }
         let mut bytes = 0;
+        let parents = self.parents();
         for (index, step) in self.steps.iter().enumerate() {
             bytes += step.check().map_err(|e| e.below(&format!("/steps/{index}")))?;
+            if stack_path(&parents, &step.frame.stack_id).is_none() {
+                let pointer = format!("/steps/{index}/stack_parent_id");
+                return Err(Invalid::value(pointer, "leads back to the call itself"));
+            }
         }
         if bytes > Self::MAX_STEP_BYTES {
             let limit = format!("are {bytes} bytes; the limit is {} bytes", Self::MAX_STEP_BYTES);
@@ -226,15 +247,23 @@ impl NewTurn {
         Ok(())
     }
 
-    /// Returns the steps to resume from, each with its place from 1: those that were not done, unless the
-    /// whole turn was.
-    pub fn resume_points(&self) -> impl Iterator<Item = (u32, Step)> {
-        let outcome = self.outcome;
+    /// Returns the steps to resume from: those that were not done, unless the whole turn was.
+    pub fn open_steps(&self) -> impl Iterator<Item = OpenStep> {
+        let (outcome, parents) = (self.outcome, self.parents());
         (1..).zip(&self.steps).filter_map(move |(sequence, step)| {
             let status = step.status.at_end(outcome);
             let is_open = outcome != TurnOutcome::Completed && status != StepStatus::Completed;
-            is_open.then(|| (sequence, Step { status, ..step.clone() }))
+            is_open.then(|| OpenStep {
+                sequence,
+                step: Step { status, ..step.clone() },
+                stack_path: stack_path(&parents, &step.frame.stack_id).unwrap_or_default(),
+            })
         })
+    }
+
+    fn parents(&self) -> HashMap<&StackId, Option<&StackId>> {
+        let frames = self.steps.iter().map(|step| &step.frame);
+        frames.map(|frame| (&frame.stack_id, frame.parent_id.as_ref())).collect()
     }
 
     /// Returns the digest by which a repeated turn is told from another one with the same id.
@@ -246,9 +275,9 @@ impl NewTurn {
         for message in &self.messages {
             hasher.digest("message", &message.body.digest());
         }
-        for (sequence, step) in self.resume_points() {
-            hasher.field("step", &sequence.into());
-            step.add_to(&mut hasher);
+        for open in self.open_steps() {
+            hasher.field("step", &open.sequence.into());
+            open.step.add_to(&mut hasher);
         }
         hasher.finish()
     }
@@ -328,6 +357,24 @@ impl StackFrame {
     pub fn call(&self, stack_id: StackId) -> Self {
         Self { stack_id, parent_id: Some(self.stack_id.clone()), depth: self.depth + 1 }
     }
+}
+
+/// Returns the calls that lead to one, as far as they are known; nothing if they lead back to it.
+fn stack_path(
+    parents: &HashMap<&StackId, Option<&StackId>>,
+    stack_id: &StackId,
+) -> Option<Vec<StackId>> {
+    let mut path = vec![stack_id.clone()];
+    let mut current = stack_id;
+    while let Some(parent) = parents.get(current).copied().flatten() {
+        if path.len() > parents.len() {
+            return None;
+        }
+        path.push(parent.clone());
+        current = parent;
+    }
+    path.reverse();
+    Some(path)
 }
 
 fn check_name(pointer: &str, name: Option<&str>) -> Result<(), Invalid> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use records::{StackFrame, StackId};
+use records::{ResumePoint, StackFrame, StackId};
 
 /// Why there is no path to a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,4 +50,37 @@ pub fn path<'a>(
     }
     path.reverse();
     Ok(path)
+}
+
+/// Returns the calls from the outermost one to that of a step, from what its turn tells of them, or else from
+/// what others do.
+pub fn path_of(
+    point: &ResumePoint,
+    others: &[ResumePoint],
+) -> Result<Vec<StackId>, CallStackError> {
+    if is_whole(point) {
+        return Ok(point.stack_path.clone());
+    }
+    path(&frames(others), &point.step.frame.stack_id)
+}
+
+/// Returns what resume points tell of calls: those of their steps, and those that lead to them.
+pub fn frames(points: &[ResumePoint]) -> Vec<StackFrame> {
+    let mut frames = Vec::new();
+    for point in points {
+        let outermost = point.stack_path.first().filter(|_| is_whole(point));
+        frames.extend(outermost.map(|stack_id| StackFrame::root(stack_id.clone())));
+        frames.extend(point.stack_path.windows(2).map(|pair| StackFrame {
+            stack_id: pair[1].clone(),
+            parent_id: Some(pair[0].clone()),
+            depth: 0,
+        }));
+        frames.push(point.step.frame.clone());
+    }
+    frames
+}
+
+/// Tells whether the path that a turn tells of begins with the outermost call.
+fn is_whole(point: &ResumePoint) -> bool {
+    point.stack_path.len() == point.step.frame.depth as usize + 1
 }

@@ -87,7 +87,7 @@ impl Chat {
             }
             Part::Plan => {
                 let mut state = store.resume_state(scope, id).await?;
-                let plan = plan::plan(&state, &plan::Options::default())?;
+                let plan = plan::plan(&state, "user");
                 let rendered = Ag2.render(take(&mut state.messages), &Options::default());
                 let count = rendered.messages.len();
                 ensure!(count == messages, "{count} messages were rendered");

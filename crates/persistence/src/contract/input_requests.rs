@@ -6,15 +6,16 @@ use std::time::Duration;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
     BoundToolCall, ChatStatus, Closed, InputKind, InputRequest, InputRequestId, Limits,
-    MessageBody, NewInputAnswer, NewInputRequest, NewMessage, Question,
+    MessageBody, NewInputAnswer, NewInputRequest, NewMessage, Question, UserId, Visibility,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::fixture::{
-    TestChat, assert_dense, assert_invalid, assert_refused, event_id, message, numbered, race,
+    TestChat, assert_dense, assert_invalid, assert_refused, event_id, message, new_chat, numbered,
+    race,
 };
-use crate::{AnsweredInput, InputCursor, Outcome, RequestedInput, Store, StoreError};
+use crate::{AnsweredInput, InputCursor, InputPage, Outcome, RequestedInput, Store, StoreError};
 
 pub async fn a_question_pauses_its_chat_until_it_is_answered(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -362,6 +363,32 @@ pub async fn questions_are_listed_newest_first_and_found_by_their_id(store: Arc<
     assert_eq!(found(&chat, "q1").await, std::slice::from_ref(&chat.id));
     assert_eq!(found(&chat, "q2").await.len(), 2);
     assert_eq!(found(&TestChat::unknown(&store), "q1").await, []);
+}
+
+pub async fn a_pending_question_is_found_behind_any_number_of_others(store: Arc<dyn Store>) {
+    let first = TestChat::create(&store).await;
+    let mut mine = new_chat();
+    (mine.visibility, mine.user_id) = (Visibility::Private, Some(UserId::parse("ann").unwrap()));
+    for n in 0..100 {
+        // Some are closed, some are nothing of Ann's.
+        let mut new = new_chat();
+        if n % 2 == 0 {
+            (new.visibility, new.user_id) =
+                (Visibility::Private, Some(UserId::parse("bob").unwrap()));
+        }
+        let chat = TestChat::create_in(&first.scope, &store, new).await;
+        ask(&chat, question("q1", "Why?")).await.unwrap();
+        if n % 2 == 1 {
+            cancel(&chat, "q1", None).await.unwrap();
+        }
+    }
+    let ann = first.seen_by("ann", None);
+    let find = async || store.find_input_requests(&ann.scope, &id("q1")).await.unwrap();
+    assert_eq!(find().await.len(), InputPage::MAX_FOUND, "closed ones, where none is pending");
+    let chat = TestChat::create_in(&ann.scope, &store, mine).await;
+    ask(&chat, question("q1", "Why?")).await.unwrap();
+    let found = find().await;
+    assert_eq!(found.iter().map(|found| &found.chat_id).collect::<Vec<_>>(), [&chat.id]);
 }
 
 pub async fn a_head_says_what_became_of_questions(store: Arc<dyn Store>) {

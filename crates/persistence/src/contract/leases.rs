@@ -44,6 +44,10 @@ pub async fn acquiring_a_lease_is_safe_to_repeat(store: Arc<dyn Store>) {
     assert_eq!(first.lease_id.as_str(), "l1");
     let renewed = renew(&chat, 1, LONG * 2).await.unwrap();
     assert_eq!(store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap(), renewed);
+    // Another owner who takes the same name for it is another.
+    let theirs = NewLease { owner: Owner::parse("bob").unwrap(), ..again() };
+    let refused = store.acquire_lease(&chat.scope, &chat.id, theirs).await;
+    assert!(matches!(refused, Err(StoreError::LeaseHeld { .. })), "{refused:?}");
     release(&chat, 1).await.unwrap();
     let anew = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
     assert_eq!(anew.fencing_token, 2);
@@ -250,6 +254,10 @@ pub async fn an_abandoned_chat_is_interrupted_once(store: Arc<dyn Store>) {
         assert_eq!(other.session().await.status, status);
     }
     assert_eq!(paused.session().await.status_reason.as_deref(), Some("lunch"));
+    // Running again, it is not swept for a lease of before.
+    assert_eq!(paused.set_status(ChatStatus::Running, None).await.unwrap().lease, None);
+    store.interrupt_abandoned(1_000).await.unwrap();
+    assert_eq!(paused.session().await.status, ChatStatus::Running);
 }
 
 fn lease(owner: &str, ttl: Duration) -> NewLease {

@@ -50,6 +50,7 @@ macro_rules! contract_tests {
                 only_steps_that_were_not_done_are_kept,
                 resume_points_are_listed_by_turn_and_deleted,
                 a_turn_may_be_nothing_but_steps,
+                the_name_of_a_turn_is_taken_whatever_is_in_it,
                 every_field_of_a_step_comes_back,
                 a_turn_keeps_to_its_limits,
                 racing_repeats_of_a_turn_write_it_once,
@@ -256,6 +257,7 @@ macro_rules! contract_tests {
                 a_chat_paused_for_another_reason_stays_paused,
                 questions_keep_to_their_limits,
                 questions_are_listed_newest_first_and_found_by_their_id,
+                a_pending_question_is_found_behind_any_number_of_others,
                 a_head_says_what_became_of_questions,
                 questions_of_unknown_chats_are_not_there,
             }

@@ -82,7 +82,7 @@ pub async fn a_turn_with_anything_else_in_it_conflicts(store: Arc<dyn Store>) {
     others.last_mut().unwrap().steps[4].input = Some(object(json!({"messages": [1]})));
     for other in others {
         let answer = write(&chat, other.clone()).await;
-        assert!(matches!(answer, Err(StoreError::EventConflict { .. })), "{other:?}: {answer:?}");
+        assert!(matches!(answer, Err(StoreError::TurnConflict { .. })), "{other:?}: {answer:?}");
     }
     assert_eq!((chat.whole().await, points(&chat).await), before);
 }
@@ -100,6 +100,10 @@ pub async fn only_steps_that_were_not_done_are_kept(store: Arc<dyn Store>) {
         turn: 2,
         sequence,
         step: Step { status, ..all[sequence as usize - 1].clone() },
+        stack_path: ["stk_001", "stk_002"][..if sequence > 3 { 2 } else { 1 }]
+            .iter()
+            .map(|it| stack(it))
+            .collect(),
         created_at: kept[0].created_at,
     };
     let interrupted = StepStatus::Interrupted;
@@ -166,6 +170,29 @@ pub async fn a_turn_may_be_nothing_but_steps(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.last_message_at, None);
 }
 
+pub async fn the_name_of_a_turn_is_taken_whatever_is_in_it(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let silent = || NewTurn { steps: nested(), ..broken("r1", []) };
+    let said = || turn("r2", ["a"]);
+    write(&chat, silent()).await.unwrap();
+    write(&chat, said()).await.unwrap();
+    for other in [
+        turn("r1", ["a"]),
+        NewTurn { steps: nested(), ..broken("r1", ["a"]) },
+        NewTurn { steps: nested(), ..broken("r2", []) },
+    ] {
+        let request_id = other.request_id.clone();
+        let conflict = StoreError::TurnConflict { chat_id: chat.id.clone(), request_id };
+        assert_refused(write(&chat, other).await, &conflict);
+    }
+    // Its steps may be gone by now.
+    store.delete_resume_points(&chat.scope, &chat.id, None).await.unwrap();
+    assert_eq!(write(&chat, silent()).await.unwrap().outcome, Outcome::Duplicate);
+    assert_eq!(write(&chat, said()).await.unwrap().outcome, Outcome::Duplicate);
+    assert_eq!(points(&chat).await, []);
+    assert_eq!(chat.session().await.last_turn.unwrap().turn, 2);
+}
+
 pub async fn every_field_of_a_step_comes_back(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let tricky = || object(json!({"a.b": {"$set": [1, null, "x"]}, "": {"$oid": "zz"}}));
@@ -203,7 +230,7 @@ pub async fn a_turn_keeps_to_its_limits(store: Arc<dyn Store>) {
     let orphan = with(|turn| turn.steps[4].frame.parent_id = None);
     assert_invalid(write(&chat, orphan).await, "/steps/4/stack_depth", NotAdmitted);
     let own = with(|turn| turn.steps[4].frame.parent_id = Some(stack("stk_002")));
-    assert_invalid(write(&chat, own).await, "/steps/4/stack_parent_id", NotAdmitted);
+    assert_invalid(write(&chat, own).await, "/steps/3/stack_parent_id", NotAdmitted);
     let nameless = with(|turn| turn.mode = Some(String::new()));
     assert_invalid(write(&chat, nameless).await, "/mode", NotAdmitted);
     let large = with(|turn| {

@@ -1,5 +1,5 @@
-use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -29,6 +29,7 @@ impl ChatSessions for MemoryStore {
                     fencing_token: 0,
                     turns: 0,
                     points: Vec::new(),
+                    turn_digests: HashMap::new(),
                     messages: Vec::new(),
                     context: ContextSnapshot::default(),
                     context_version: 0,

@@ -87,8 +87,12 @@ impl InputRequests for MemoryStore {
         let now = self.clock.now();
         let chats = self.chats();
         let within = chats.values().filter(|chat| admits(scope, &chat.session));
-        let found = within.filter_map(|chat| chat.find_input(request_id));
-        let found = found.map(|kept| kept.request.clone().at(now));
+        let mut found: Vec<_> = within.filter_map(|chat| chat.find_input(request_id)).collect();
+        let is_pending = |kept: &&KeptInput| kept.request.closing.is_none();
+        if found.iter().any(is_pending) {
+            found.retain(is_pending);
+        }
+        let found = found.into_iter().map(|kept| kept.request.clone().at(now));
         Ok(found.take(InputPage::MAX_FOUND).collect())
     }
 

@@ -23,7 +23,7 @@ impl Leases for MemoryStore {
                 return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
             }
             if let Some(held) = chat.session.lease.as_ref().filter(|held| !held.has_expired(now)) {
-                if held.lease_id == lease.lease_id {
+                if held.is_that_of(&lease) {
                     return Ok(held.clone());
                 }
                 return Err(StoreError::held(chat_id, held.clone()));

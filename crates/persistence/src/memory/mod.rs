@@ -30,7 +30,7 @@ use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
     InputRequestId, Message, Participant, ResumePoint, Scope, StatusChange, SystemClock,
-    TicketDigest, UserId, Uuid7Ids, WorkflowName,
+    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -68,7 +68,8 @@ struct Chat {
     /// That of the newest lease; 0: there was none.
     fencing_token: u64,
     turns: u64,
-    points: Vec<KeptPoint>,
+    points: Vec<ResumePoint>,
+    turn_digests: HashMap<TurnId, Digest>,
     messages: Vec<Kept>,
     context: ContextSnapshot,
     context_version: u64,
@@ -83,13 +84,6 @@ struct Chat {
     status_changes: Vec<StatusChange>,
     participants: Vec<Participant>,
     announced: BTreeMap<ConnectionId, Announced>,
-}
-
-/// A resume point, with the digest of its turn.
-#[derive(Debug)]
-struct KeptPoint {
-    point: ResumePoint,
-    digest: Digest,
 }
 
 /// A message, with the digest of the body it was appended with.

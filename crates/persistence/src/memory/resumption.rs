@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use records::{ChatId, ResumeState, Scope};
+use records::{ChatId, ResumePoint, ResumeState, Scope};
 
 use super::MemoryStore;
 use crate::StoreError;
@@ -19,6 +19,8 @@ impl Resumption for MemoryStore {
             if bytes.sum::<usize>() > ResumeState::MAX_MESSAGE_BYTES {
                 return Err(too_large());
             }
+            let last_turn = chat.session.last_turn.as_ref().map(|turn| &turn.request_id);
+            let is_last = |point: &&ResumePoint| Some(&point.request_id) == last_turn;
             let is_pending = |id| chat.session.pending_inputs.contains(id);
             let inputs = chat.inputs.iter().map(|kept| &kept.request);
             let pending = inputs.filter(|request| is_pending(&request.request_id));
@@ -28,7 +30,7 @@ impl Resumption for MemoryStore {
                 context: chat.context.clone(),
                 artifact: chat.artifact.clone(),
                 pending_inputs: pending.map(|request| request.clone().at(now)).collect(),
-                resume_points: chat.points.iter().map(|kept| kept.point.clone()).collect(),
+                resume_points: chat.points.iter().filter(is_last).cloned().collect(),
             })
         })
     }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
-use super::{Chat, KeptPoint, MemoryStore};
+use super::MemoryStore;
 use crate::StoreError;
 use crate::store::{AppendedTurn, Outcome, ResumePointFilter, Turns};
 use crate::turn_batch::TurnBatch;
@@ -18,10 +18,15 @@ impl Turns for MemoryStore {
         self.metrics.appends.given(&turn.messages);
         let now = self.clock.now();
         self.with_chat(scope, chat_id, |chat| {
-            let plan = turn.messages.plan(chat_id, &chat.known())?;
+            let known = chat.known();
+            let plan = turn.messages.plan(chat_id, &known).map_err(|_| turn.conflict(chat_id))?;
             let counter = chat.session.last_sequence;
-            if plan.fresh().next().is_none() && chat.has_written(&turn)? {
-                return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
+            match chat.turn_digests.get(&turn.mark.request_id) {
+                Some(digest) if *digest == turn.mark.digest => {
+                    return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
+                }
+                Some(_) => return Err(turn.conflict(chat_id)),
+                None => {}
             }
             let status = chat.session.status;
             if status.is_ended() {
@@ -39,17 +44,8 @@ impl Turns for MemoryStore {
             if let Some(mode) = &mark.mode {
                 chat.session.last_mode = Some(mode.clone());
             }
-            for (sequence, step) in turn.points.clone() {
-                let point = ResumePoint {
-                    chat_id: chat_id.clone(),
-                    request_id: mark.request_id.clone(),
-                    turn: chat.turns,
-                    sequence,
-                    step,
-                    created_at: now,
-                };
-                chat.points.push(KeptPoint { point, digest: turn.digest });
-            }
+            chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
+            chat.points.extend(turn.resume_points(chat_id, chat.turns, now));
             Ok(turn.answer(append, Outcome::Stored))
         })
     }
@@ -61,7 +57,7 @@ impl Turns for MemoryStore {
         filter: &ResumePointFilter,
     ) -> Result<Vec<ResumePoint>, StoreError> {
         self.with_chat(scope, chat_id, |chat| {
-            let points = chat.points.iter().map(|kept| &kept.point);
+            let points = chat.points.iter();
             let points: Vec<_> = points.filter(|point| filter.admits(point)).cloned().collect();
             let start = points.len().saturating_sub(ResumePointFilter::MOST);
             Ok(points[start..].to_vec())
@@ -73,7 +69,7 @@ impl Turns for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ResumePoint>, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.points.last().map(|kept| kept.point.clone())))
+        self.with_chat(scope, chat_id, |chat| Ok(chat.points.last().cloned()))
     }
 
     async fn delete_resume_points(
@@ -87,29 +83,9 @@ impl Turns for MemoryStore {
             chat.check_fence(scope.fencing_token)?;
             chat.session.last_updated_at = now;
             let before = chat.points.len();
-            let stays =
-                |kept: &KeptPoint| request_id.is_some_and(|id| *id != kept.point.request_id);
+            let stays = |point: &ResumePoint| request_id.is_some_and(|id| *id != point.request_id);
             chat.points.retain(stays);
             Ok((before - chat.points.len()) as u64)
         })
-    }
-}
-
-impl Chat {
-    /// Tells whether a turn is written whose messages, if it has any, are.
-    fn has_written(&self, turn: &TurnBatch) -> Result<bool, StoreError> {
-        if turn.messages.len() > 0 {
-            return Ok(true);
-        }
-        let request_id = &turn.mark.request_id;
-        let mut points = self.points.iter();
-        let Some(kept) = points.find(|kept| kept.point.request_id == *request_id) else {
-            return Ok(false);
-        };
-        if kept.digest == turn.digest {
-            return Ok(true);
-        }
-        let (chat_id, request_id) = (self.session.chat_id.clone(), request_id.clone());
-        Err(StoreError::TurnConflict { chat_id, request_id })
     }
 }

@@ -221,6 +221,10 @@ impl MongoStore {
         };
         if moved.status.is_ended() {
             set.insert("lease", Bson::Null);
+        } else if let Some(lease) = chat.lease.as_ref().filter(|_| moved.lease.is_none()) {
+            // Unless its owner has come back meanwhile.
+            filter.insert("lease.expires_at", DateTime::from_chrono(lease.expires_at));
+            set.insert("lease", Bson::Null);
         }
         let update = doc! { "$set": set };
         // First, so that appends which come meanwhile wait for this, and not the reverse.

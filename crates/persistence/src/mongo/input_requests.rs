@@ -1,8 +1,10 @@
 //! Questions of workflows: asked and closed in one transaction with their chat.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
-use futures::TryStreamExt;
+use futures::TryStreamExt as _;
 use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::json::Digest;
@@ -83,23 +85,12 @@ impl InputRequests for MongoStore {
         scope: &Scope,
         request_id: &InputRequestId,
     ) -> Result<Vec<InputRequest>, StoreError> {
-        let query = doc! { "app_id": scope.app_id.as_str(), "_id.request_id": request_id.as_str() };
         let find = || async {
-            let mut found = Vec::new();
-            let mut requests = self.inner.input_requests.find(query.clone()).await?;
-            while let Some(raw) = requests.try_next().await? {
-                let request = input_record(&raw)?.kept.request;
-                let mut chat = visible_chats(scope);
-                chat.insert("_id", request.chat_id.as_str());
-                let one = self.inner.chat_sessions.find_one(chat).projection(doc! { "_id": 1 });
-                if one.await?.is_some() {
-                    found.push(request.at(self.inner.clock.now()));
-                }
-                if found.len() == InputPage::MAX_FOUND {
-                    break;
-                }
+            let pending = self.find_visible(scope, request_id, Some(PENDING)).await?;
+            if !pending.is_empty() {
+                return Ok(pending);
             }
-            Ok(found)
+            self.find_visible(scope, request_id, None).await
         };
         self.read(find).await
     }
@@ -144,6 +135,41 @@ impl InputRequests for MongoStore {
 }
 
 impl MongoStore {
+    /// Finds requests of an id, in a state if one is given, in chats that the caller may see.
+    async fn find_visible(
+        &self,
+        scope: &Scope,
+        request_id: &InputRequestId,
+        state: Option<&str>,
+    ) -> Result<Vec<InputRequest>, Failure> {
+        /// Whose chats are looked up with one call.
+        const CHUNK: usize = 64;
+        let mut query =
+            doc! { "app_id": scope.app_id.as_str(), "_id.request_id": request_id.as_str() };
+        if let Some(state) = state {
+            query.insert("state", state);
+        }
+        let requests = self.inner.input_requests.find(query).await?;
+        let mut chunks = requests.try_chunks(CHUNK);
+        let mut found = Vec::new();
+        while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
+            let requests = self.shown(&chunk)?;
+            let ids: Vec<_> = requests.iter().map(|request| request.chat_id.as_str()).collect();
+            let mut chats = visible_chats(scope);
+            chats.insert("_id", doc! { "$in": ids });
+            let visible = self.inner.chat_sessions.find(chats).projection(doc! { "_id": 1 });
+            let visible: Vec<_> = visible.await?.try_collect().await?;
+            let visible: HashSet<_> =
+                visible.iter().filter_map(|raw| raw.get_str("_id").ok()).collect();
+            found.extend(requests.into_iter().filter(|it| visible.contains(it.chat_id.as_str())));
+            if found.len() >= InputPage::MAX_FOUND {
+                found.truncate(InputPage::MAX_FOUND);
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     fn shown(&self, found: &[RawDocumentBuf]) -> Result<Vec<InputRequest>, StoreError> {
         let now = self.inner.clock.now();
         found.iter().map(|raw| Ok(input_record(raw)?.kept.request.at(now))).collect()

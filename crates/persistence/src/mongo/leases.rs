@@ -9,7 +9,8 @@ use records::{ChatId, ChatSession, ChatStatus, Lease, NewLease, Scope};
 use super::MongoStore;
 use super::chat_sessions::without_bulk;
 use super::documents::{
-    chat_session_record, counter, lease_document, lease_record, open_chat_session, status_of,
+    SCHEMA_VERSION, chat_session_record, counter, lease_document, lease_record, open_chat_session,
+    status_of,
 };
 use super::failure::Failure;
 use super::scope::writable_chat;
@@ -81,18 +82,36 @@ impl Leases for MongoStore {
     async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError> {
         let now = DateTime::from_chrono(self.inner.clock.now());
         let abandoned = || async {
-            let query = doc! { "status": ChatStatus::Running.number(), "lease.expires_at": { "$lte": now } };
+            let query = doc! {
+                "status": ChatStatus::Running.number(),
+                "lease.expires_at": { "$lte": now },
+                "schema_version": { "$lte": SCHEMA_VERSION },
+            };
             let find = self.inner.chat_sessions.find(query).sort(doc! { "lease.expires_at": 1 });
             let find = find.limit(i64::try_from(limit).unwrap_or(i64::MAX));
             Ok(find.projection(without_bulk()).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
         };
         let mut interrupted = Vec::new();
         for raw in self.read(abandoned).await? {
-            let chat = chat_session_record(&raw)?;
-            if self.write(|_| self.interrupt(&chat)).await?
-                && let ChatSession { app_id, chat_id, lease: Some(lease), .. } = chat
-            {
-                interrupted.push(Interrupted { app_id, chat_id, lease });
+            // One that cannot be interrupted keeps none of the others from being.
+            let chat = match chat_session_record(&raw) {
+                Ok(chat) => chat,
+                Err(error) => {
+                    tracing::warn!(%error, "an abandoned chat cannot be read");
+                    continue;
+                }
+            };
+            match self.write(|_| self.interrupt(&chat)).await {
+                Ok(is_interrupted) => {
+                    let ChatSession { app_id, chat_id, lease, .. } = chat;
+                    let lease = lease.filter(|_| is_interrupted);
+                    interrupted.extend(lease.map(|lease| Interrupted { app_id, chat_id, lease }));
+                }
+                Err(error) if interrupted.is_empty() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "an abandoned chat is left for later");
+                    break;
+                }
             }
         }
         Ok(interrupted)
@@ -141,7 +160,7 @@ impl MongoStore {
             filter.insert("fencing_token", same_number(fencing_token));
             match lease {
                 Some(held) if !held.has_expired(self.inner.clock.now()) => {
-                    if held.lease_id == wanted.lease_id {
+                    if held.is_that_of(wanted) {
                         return Ok(held);
                     }
                     return Err(StoreError::held(chat_id, held).into());

@@ -2,13 +2,13 @@ use async_trait::async_trait;
 use bson::{Document, RawDocumentBuf, doc};
 use mongodb::options::{ReadConcern, SessionOptions};
 use mongodb::{ClientSession, Collection};
-use records::{ChatId, ChatSession, InputRequest, Message, ResumeState, Scope};
+use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeState, Scope};
 
 use super::MongoStore;
 use super::blobs::LOOKS;
 use super::documents::{
     BlobKind, Segment, Tail, chat_session_record, input_key, input_record, open_chat_session,
-    point_record, points_in, segments_between,
+    point_record, points_of, segments_between,
 };
 use super::failure::Failure;
 use super::fields::Fields;
@@ -54,10 +54,7 @@ impl MongoStore {
         let fields = open_chat_session(&raw)?;
         let messages = self.messages_at(scope, chat_id, &fields, &mut session).await?;
         let pending_inputs = self.pending_at(scope, &chat, &mut session).await?;
-        let points = points_in(scope, chat_id);
-        let order = doc! { "turn": 1, "_id.sequence": 1 };
-        let points = found(&self.inner.resume_points, points, order, &mut session).await?;
-        let resume_points = points.iter().map(point_record).collect::<Result<_, _>>()?;
+        let resume_points = self.points_at(scope, &chat, &mut session).await?;
         let Some(context) = self.context_in(scope, chat_id, &fields).await? else {
             return Ok(None);
         };
@@ -92,6 +89,20 @@ impl MongoStore {
         }
         messages.extend(tail.messages(fields)?.into_iter().map(|stored| stored.message));
         Ok(messages)
+    }
+
+    /// Reads the resume points of the turn that was written last.
+    async fn points_at(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        session: &mut ClientSession,
+    ) -> Result<Vec<ResumePoint>, Failure> {
+        let Some(turn) = &chat.last_turn else { return Ok(Vec::new()) };
+        let points = points_of(scope, &chat.chat_id, &turn.request_id);
+        let order = doc! { "turn": 1, "_id.sequence": 1 };
+        let points = found(&self.inner.resume_points, points, order, session).await?;
+        Ok(points.iter().map(point_record).collect::<Result<_, _>>()?)
     }
 
     async fn pending_at(

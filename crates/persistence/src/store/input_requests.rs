@@ -43,8 +43,8 @@ pub trait InputRequests: Send + Sync {
         after: Option<&InputCursor>,
     ) -> Result<InputPage, StoreError>;
 
-    /// Finds the requests of that id in all chats within the scope, at most
-    /// [`MAX_FOUND`](InputPage::MAX_FOUND) of them: ids are unique only within a chat.
+    /// Finds the requests of that id in all chats within the scope: those that are pending, or, where none
+    /// is, all; at most [`MAX_FOUND`](InputPage::MAX_FOUND) of them. Ids are unique only within a chat.
     async fn find_input_requests(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use records::{
     JsonObject, MessageBody, NewTurn, Step, StepStatus, TurnId, TurnMessage, TurnOutcome,
@@ -13,6 +13,8 @@ use super::path::{self, Misstep};
 pub struct TurnBuffer {
     messages: Vec<Recorded>,
     places: HashMap<String, usize>,
+    /// The keys of messages that are not recorded: nor are their deltas.
+    events: HashSet<String>,
     steps: Vec<Step>,
     space: JsonObject,
     /// The connector to the model that was used last.
@@ -40,21 +42,27 @@ impl TurnBuffer {
     ///
     /// Deltas name it by its `key`, which is its own within the turn and is not kept. Another one under the
     /// same key takes its place.
-    pub fn add(&mut self, key: Option<&str>, message: TurnMessage) {
+    ///
+    /// Returns its place in the turn; none for a message that is not recorded.
+    pub fn add(&mut self, key: Option<&str>, message: TurnMessage) -> Option<usize> {
         if Self::is_event(&message.body) {
-            return;
+            self.events.extend(key.map(str::to_owned));
+            return None;
         }
         let recorded = Recorded { message, is_complete: key.is_none() };
-        match key {
-            Some(key) if self.places.contains_key(key) => {
-                self.messages[self.places[key]] = recorded;
-            }
-            Some(key) => {
-                self.places.insert(key.to_owned(), self.messages.len());
-                self.messages.push(recorded);
-            }
-            None => self.messages.push(recorded),
+        let end = self.messages.len();
+        let place = key.map_or(end, |key| *self.places.entry(key.to_owned()).or_insert(end));
+        if place == end {
+            self.messages.push(recorded);
+        } else {
+            self.messages[place] = recorded;
         }
+        Some(place)
+    }
+
+    /// Tells whether a key is that of a message that is not recorded.
+    pub fn is_of_event(&self, key: &str) -> bool {
+        self.events.contains(key) && !self.places.contains_key(key)
     }
 
     /// Adds a text to what is at a path of a message, such as `content` or `content.0.text`.
@@ -157,6 +165,9 @@ impl TurnBuffer {
         path: &str,
         change: impl FnOnce(&mut Value) -> Result<(), Misstep>,
     ) -> Result<(), TurnError> {
+        if self.is_of_event(key) {
+            return Ok(());
+        }
         let recorded = self.recorded(key)?;
         if recorded.is_complete {
             return Err(TurnError::CompleteMessage(key.to_owned()));

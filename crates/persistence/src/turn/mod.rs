@@ -3,7 +3,8 @@
 //! What is recorded lies in memory until then: the messages as they come, streamed ones merged from their
 //! deltas, and the steps with what they are given, what comes of them, the shared space and the call stack.
 //! [`TurnRecorder::finish`] writes it. A recorder that is dropped before that, by a panic or a task that is
-//! cancelled, writes it as interrupted.
+//! cancelled, writes it as interrupted, on a task of the runtime that it was begun on: a runtime that shuts
+//! down at that moment, or a process that dies, takes the turn with it.
 
 mod buffer;
 mod path;
@@ -71,10 +72,10 @@ struct Inner {
 #[derive(Debug)]
 enum State {
     Recording(TurnBuffer),
-    /// It has ended, and is written or still to be.
+    /// It has ended. Once it is known what became of it, the caller knows, and nothing is left to do.
     Ended {
         turn: NewTurn,
-        is_written: bool,
+        is_settled: bool,
     },
 }
 
@@ -99,7 +100,7 @@ impl TurnRecorder {
 
     /// Adds a message, whole or the beginning of a streamed one; see [`TurnBuffer::add`].
     pub fn add(&self, key: Option<&str>, message: TurnMessage) -> Result<(), TurnError> {
-        self.record(|turn| turn.add(key, message))
+        self.record(|turn| turn.add(key, message)).map(|_| ())
     }
 
     /// Adds a delta to a streamed message; see [`TurnBuffer::append`].
@@ -156,10 +157,9 @@ impl TurnRecorder {
         let inner = Arc::clone(&self.0);
         let writing = self.0.runtime.spawn(async move {
             let written = inner.store.append_turn(&inner.scope, &inner.chat_id, turn).await;
-            if written.is_ok()
-                && let State::Ended { is_written, .. } = &mut *inner.state()
-            {
-                *is_written = true;
+            let is_known = !matches!(written, Err(StoreError::OutcomeUnknown { .. }));
+            if let State::Ended { is_settled, .. } = &mut *inner.state() {
+                *is_settled = is_known;
             }
             written
         });
@@ -184,7 +184,7 @@ impl Inner {
         let mut state = self.state();
         if let State::Recording(buffer) = &mut *state {
             let turn = std::mem::take(buffer).finish(self.request_id.clone(), outcome);
-            *state = State::Ended { turn, is_written: false };
+            *state = State::Ended { turn, is_settled: false };
         }
         match &*state {
             State::Ended { turn, .. } => turn.clone(),
@@ -195,9 +195,9 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let is_written = matches!(*self.state(), State::Ended { is_written: true, .. });
+        let is_settled = matches!(*self.state(), State::Ended { is_settled: true, .. });
         let turn = self.end(TurnOutcome::Interrupted);
-        if is_written || turn.messages.is_empty() && turn.steps.is_empty() {
+        if is_settled || turn.messages.is_empty() && turn.steps.is_empty() {
             return;
         }
         let (store, scope, chat_id) =

@@ -1,6 +1,6 @@
 //! Places in a message, by paths like `content.0.text`.
 
-use records::{JsonObject, MessageBody};
+use records::{JsonObject, Limits, MessageBody};
 use serde_json::Value;
 
 /// Why a path does not do.
@@ -14,6 +14,10 @@ pub(super) enum Misstep {
 
 /// Returns what is at a path, making what is missing on the way.
 pub(super) fn place<'a>(body: &'a mut MessageBody, path: &str) -> Result<&'a mut Value, Misstep> {
+    // Each name may make a level, and what is nested too deep could not even be refused.
+    if path.split('.').count() > Limits::NESTING {
+        return Err(Misstep::Nowhere);
+    }
     let mut names = path.split('.');
     let root = match names.next() {
         Some("content") => &mut body.content,

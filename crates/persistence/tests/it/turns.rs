@@ -200,7 +200,9 @@ fn events_and_the_marks_of_a_stream_are_not_kept() {
     let mut event = said("stream_start");
     event.body.extra.insert("event_type".to_owned(), json!("event"));
     turn.add(Some("e"), event);
-    assert_eq!(turn.append("e", "content", "x"), Err(TurnError::UnknownMessage("e".to_owned())));
+    assert_eq!(turn.append("e", "content", "x"), Ok(()), "nor what is added to one");
+    let unknown = TurnError::UnknownMessage("f".to_owned());
+    assert_eq!(turn.append("f", "content", "x"), Err(unknown));
     turn.add(Some("m"), said("first"));
     turn.add(None, said("second"));
     turn.add(Some("m"), said("instead"));

@@ -10,7 +10,8 @@ use records::{
     LastTurn, Message, Question, ResumePoint, ResumeState, StackFrame, StackId, Step, StepKind,
     StepStatus, TurnId, TurnOutcome, Visibility,
 };
-use resume::plan::{Action, Options, Plan, plan};
+use resume::plan::{Action, Endings, Plan, plan};
+use resume::{DropReason, Dropped};
 use serde_json::{Value, json};
 
 use crate::transcript::log;
@@ -70,30 +71,31 @@ fn with_point(
 ) -> ResumeState {
     let frame = StackFrame::root(id("stk_001"));
     let frame = if sequence > 2 { frame.call(id("stk_002")) } else { frame };
+    let stack_path =
+        if sequence > 2 { vec![id("stk_001"), id("stk_002")] } else { vec![id("stk_001")] };
     let step = Step {
         status,
         assistant_id: Some(format!("assistant {sequence}")),
         space_snapshot: JsonObject::from_iter([("step".to_owned(), json!(sequence))]),
         ..Step::new(StepKind::Llm, frame)
     };
+    let turn = if request_id == "old" || request_id == "r0" { 0 } else { 1 };
     let (chat_id, request_id) = (state.chat.chat_id.clone(), id::<TurnId>(request_id));
     let created_at = state.chat.created_at;
     state.resume_points.push(ResumePoint {
         chat_id,
         request_id,
-        turn: 1,
+        turn,
         sequence,
         step,
+        stack_path,
         created_at,
     });
     state
 }
 
 fn planned(state: &ResumeState) -> Plan {
-    match plan(state, &Options::default()) {
-        Ok(plan) => plan,
-        Err(error) => panic!("{error}"),
-    }
+    plan(state, "user")
 }
 
 fn says(role: &str, name: &str, content: &str) -> Value {
@@ -126,7 +128,7 @@ fn the_last_step_of_the_last_turn_is_run_again() {
         assert_eq!(plan.action, action);
         let step = plan.step.unwrap();
         assert_eq!(step.point.sequence, 5);
-        assert_eq!(step.stack_path, [id::<StackId>("stk_001"), id("stk_002")]);
+        assert_eq!(step.stack_path.unwrap(), [id::<StackId>("stk_001"), id("stk_002")]);
         assert_eq!(plan.space["step"], 5);
         assert_eq!(plan.next_speaker.as_deref(), Some("assistant 5"));
     }
@@ -134,8 +136,10 @@ fn the_last_step_of_the_last_turn_is_run_again() {
 
 #[test]
 fn a_newer_turn_leaves_the_steps_of_older_ones_behind() {
-    let done = state(&[says("user", "ada", "hello"), says("assistant", "scout", "hi")]);
-    let done = with_point(done, "r1", 5, StepStatus::Failed);
+    let mut said = says("assistant", "scout", "hi");
+    said["request_id"] = json!("r2");
+    let done =
+        with_point(state(&[says("user", "ada", "hello"), said]), "r0", 5, StepStatus::Failed);
     let plan_after = |outcome| planned(&ended(done.clone(), "r2", outcome));
     assert_eq!(plan_after(TurnOutcome::Completed).action, Action::NothingToDo);
     assert_eq!(plan_after(TurnOutcome::Interrupted).action, Action::Continue);
@@ -144,6 +148,37 @@ fn a_newer_turn_leaves_the_steps_of_older_ones_behind() {
         assert_eq!(plan_after(outcome).step, None);
         assert!(plan_after(outcome).space.is_empty());
     }
+}
+
+#[test]
+fn what_is_said_after_a_turn_counts_more_than_it() {
+    let mut answered = says("assistant", "scout", "hi");
+    answered["request_id"] = json!("r1");
+    let after = |more: &[Value], outcome| {
+        let messages = [&[says("user", "ada", "hello"), answered.clone()], more].concat();
+        let state = ended(state(&messages), "r1", outcome);
+        planned(&with_point(state, "r1", 1, StepStatus::Failed))
+    };
+    assert_eq!(after(&[], TurnOutcome::Completed).action, Action::NothingToDo, "a completed turn");
+    assert_eq!(after(&[], TurnOutcome::Failed).action, Action::Retry);
+    let asked = [says("user", "ada", "and now?")];
+    assert_eq!(after(&asked, TurnOutcome::Completed).action, Action::Start);
+    assert_eq!(after(&asked, TurnOutcome::Failed).action, Action::Start);
+    let worked = [calls("c1"), answers("c1")];
+    let plan = after(&worked, TurnOutcome::Completed);
+    assert_eq!((plan.action, plan.next_speaker.as_deref()), (Action::Continue, Some("scout")));
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_decides_nothing() {
+    let ask = says("user", "ada", "hello");
+    let left = [ask.clone(), calls("c1"), says("user", "ada", "never mind")];
+    let plan = planned(&state(&left));
+    assert_eq!((plan.action, plan.pending_calls.len()), (Action::Start, 1));
+    let mut done = says("assistant", "scout", "fine");
+    done["request_id"] = json!("r1");
+    let plan = planned(&ended(state(&[ask, calls("c1"), done]), "r1", TurnOutcome::Completed));
+    assert_eq!((plan.action, plan.pending_calls.len()), (Action::NothingToDo, 1));
 }
 
 #[test]
@@ -156,7 +191,7 @@ fn a_chat_without_turns_goes_on_where_its_messages_end() {
         (vec![ask.clone(), calls("c1")], Action::Continue, Some("scout")),
         (vec![ask.clone(), calls("c1"), answers("c1")], Action::Continue, Some("scout")),
         (vec![ask.clone(), says("assistant", "scout", "hi")], Action::Continue, None),
-        (vec![ask, calls("c1"), says("user", "ada", "well?")], Action::Continue, Some("scout")),
+        (vec![ask, calls("c1"), says("user", "ada", "well?")], Action::Start, Some("scout")),
     ] {
         let plan = planned(&state(&messages));
         assert_eq!((plan.action, plan.next_speaker.as_deref()), (action, speaker), "{messages:?}");
@@ -203,22 +238,23 @@ fn a_question_comes_first_and_an_end_before_it() {
 
 #[test]
 fn a_message_that_ends_a_replay_is_told() {
-    let ends = |content: Value| {
+    let ends = |content: Value, text: &str| {
         let message = json!({"role": "assistant", "name": "scout", "content": content});
-        planned(&state(&[says("user", "ada", "TERMINATE"), message])).termination
+        let tool = json!({"role": "tool", "tool_call_id": "x", "content": "TERMINATE"});
+        let messages: Vec<Message> = log(&[says("user", "ada", "TERMINATE"), message, tool]);
+        let dropped = Dropped { index: 2, sequence: Some(2), reason: DropReason::MissingCallId };
+        Endings::of(&messages, text).last(&[dropped])
     };
     for content in [json!("TERMINATE"), json!("Done. TERMINATE\n"), json!([{"text": "TERMINATE"}])]
     {
-        assert_eq!(ends(content).unwrap().sequence, 1);
+        assert_eq!(ends(content.clone(), "TERMINATE").unwrap().sequence, 1);
+        assert_eq!(ends(content, ""), None);
     }
     for content in
         [json!("I will TERMINATE it"), json!(""), Value::Null, json!([]), json!({"a": 1})]
     {
-        assert_eq!(ends(content.clone()), None, "{content}");
+        assert_eq!(ends(content.clone(), "TERMINATE"), None, "{content}");
     }
-    let never = Options { termination: String::new(), ..Options::default() };
-    let last = state(&[says("user", "ada", "x")]);
-    assert_eq!(plan(&last, &never).unwrap().termination, None);
 }
 
 proptest! {
@@ -251,6 +287,5 @@ proptest! {
             prop_assert!(matches!(plan.action, Action::Retry | Action::Continue));
             prop_assert_eq!(&plan.space, &step.point.step.space_snapshot);
         }
-        prop_assert!(plan.pending_calls.is_empty() || plan.action != Action::Start);
     }
 }

@@ -177,6 +177,26 @@ impl Problem {
         self
     }
 
+    /// Gives pointers to the items of a list, by position, the positions where they were sent.
+    pub(crate) fn renumbered(
+        mut self,
+        list: &str,
+        sent_at: impl Fn(usize) -> Option<usize>,
+    ) -> Self {
+        for error in &mut self.0.errors {
+            let item = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(list));
+            let Some((place, rest)) = item.map(|item| item.split_once('/').unwrap_or((item, "")))
+            else {
+                continue;
+            };
+            if let Some(index) = place.parse().ok().and_then(&sent_at) {
+                let slash = if rest.is_empty() { "" } else { "/" };
+                error.pointer = Some(format!("{list}{index}{slash}{rest}"));
+            }
+        }
+        self
+    }
+
     /// Puts pointers below a part of the body.
     pub(crate) fn below(mut self, part: &str) -> Self {
         for error in &mut self.0.errors {

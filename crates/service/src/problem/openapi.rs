@@ -108,7 +108,6 @@ groups! {
         &[
             P::CHAT_NOT_FOUND,
             P::CHAT_ENDED,
-            P::EVENT_CONFLICT,
             P::TURN_CONFLICT,
             P::MESSAGE_TOO_LARGE,
             P::BATCH_TOO_LARGE,
@@ -126,8 +125,6 @@ groups! {
         &READ,
         &[
             P::CHAT_NOT_FOUND,
-            P::BROKEN_CALL_STACK,
-            P::STACK_NOT_FOUND,
             P::UNSETTLED_TOOL_CALLS,
             P::BATCH_TOO_LARGE,
         ],

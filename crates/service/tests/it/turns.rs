@@ -165,7 +165,7 @@ async fn another_turn_of_the_same_name_is_a_conflict() {
     write(&client, &chat, &nested()).await;
     let mut other = nested();
     other["mode"] = json!("chat");
-    assert_eq!(write(&client, &chat, &other).await.problem(), (409, "event-conflict".to_owned()));
+    assert_eq!(write(&client, &chat, &other).await.problem(), (409, "turn-conflict".to_owned()));
     let mut silent = nested();
     (silent["messages"], silent["request_id"]) = (json!([]), json!("silent"));
     assert_eq!(write(&client, &chat, &silent).await.status, 201);
@@ -186,16 +186,80 @@ async fn a_broken_call_stack_is_an_error_and_no_loop() {
                "messages": [{"role": "user", "content": "x"}]})
     };
     let cycle = turn("r1", json!([step("a", "b"), step("b", "c"), step("c", "a")]));
-    assert_eq!(write(&client, &chat, &cycle).await.status, 201);
-    for path in ["resume", "stacks/b"] {
-        let broken = client.get(&format!("{chat}/{path}")).await;
-        assert_eq!(broken.problem(), (409, "broken-call-stack".to_owned()), "{}", broken.text);
+    let refused = write(&client, &chat, &cycle).await;
+    assert_eq!((refused.status, refused.culprit()), (422, "/steps/0/stack_parent_id".to_owned()));
+    // Across turns it cannot be seen when they are written.
+    for (name, stack, parent) in [("r2", "a", "b"), ("r3", "b", "a")] {
+        assert_eq!(
+            write(&client, &chat, &turn(name, json!([step(stack, parent)]))).await.status,
+            201
+        );
     }
-    write(&client, &chat, &turn("r2", json!([step("d", "gone")]))).await;
-    let broken = client.get(&format!("{chat}/resume")).await;
-    assert_json_snapshot!("missing_parent", broken.snapshot());
-    // The transcript is there all the same.
-    assert_eq!(client.get(&format!("{chat}/history")).await.status, 200);
+    let broken = client.get(&format!("{chat}/stacks/b")).await;
+    assert_eq!(broken.problem(), (409, "broken-call-stack".to_owned()), "{}", broken.text);
+    write(&client, &chat, &turn("r4", json!([step("d", "gone")]))).await;
+    let resume = client.get(&format!("{chat}/resume")).await.body();
+    assert_eq!((&resume["action"], &resume["step"]["stack_path"]), (&json!("retry"), &Value::Null));
+    assert_json_snapshot!("missing_parent", resume["step"]["stack_error"]);
+    assert_eq!(client.get(&format!("{chat}/stacks/x")).await.problem().1, "stack-not-found");
+}
+
+#[tokio::test]
+async fn the_path_to_a_step_is_known_though_what_called_it_was_done() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let step = |status: &str, stack: &str, parent: Value, depth: u32| {
+        json!({"type": "tool", "status": status, "stack_id": stack, "stack_parent_id": parent,
+               "stack_depth": depth})
+    };
+    let turn = json!({
+        "request_id": "r1", "outcome": "interrupted",
+        "messages": [{"role": "user", "content": "x"}],
+        "steps": [
+            step("completed", "a", Value::Null, 0), step("failed", "b", json!("a"), 1),
+            step("running", "c", json!("a"), 1),
+        ],
+    });
+    assert_eq!(write(&client, &chat, &turn).await.status, 201);
+    let resume = client.get(&format!("{chat}/resume")).await.body();
+    assert_eq!(resume["step"]["stack_path"], json!(["a", "c"]));
+    let open = resume["open_steps"].as_array().unwrap();
+    let open: Vec<_> = open.iter().map(|step| (&step["stack_id"], &step["status"])).collect();
+    assert_eq!(open, [(&json!("b"), &json!("failed")), (&json!("c"), &json!("interrupted"))]);
+    let stack = client.get(&format!("{chat}/stacks/b")).await.body();
+    assert_eq!(stack["stack_path"], json!(["a", "b"]));
+}
+
+#[tokio::test]
+async fn refusals_say_where_a_message_was_sent_and_deep_paths_are_refused() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let turn = |last: Value| {
+        json!({
+            "request_id": "r", "outcome": "completed", "messages": [
+                {"message_id": "e", "role": "a", "event_type": "event", "content": "x"},
+                {"message_id": "e", "delta": true, "content": "y"},
+                {"message_id": "m", "role": "a", "content": "x"},
+                {"message_id": "m", "delta": true, "content": "y"}, last,
+            ],
+        })
+    };
+    let faulty = turn(json!({"role": "a", "content": "x", "timestamp": "t".repeat(65)}));
+    let refused = write(&client, &chat, &faulty).await;
+    assert_eq!((refused.status, refused.culprit()), (422, "/messages/4/timestamp".to_owned()));
+    let path = format!("metadata.n{}", ".0".repeat(50_000));
+    let deep = turn(json!({"message_id": "m", "delta": true, "delta_action": "replace",
+                           "delta_path": path, "content": 1}));
+    let refused = write(&client, &chat, &deep).await;
+    assert_eq!((refused.status, refused.culprit()), (422, "/messages/4/delta_path".to_owned()));
+    let good = write(&client, &chat, &turn(json!({"role": "a", "content": "x"}))).await;
+    let dropped: Vec<_> = good.body()["dropped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|dropped| dropped["index"].clone())
+        .collect();
+    assert_eq!((good.status, dropped), (201, vec![json!(0), json!(1)]));
 }
 
 #[tokio::test]

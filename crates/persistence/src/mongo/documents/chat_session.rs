@@ -1,6 +1,9 @@
-use bson::raw::cstr;
+use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
-use records::{Artifact, ChatSession, ChatStatus, LastTurn, Lease, TurnOutcome, Visibility};
+use records::json::Digest;
+use records::{
+    Artifact, ChatSession, ChatStatus, LastTurn, Lease, TurnId, TurnOutcome, Visibility,
+};
 
 use super::super::field::Field;
 use super::super::fields::Fields;
@@ -55,6 +58,7 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "last_mode": Bson::Null,
         "last_turn": Bson::Null,
         "turns": 0_i64,
+        "recent_turns": [],
         "pending_inputs": [],
         "recent_inputs": [],
         "input_version": 0_i64,
@@ -119,9 +123,38 @@ fn last_turn(
     }))
 }
 
+/// How many of the turns written last a chat names with their digests, so that a repeat is told even where
+/// no message of it tells.
+const RECENT_TURNS: i64 = -16;
+
+/// Returns what a turn pushes to the document of its chat.
+pub(in super::super) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
+    let mut each = RawArrayBuf::new();
+    let digest = super::binary(&turn.digest);
+    each.push(rawdoc! { "request_id": turn.request_id.as_str(), "digest": digest });
+    rawdoc! { "$each": each, "$slice": RECENT_TURNS }
+}
+
+/// Returns the digest of a turn, if it is among those written last.
+pub(in super::super) fn recent_digest(
+    fields: &Fields<'_>,
+    request_id: &TurnId,
+) -> Result<Option<Digest>, StoreError> {
+    if fields.field("recent_turns")?.raw() == RawBsonRef::Null {
+        return Ok(None);
+    }
+    for recent in fields.documents("recent_turns")? {
+        let recent = recent?;
+        if recent.field("request_id")?.text()? == request_id.as_str() {
+            return recent.bytes("digest").map(Some);
+        }
+    }
+    Ok(None)
+}
+
 /// Adds what a turn sets of the document of its chat.
 pub(in super::super) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
-    let TurnMark { request_id, outcome, connector, mode } = turn;
+    let TurnMark { request_id, outcome, connector, mode, .. } = turn;
     let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
     set.append(cstr!("last_turn"), last);
     if let Some(connector) = connector {

@@ -25,7 +25,7 @@ pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
 pub(super) use chat_session::{
     Tail, WITHOUT_BULK, append_turn_mark, artifact_document, artifact_record, chat_head_record,
     chat_session_document, chat_session_record, head_projection, lease_document, lease_record,
-    open_chat_session, status_of,
+    open_chat_session, recent_digest, recent_turn, status_of,
 };
 pub(super) use input_request::{
     PENDING, StoredInput, closing_fields, input_document, input_key, input_record,

@@ -31,7 +31,8 @@ pub(in super::super) fn point_document(
     point: &ResumePoint,
     digest: &[u8],
 ) -> Result<RawDocumentBuf, Failure> {
-    let ResumePoint { chat_id, request_id, turn, sequence, step, created_at } = point;
+    let ResumePoint { chat_id, request_id, turn, sequence, step, stack_path, created_at } = point;
+    let stack_path: Vec<_> = stack_path.iter().map(StackId::as_str).collect();
     let object = |object: &Option<JsonObject>| object.as_ref().map(to_document);
     encode(&doc! {
         "_id": {
@@ -46,6 +47,7 @@ pub(in super::super) fn point_document(
         "stack_id": step.frame.stack_id.as_str(),
         "stack_parent_id": step.frame.parent_id.as_ref().map(StackId::as_str),
         "stack_depth": i64::from(step.frame.depth),
+        "stack_path": stack_path,
         "input": object(&step.input),
         "output": object(&step.output),
         "space_snapshot": to_document(&step.space_snapshot),
@@ -88,6 +90,7 @@ pub(in super::super) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint
         turn: fields.count("turn")?,
         sequence: id.field("sequence")?.number()?,
         step,
+        stack_path: fields.field("stack_path")?.optional_each_parsed()?,
         created_at: fields.time("created_at")?,
     })
 }

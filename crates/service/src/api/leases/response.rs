@@ -8,9 +8,12 @@ use crate::wire::Time;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Lease)]
 pub(crate) struct LeaseResponse {
-    /// Names the acquisition: whoever repeats it is answered with the same lease.
+    /// Names the acquisition: its owner, who repeats it, is answered with the same lease.
     #[schema(example = "lease_0198d4b2")]
     lease_id: String,
+    /// What the writes of the holder carry, in the header `Fencing-Token`.
+    #[schema(example = 3)]
+    fencing_token: u64,
     #[serde(flatten)]
     holder: HolderFields,
 }
@@ -21,9 +24,6 @@ pub(crate) struct LeaseResponse {
 pub(crate) struct HolderFields {
     #[schema(example = "orchestrator-7")]
     owner: String,
-    /// What the writes of the holder carry, in the header `Fencing-Token`.
-    #[schema(example = 3)]
-    fencing_token: u64,
     acquired_at: Time,
     /// From when on others may take it over.
     expires_at: Time,
@@ -33,7 +33,6 @@ impl From<Lease> for HolderFields {
     fn from(lease: Lease) -> Self {
         Self {
             owner: lease.owner.into(),
-            fencing_token: lease.fencing_token,
             acquired_at: lease.acquired_at.into(),
             expires_at: lease.expires_at.into(),
         }
@@ -42,6 +41,7 @@ impl From<Lease> for HolderFields {
 
 impl From<Lease> for LeaseResponse {
     fn from(lease: Lease) -> Self {
-        Self { lease_id: lease.lease_id.clone().into(), holder: lease.into() }
+        let (lease_id, fencing_token) = (lease.lease_id.clone().into(), lease.fencing_token);
+        Self { lease_id, fencing_token, holder: lease.into() }
     }
 }

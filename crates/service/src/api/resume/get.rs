@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::Store;
-use resume::plan::{self, Options};
+use resume::plan::{self, Endings};
 use resume::window;
 use utoipa::IntoParams;
 
@@ -13,6 +13,9 @@ use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::history::{Form, HistoryError};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ResumeProblems};
+
+/// What a message says to end a conversation, unless said.
+const TERMINATION: &str = "TERMINATE";
 
 /// How to bring a chat back, besides the form of its history.
 #[derive(Debug, IntoParams)]
@@ -56,13 +59,9 @@ pub(crate) async fn get_resume(
     Query(query): Query<ResumeQuery>,
 ) -> Result<Json<ResumeResponse>, Problem> {
     let mut state = store.resume_state(&scope, &chat_id).await?;
-    let mut options = Options::default();
-    if let Some(termination) = query.termination {
-        options.termination = termination;
-    }
     let form = Form::from(query.history);
-    options.default_user_name.clone_from(&form.options.default_user_name);
-    let plan = plan::plan(&state, &options)?;
+    let plan = plan::plan(&state, &form.options.default_user_name);
+    let endings = Endings::of(&state.messages, query.termination.as_deref().unwrap_or(TERMINATION));
     let messages = std::mem::take(&mut state.messages);
     let messages = match form.newest {
         Some(size) => window::newest(messages, size),
@@ -72,5 +71,6 @@ pub(crate) async fn get_resume(
     if !rendered.rejected.is_empty() {
         return Err(HistoryError::Unsettled(rendered.rejected).into());
     }
-    Ok(Json(ResumeResponse::of(state, plan, form.dialect.name(), rendered)))
+    let termination = endings.last(&rendered.dropped);
+    Ok(Json(ResumeResponse::of(state, plan, termination, form.dialect.name(), rendered)))
 }

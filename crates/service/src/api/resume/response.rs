@@ -25,6 +25,11 @@ pub(crate) struct ResumeResponse {
     action: &'static str,
     /// The step to run again; null where none is known.
     step: Option<StepResponse>,
+    /// All steps of the turn written last that were not done, in order: those that ran at the same time are
+    /// all here.
+    open_steps: Vec<ResumePointResponse>,
+    /// Whether the chat has to be reopened before anything is written to it.
+    must_reopen: bool,
     /// What the shared space is to hold before anything runs.
     #[schema(value_type = Object, example = json!({"choose_prompt": "query"}))]
     space: JsonObject,
@@ -33,7 +38,7 @@ pub(crate) struct ResumeResponse {
     next_speaker: Option<String>,
     /// The calls of tools that no message answers, in order.
     pending_calls: Vec<PendingCallResponse>,
-    /// The last message, if it would end a replay at once.
+    /// The last message of the transcript, if it would end a replay at once.
     termination: Option<TerminationResponse>,
     transcript: TranscriptResponse,
     /// The chat's counter when the snapshot was taken.
@@ -71,9 +76,11 @@ pub(crate) struct TranscriptResponse {
 pub(crate) struct StepResponse {
     #[serde(flatten)]
     point: ResumePointResponse,
-    /// The calls from the outermost one to that of the step.
+    /// The calls from the outermost one to that of the step; null where that is not known.
     #[schema(example = json!(["stk_001", "stk_002"]))]
-    stack_path: Vec<String>,
+    stack_path: Option<Vec<String>>,
+    /// Why it is not known.
+    stack_error: Option<String>,
 }
 
 /// A call of a tool that no message answers.
@@ -109,6 +116,7 @@ impl ResumeResponse {
     pub(super) fn of(
         state: ResumeState,
         plan: Plan,
+        termination: Option<Termination>,
         dialect: &'static str,
         rendered: Rendered,
     ) -> Self {
@@ -129,7 +137,9 @@ impl ResumeResponse {
             space: plan.space,
             next_speaker: plan.next_speaker,
             pending_calls: plan.pending_calls.into_iter().map(Into::into).collect(),
-            termination: plan.termination.map(Into::into),
+            termination: termination.map(Into::into),
+            must_reopen: plan.must_reopen,
+            open_steps: state.resume_points.into_iter().map(Into::into).collect(),
             transcript,
             context_sequence: state.context.sequence,
             context_snapshot: state.context.data,
@@ -141,8 +151,11 @@ impl ResumeResponse {
 
 impl From<StepToRun> for StepResponse {
     fn from(step: StepToRun) -> Self {
-        let stack_path = step.stack_path.into_iter().map(Into::into).collect();
-        Self { point: step.point.into(), stack_path }
+        let (stack_path, stack_error) = match step.stack_path {
+            Ok(path) => (Some(path.into_iter().map(Into::into).collect()), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self { point: step.point.into(), stack_path, stack_error }
     }
 }
 

@@ -40,8 +40,7 @@ pub(crate) async fn get_stack(
 ) -> Result<Json<StackResponse>, Problem> {
     let everything = ResumePointFilter::default();
     let mut points = store.list_resume_points(&scope, &chat_id, &everything).await?;
-    let frames = points.iter().map(|point| &point.step.frame);
-    let path = call_stack::path(frames, &stack_id)?;
+    let path = call_stack::path(&call_stack::frames(&points), &stack_id)?;
     points.retain(|point| path.contains(&point.step.frame.stack_id));
     Ok(Json(StackResponse {
         chat_id: chat_id.into(),

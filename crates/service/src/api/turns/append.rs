@@ -7,7 +7,7 @@ use records::ChatId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::{DroppedResponse, TurnRequest};
+use super::request::{DroppedResponse, ReadTurn, TurnRequest};
 use crate::api::messages::AppendedResponse;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::{ChatPath, Fence};
@@ -54,7 +54,7 @@ impl TurnResponse {
 ///
 /// Its messages are appended, with ids that follow from the turn. Unless it was completed, the steps that
 /// were not done become resume points. Safe to repeat: a turn with the same `request_id` is answered as the
-/// first time, with 200; with anything else in it the answer is `event-conflict` or `turn-conflict`.
+/// first time, with 200; with anything else in it the answer is `turn-conflict`.
 ///
 /// A message with a `message_id` may be followed by deltas: items with the same `message_id`, `"delta": true`,
 /// and a `content` that is added at `delta_path`, or takes its place with `"delta_action": "replace"`. They are
@@ -74,8 +74,10 @@ pub(crate) async fn append_turn(
     Query(()): Query<()>,
     Json(request): Json<TurnRequest>,
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {
-    let (turn, dropped) = request.into_turn()?;
-    let turn = store.append_turn(&scope, &chat_id, turn).await?;
+    let ReadTurn { turn, dropped, sent_at } = request.into_turn()?;
+    let appended = store.append_turn(&scope, &chat_id, turn).await;
+    let sent_at = |place: usize| sent_at.get(place).copied();
+    let turn = appended.map_err(|error| Problem::from(error).renumbered("/messages/", sent_at))?;
     let status = wire::status([turn.outcome]);
     Ok((status, Json(TurnResponse::of(chat_id, turn, dropped))))
 }

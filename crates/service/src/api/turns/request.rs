@@ -166,27 +166,50 @@ pub(crate) struct DroppedResponse {
     reason: &'static str,
 }
 
+/// A turn that was read.
+pub(super) struct ReadTurn {
+    pub(super) turn: NewTurn,
+    /// What of it is not stored.
+    pub(super) dropped: Vec<DroppedResponse>,
+    /// Where in the request each of its messages was sent.
+    pub(super) sent_at: Vec<usize>,
+}
+
 impl TurnRequest {
-    /// Returns the turn, its deltas merged, and what of it is not stored.
-    pub(super) fn into_turn(self) -> Result<(NewTurn, Vec<DroppedResponse>), Problem> {
+    /// Returns the turn, its deltas merged.
+    pub(super) fn into_turn(self) -> Result<ReadTurn, Problem> {
         let mut buffer = TurnBuffer::default();
         (buffer.connector, buffer.mode) = (self.connector, self.mode);
-        let mut dropped = Vec::new();
+        let (mut dropped, mut sent_at) = (Vec::new(), Vec::new());
         for (index, message) in self.messages.into_iter().enumerate() {
             let pointer = format!("/messages/{index}");
-            if receive(&mut buffer, message).map_err(|problem| problem.below(&pointer))? {
-                continue;
+            match receive(&mut buffer, message).map_err(|problem| problem.below(&pointer))? {
+                Received::Message(place) if place == sent_at.len() => sent_at.push(index),
+                Received::Message(place) => sent_at[place] = index,
+                Received::Delta => {}
+                Received::Event => {
+                    dropped.push(DroppedResponse { index, reason: TurnBuffer::EVENT });
+                }
             }
-            dropped.push(DroppedResponse { index, reason: TurnBuffer::EVENT });
         }
         let steps = self.steps.into_iter().map(Into::into).collect();
-        let outcome = self.outcome.into();
-        Ok((NewTurn { steps, ..buffer.finish(self.request_id, outcome) }, dropped))
+        let turn = buffer.finish(self.request_id, self.outcome.into());
+        Ok(ReadTurn { turn: NewTurn { steps, ..turn }, dropped, sent_at })
     }
 }
 
-/// Takes a message or a delta; tells whether it is kept.
-fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<bool, Problem> {
+/// What an item of the messages was.
+enum Received {
+    /// A message, which has this place in the turn.
+    Message(usize),
+    /// A part of one.
+    Delta,
+    /// Nothing that is stored.
+    Event,
+}
+
+/// Takes a message or a delta.
+fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received, Problem> {
     const CHUNK: [&str; 5] = ["message_id", "chunk_id", "delta", "delta_path", "delta_action"];
     let taken = CHUNK.into_iter().filter_map(|name| message.remove_entry(name));
     let taken: JsonObject = taken.collect();
@@ -198,11 +221,13 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<bool, Pro
             let rule = "is not for a message of a turn: it follows from the turn";
             return Err(Problem::invalid_body("/event_id", rule));
         }
-        let is_kept = !TurnBuffer::is_event(&message.body);
-        buffer.add(key, TurnMessage { body: message.body, author: message.author });
-        return Ok(is_kept);
+        let place = buffer.add(key, TurnMessage { body: message.body, author: message.author });
+        return Ok(place.map_or(Received::Event, Received::Message));
     }
     let key = key.ok_or_else(|| Problem::invalid_body("/message_id", "is missing in a delta"))?;
+    if buffer.is_of_event(key) {
+        return Ok(Received::Event);
+    }
     let path = chunk.delta_path.as_deref().unwrap_or("content");
     let content = message.remove("content").unwrap_or_default();
     if let Some(other) = message.keys().find(|name| *name != "role" && *name != "name") {
@@ -222,7 +247,7 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<bool, Pro
         };
         Problem::invalid_body(field, error.to_string())
     };
-    merged.map(|()| true).map_err(misplaced)
+    merged.map(|()| Received::Delta).map_err(misplaced)
 }
 
 impl From<StepRequest> for Step {

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::http::StatusCode;
-use records::{ChatId, EventId, InputRequestId};
+use records::{ChatId, EventId, InputRequestId, Scope};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -31,6 +31,25 @@ pub(crate) struct SubmitRequest {
     event_id: Option<EventId>,
 }
 
+/// Returns the chat that has a request of that id.
+async fn only_chat(
+    state: &AppState,
+    scope: &Scope,
+    request_id: &InputRequestId,
+) -> Result<ChatId, Problem> {
+    match &*state.store.find_input_requests(scope, request_id).await? {
+        [found] => Ok(found.chat_id.clone()),
+        [] => {
+            let detail = format!("there is no input request {request_id}");
+            Err(Problem::new(ProblemKind::INPUT_NOT_FOUND, detail))
+        }
+        [..] => {
+            let detail = "must be there: several chats have a request of that id";
+            Err(Problem::invalid_body("/chat_id", detail))
+        }
+    }
+}
+
 /// Answers an input request that is named by nothing but its id.
 ///
 /// For a question that is bound to a call of a tool, use the route of the request.
@@ -51,24 +70,9 @@ pub(crate) async fn submit_user_input(
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
     let scope = caller.in_app(request.app_id.as_deref(), &state).await?;
     let request_id = request.input_request_id;
-    let mut found = state.store.find_input_requests(&scope, &request_id).await?;
-    if let Some(chat_id) = &request.chat_id {
-        found.retain(|found| found.chat_id == *chat_id);
-    }
-    // Those that are closed matter only where none is pending.
-    if found.iter().any(|request| request.closing.is_none()) {
-        found.retain(|request| request.closing.is_none());
-    }
-    let chat_id = match &*found {
-        [found] => found.chat_id.clone(),
-        [] => {
-            let detail = format!("there is no input request {request_id}");
-            return Err(Problem::new(ProblemKind::INPUT_NOT_FOUND, detail));
-        }
-        [..] => {
-            let detail = "must be there: several chats have a request of that id";
-            return Err(Problem::invalid_body("/chat_id", detail));
-        }
+    let chat_id = match request.chat_id {
+        Some(chat_id) => chat_id,
+        None => only_chat(&state, &scope, &request_id).await?,
     };
     let submission = Submission {
         text: request.user_input,

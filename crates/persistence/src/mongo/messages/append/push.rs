@@ -11,7 +11,7 @@ use crate::batch::Entry;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, append_turn_mark, counter, encode, message_document,
-    open_chat_session,
+    open_chat_session, recent_turn,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
@@ -212,6 +212,9 @@ impl MongoStore {
         filter.insert("status", doc! { "$in": going_on.to_vec() });
         let hard_bytes = counter(self.inner.sealer.bounds().hard_bytes);
         filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
+        if let Some(turn) = push.turn {
+            filter.insert("recent_turns.request_id", doc! { "$ne": turn.request_id.as_str() });
+        }
         filter
     }
 }
@@ -264,8 +267,11 @@ impl<'a> Push<'a> {
         if self.turn.is_some() {
             added.append(cstr!("turns"), 1_i64);
         }
-        let messages = rawdoc! { "messages": { "$each": messages } };
-        rawdoc! { "$push": messages, "$inc": added, "$set": self.circumstances() }
+        let mut pushed = rawdoc! { "messages": { "$each": messages } };
+        if let Some(turn) = self.turn {
+            pushed.append(cstr!("recent_turns"), recent_turn(turn));
+        }
+        rawdoc! { "$push": pushed, "$inc": added, "$set": self.circumstances() }
     }
 
     /// Returns what the push sets wherever the messages go: when it is, and of which turn.

@@ -8,12 +8,14 @@
 use std::collections::HashSet;
 
 use bson::raw::{RawArrayBuf, cstr};
-use bson::{Document, RawDocument, RawDocumentBuf, rawdoc};
+use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 
 use super::push::{Condition, Push, Pushed};
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{SegmentHead, Tail, counter, open_chat_session, segment_document};
+use crate::mongo::documents::{
+    SegmentHead, Tail, counter, open_chat_session, recent_turn, segment_document,
+};
 use crate::mongo::failure::{Failure, is_duplicate_key};
 
 /// From so many messages on a segment of their own costs less than their way through the tail.
@@ -117,6 +119,10 @@ impl Before {
 
     /// Makes a filter match only the state that the segment was made for.
     pub(super) fn condition(&self, mut filter: Document) -> Document {
+        // So that a turn knows its number; missing is 0.
+        let turns = counter(self.tail.turns);
+        let turns = if turns == 0 { vec![Bson::Int64(0), Bson::Null] } else { vec![turns.into()] };
+        filter.insert("turns", doc! { "$in": turns });
         filter.insert("first_sequence", counter(self.tail.first_sequence));
         filter.insert("last_sequence", counter(self.tail.last_sequence));
         if !self.messages.is_empty() {
@@ -135,8 +141,9 @@ impl Before {
             set.append(cstr!("tail_bytes"), 0_i64);
         }
         let mut update = rawdoc! { "$set": set };
-        if push.turn.is_some() {
+        if let Some(turn) = push.turn {
             update.append(cstr!("$inc"), rawdoc! { "turns": 1_i64 });
+            update.append(cstr!("$push"), rawdoc! { "recent_turns": recent_turn(turn) });
         }
         update
     }
