@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, NewChatSession, Scope, cache_seed,
+    ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, Invalid, NewChatSession, NewFork,
+    Scope, cache_seed,
 };
 
 /// Returns the chat session a creation stores.
@@ -37,7 +38,22 @@ pub(crate) fn started(
         last_connector: None,
         last_mode: None,
         last_turn: None,
+        forked_from: None,
     }
+}
+
+/// Returns the chat session a fork stores; what is wrong with the fork is refused.
+pub(crate) fn forked(
+    scope: &Scope,
+    source: &ChatSession,
+    fork: NewFork,
+    clock: &dyn Clock,
+    ids: &dyn Ids,
+) -> Result<ChatSession, Invalid> {
+    let (new, origin) = fork.of(source)?;
+    let last_sequence = origin.sequence;
+    let chat = started(scope, new, clock, ids);
+    Ok(ChatSession { last_sequence, forked_from: Some(origin), ..chat })
 }
 
 /// Returns the chat session as it is once it has moved to another status.

@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::{self, JsonObject, Limits};
 use crate::{
-    AppId, ChatId, InputRequestId, Invalid, LastTurn, Lease, TeamId, UserId, Visibility,
-    WorkflowName,
+    AppId, ChatId, ForkOrigin, InputRequestId, Invalid, LastTurn, Lease, TeamId, UserId,
+    Visibility, WorkflowName,
 };
 
 /// One run of a workflow: everything about it but its messages, artifact and context snapshot.
@@ -57,6 +57,8 @@ pub struct ChatSession {
     pub last_mode: Option<String>,
     /// The turn that was written last.
     pub last_turn: Option<LastTurn>,
+    /// The chat it was forked from, if it is a fork.
+    pub forked_from: Option<ForkOrigin>,
 }
 
 impl ChatSession {

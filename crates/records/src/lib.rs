@@ -21,6 +21,9 @@ pub use scope::{Caller, Scope, Visibility};
 mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
 
+mod fork;
+pub use fork::{ForkOrigin, NewFork};
+
 mod message;
 pub use message::{Author, Message, MessageBody, MessageEdit, NewMessage};
 

@@ -19,6 +19,7 @@ pub mod appends;
 pub mod authors;
 pub mod edits;
 pub mod exchanges;
+pub mod forks;
 pub mod initial_messages;
 pub mod limits;
 pub mod messages;

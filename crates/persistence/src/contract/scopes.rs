@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use records::{ChatStatus, NewArtifact, NewChatSession, TeamId, UserId, Visibility};
+use records::{ChatStatus, NewArtifact, NewChatSession, NewFork, TeamId, UserId, Visibility};
 use serde_json::json;
 
 use super::fixture::{
@@ -134,6 +134,7 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("presence", chat.store.presence(&chat.scope, &chat.id).await.map(drop)),
         ("join_chat", chat.join("user").await.map(drop)),
         ("leave_chat", chat.leave("user").await),
+        ("fork_chat", chat.fork(NewFork::default()).await.map(drop)),
         ("set_status", chat.set_status(ChatStatus::Completed, None).await.map(drop)),
     ]
 }

@@ -21,34 +21,7 @@ impl ChatSessions for MemoryStore {
     ) -> Result<ChatSession, StoreError> {
         new.check()?;
         let session = started(scope, new, &*self.clock, &*self.ids);
-        match self.chats().entry(session.chat_id.clone()) {
-            Entry::Occupied(_) => Err(StoreError::ChatExists(session.chat_id)),
-            Entry::Vacant(vacant) => {
-                vacant.insert(Chat {
-                    session: session.clone(),
-                    fencing_token: 0,
-                    turns: 0,
-                    points: Vec::new(),
-                    turn_digests: HashMap::new(),
-                    messages: Vec::new(),
-                    context: ContextSnapshot::default(),
-                    context_version: 0,
-                    artifact: None,
-                    artifact_version: 0,
-                    revision: 0,
-                    recent_edits: Vec::new(),
-                    calls: Vec::new(),
-                    inputs: Vec::new(),
-                    input_version: 0,
-                    recent_inputs: Vec::new(),
-                    status_changes: Vec::new(),
-                    participants: Vec::new(),
-                    announced: BTreeMap::new(),
-                });
-                self.count(&session, session.created_at);
-                Ok(session)
-            }
-        }
+        self.insert(Chat::new(session))
     }
 
     async fn get_chat(
@@ -116,7 +89,47 @@ impl ChatSessions for MemoryStore {
     }
 }
 
+impl MemoryStore {
+    /// Keeps a chat that has just been created, unless its id is taken.
+    pub(super) fn insert(&self, chat: Chat) -> Result<ChatSession, StoreError> {
+        let session = chat.session.clone();
+        match self.chats().entry(session.chat_id.clone()) {
+            Entry::Occupied(_) => Err(StoreError::ChatExists(session.chat_id)),
+            Entry::Vacant(vacant) => {
+                vacant.insert(chat);
+                self.count(&session, session.created_at);
+                Ok(session)
+            }
+        }
+    }
+}
+
 impl Chat {
+    /// Returns a chat without messages.
+    pub(super) fn new(session: ChatSession) -> Self {
+        Self {
+            session,
+            fencing_token: 0,
+            turns: 0,
+            points: Vec::new(),
+            turn_digests: HashMap::new(),
+            messages: Vec::new(),
+            context: ContextSnapshot::default(),
+            context_version: 0,
+            artifact: None,
+            artifact_version: 0,
+            revision: 0,
+            recent_edits: Vec::new(),
+            calls: Vec::new(),
+            inputs: Vec::new(),
+            input_version: 0,
+            recent_inputs: Vec::new(),
+            status_changes: Vec::new(),
+            participants: Vec::new(),
+            announced: BTreeMap::new(),
+        }
+    }
+
     /// Moves it to another status.
     pub(super) fn move_to(&mut self, next: ChatStatus, reason: Option<&str>, now: DateTime<Utc>) {
         let session = &mut self.session;

@@ -10,6 +10,7 @@ mod changes;
 mod chat_sessions;
 mod contexts;
 mod exchanges;
+mod forks;
 mod input_requests;
 mod leases;
 mod messages;
@@ -87,7 +88,7 @@ struct Chat {
 }
 
 /// A message, with the digest of the body it was appended with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Kept {
     message: Message,
     digest: Digest,

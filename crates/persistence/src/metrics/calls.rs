@@ -14,6 +14,7 @@ label! {
         GetChat = "get_chat",
         ListChats = "list_chats",
         SetStatus = "set_status",
+        ForkChat = "fork_chat",
         Append = "append",
         PersistInitialMessages = "persist_initial_messages",
         Messages = "messages",

@@ -6,6 +6,7 @@
 
 use bson::{Bson, DateTime, RawDocumentBuf, doc};
 use chrono::TimeDelta;
+use mongodb::ClientSession;
 use records::{ChatId, Scope};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -34,6 +35,13 @@ pub(super) struct Placed {
     /// What the session document refers to.
     pub(super) blob: Option<String>,
     document: Option<RawDocumentBuf>,
+}
+
+impl Placed {
+    /// Returns what stands for no value.
+    pub(super) fn nothing() -> Self {
+        Self { inline: None, blob: None, document: None }
+    }
 }
 
 impl MongoStore {
@@ -71,6 +79,18 @@ impl MongoStore {
             // Taken means taken by an earlier attempt: the id was minted for this call.
             _ => Ok(()),
         }
+    }
+
+    /// Writes the blob of a value, if it has one, within the transaction that refers to it.
+    pub(super) async fn insert_blob(
+        &self,
+        placed: &Placed,
+        session: &mut ClientSession,
+    ) -> Result<(), Failure> {
+        if let Some(document) = &placed.document {
+            self.inner.chat_blobs.insert_one(document.clone()).session(session).await?;
+        }
+        Ok(())
     }
 
     /// Removes a blob the session no longer refers to, and any that was abandoned.

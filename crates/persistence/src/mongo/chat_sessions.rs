@@ -136,16 +136,28 @@ impl MongoStore {
             if self.conclude(session, inserted).await?.is_some() {
                 return Ok(());
             }
-            // The id is taken: by an earlier attempt of this call, or by another creation. A read
-            // with majority concern also keeps us from reporting what may yet be rolled back.
-            let found = self.inner.chat_sessions.find_one(doc! { "_id": chat.chat_id.as_str() });
-            let found = found.projection(doc! { "creation_id": 1 }).await?;
-            match found.as_ref().map(|found| found.get_str("creation_id")) {
-                Some(Ok(found)) if found == creation_id => return Ok(()),
-                Some(_) => return Err(StoreError::ChatExists(chat.chat_id.clone()).into()),
-                // Somebody else counts for the same workflow.
-                None => from = stripe.number() + 1,
+            if self.is_created(&chat.chat_id, creation_id).await? {
+                return Ok(());
             }
+            // Somebody else counts for the same workflow.
+            from = stripe.number() + 1;
+        }
+    }
+
+    /// Tells whether an earlier attempt of a call has created a chat; refuses an id that another has.
+    ///
+    /// A read with majority concern, which keeps us from reporting what may yet be rolled back.
+    pub(super) async fn is_created(
+        &self,
+        chat_id: &ChatId,
+        creation_id: &str,
+    ) -> Result<bool, Failure> {
+        let found = self.inner.chat_sessions.find_one(doc! { "_id": chat_id.as_str() });
+        let found = found.projection(doc! { "creation_id": 1 }).await?;
+        match found.as_ref().map(|found| found.get_str("creation_id")) {
+            None => Ok(false),
+            Some(Ok(found)) if found == creation_id => Ok(true),
+            Some(_) => Err(StoreError::ChatExists(chat_id.clone()).into()),
         }
     }
 

@@ -29,6 +29,11 @@ impl<'a> Field<'a> {
         self.value
     }
 
+    /// Tells whether it is null, or missing.
+    pub(super) fn is_null(&self) -> bool {
+        self.value == RawBsonRef::Null
+    }
+
     /// Says that the field is not what it should be.
     fn corrupt(&self, source: Option<BoxError>) -> StoreError {
         self.fields.corrupt(self.name, source)

@@ -28,6 +28,7 @@ mod artifacts;
 mod changes;
 mod chat_sessions;
 mod contexts;
+mod forks;
 mod input_requests;
 mod leases;
 mod messages;
@@ -71,6 +72,7 @@ struct Inner {
     database: Database,
     chat_sessions: Collection<RawDocumentBuf>,
     chat_segments: Collection<RawDocumentBuf>,
+    message_versions: Collection<RawDocumentBuf>,
     chat_blobs: Collection<RawDocumentBuf>,
     chat_participants: Collection<RawDocumentBuf>,
     presence: Collection<RawDocumentBuf>,
@@ -121,6 +123,7 @@ impl MongoStore {
         let inner = Inner {
             chat_sessions: database.collection(documents::CHAT_SESSIONS),
             chat_segments: database.collection(documents::CHAT_SEGMENTS),
+            message_versions: database.collection(documents::MESSAGE_VERSIONS),
             chat_blobs: database.collection(documents::CHAT_BLOBS),
             chat_participants: database.collection(documents::CHAT_PARTICIPANTS),
             presence: database.collection(documents::PRESENCE),

@@ -7,8 +7,8 @@ use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeSta
 use super::MongoStore;
 use super::blobs::LOOKS;
 use super::documents::{
-    BlobKind, Segment, Tail, chat_session_record, input_key, input_record, open_chat_session,
-    point_record, points_of, segments_between,
+    BlobKind, Lineage, Segment, Tail, chat_session_record, input_key, input_record,
+    open_chat_session, point_record, points_of, segments_between,
 };
 use super::failure::Failure;
 use super::fields::Fields;
@@ -71,21 +71,33 @@ impl MongoStore {
         fields: &Fields<'_>,
         session: &mut ClientSession,
     ) -> Result<Vec<Message>, Failure> {
-        let tail = Tail::read(fields)?;
-        let sealed = segments_between(scope, chat_id, 0..tail.first_sequence);
-        let find = self.inner.chat_segments.find(sealed).sort(doc! { "_id": 1 });
-        let find = find.read_concern(ReadConcern::snapshot());
-        let mut segments = find.session(&mut *session).await?;
+        let (tail, lineage) = (Tail::read(fields)?, Lineage::read(chat_id, fields)?);
         let mut messages = Vec::new();
         let mut bytes = 0;
-        while let Some(raw) = segments.next(session).await {
-            let raw = raw?;
-            bytes += raw.as_bytes().len();
-            if bytes > ResumeState::MAX_MESSAGE_BYTES {
-                return Err(too_large().into());
+        for (owner, piece) in lineage.pieces(0..tail.first_sequence) {
+            let sealed = segments_between(scope, owner, piece.clone());
+            let find = self.inner.chat_segments.find(sealed).sort(doc! { "_id": 1 });
+            let find = find.read_concern(ReadConcern::snapshot());
+            let mut segments = find.session(&mut *session).await?;
+            while let Some(raw) = segments.next(session).await {
+                let raw = raw?;
+                bytes += raw.as_bytes().len();
+                if bytes > ResumeState::MAX_MESSAGE_BYTES {
+                    return Err(too_large().into());
+                }
+                let sealed = Segment::read(owner, &raw)?.messages.into_iter();
+                let sealed = sealed.map(|stored| stored.message);
+                messages.extend(sealed.filter(|message| message.sequence < piece.end));
             }
-            let segment = Segment::read(chat_id, &raw)?;
-            messages.extend(segment.messages.into_iter().map(|stored| stored.message));
+        }
+        let room = ResumeState::MAX_MESSAGE_BYTES - bytes;
+        let span = 0..tail.first_sequence;
+        let versions = self.versions_at(scope, &lineage, &span, room as u64, session).await?;
+        for version in versions.ok_or_else(too_large)? {
+            let place = usize::try_from(version.message.sequence).ok();
+            if let Some(message) = place.and_then(|place| messages.get_mut(place)) {
+                *message = version.message;
+            }
         }
         messages.extend(tail.messages(fields)?.into_iter().map(|stored| stored.message));
         Ok(messages)

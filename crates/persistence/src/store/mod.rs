@@ -21,6 +21,7 @@ mod changes;
 mod chat_sessions;
 mod contexts;
 mod exchanges;
+mod forks;
 mod input_requests;
 mod leases;
 mod messages;
@@ -39,6 +40,7 @@ pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};
+pub use forks::Forks;
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use leases::{Interrupted, Leases};
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
@@ -58,6 +60,7 @@ pub use wallets::{EntryPage, WalletPage, Wallets};
 #[async_trait::async_trait]
 pub trait Store:
     ChatSessions
+    + Forks
     + Messages
     + Participants
     + Presence

@@ -7,9 +7,10 @@ use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
-    Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
-    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, ResumeState,
-    Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    Message, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
+    NewLease, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint,
+    ResumeState, Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry,
+    WorkflowName,
 };
 
 use crate::StoreError;
@@ -17,7 +18,7 @@ use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AnsweredInput, AppPage, Append, AppendedTurn, Apps, Artifacts, Billing, CallCursor, CallPage,
     Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage,
-    Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats, InputCursor,
+    Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, Forks, HourlyStats, InputCursor,
     InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page,
     ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
     ResumePointFilter, Resumption, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
@@ -204,6 +205,19 @@ impl<S: Store> Leases for Traced<S> {
 
     async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError> {
         self.trace(Call::InterruptAbandoned, None, self.store.interrupt_abandoned(limit)).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> Forks for Traced<S> {
+    async fn fork_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fork: NewFork,
+    ) -> Result<ChatSession, StoreError> {
+        let work = self.store.fork_chat(scope, chat_id, fork);
+        self.trace(Call::ForkChat, Some(chat_id), work).await
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`Lockstep`], so that what a store mints or dates is the same for both.
 
 mod apps;
+mod forks;
 mod input_requests;
 mod leases;
 mod lockstep;

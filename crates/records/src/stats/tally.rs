@@ -154,6 +154,7 @@ mod tests {
             last_connector: None,
             last_mode: None,
             last_turn: None,
+            forked_from: None,
         }
     }
 

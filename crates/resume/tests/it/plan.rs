@@ -47,6 +47,7 @@ fn state(messages: &[Value]) -> ResumeState {
         last_connector: None,
         last_mode: None,
         last_turn: None,
+        forked_from: None,
     };
     ResumeState {
         chat,

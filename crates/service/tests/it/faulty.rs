@@ -14,18 +14,19 @@ use persistence::metrics::StoreMetrics;
 use persistence::{
     AnsweredInput, AppPage, Append, AppendedTurn, Apps, Artifacts, Billing, BoxError, CallCursor,
     CallPage, Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions,
-    ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, HourlyStats,
-    InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages,
-    Page, ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
-    ResumePointFilter, Resumption, Stats, Store, StoreError, Tickets, Transcript, Turns,
-    WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, Forks,
+    HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange,
+    Messages, Page, ParticipantCursor, ParticipantPage, Participants, Presence, Recording,
+    RequestedInput, ResumePointFilter, Resumption, Stats, Store, StoreError, Tickets, Transcript,
+    Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
     ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
-    Message, MessageEdit, NewArtifact, NewChatSession, NewInputAnswer, NewInputRequest, NewLease,
-    NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint, ResumeState,
-    Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry, WorkflowName,
+    Message, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
+    NewLease, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint,
+    ResumeState, Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry,
+    WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -220,6 +221,18 @@ impl Leases for Faulty {
     }
 
     async fn interrupt_abandoned(&self, _: usize) -> Result<Vec<Interrupted>, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Forks for Faulty {
+    async fn fork_chat(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: NewFork,
+    ) -> Result<ChatSession, StoreError> {
         self.fail().await
     }
 }

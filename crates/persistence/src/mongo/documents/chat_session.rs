@@ -2,7 +2,7 @@ use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::json::Digest;
 use records::{
-    Artifact, ChatSession, ChatStatus, LastTurn, Lease, TurnId, TurnOutcome, Visibility,
+    Artifact, ChatSession, ChatStatus, ForkOrigin, LastTurn, Lease, TurnId, TurnOutcome, Visibility,
 };
 
 use super::super::field::Field;
@@ -102,7 +102,17 @@ pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSes
         last_connector: field("last_connector").optional_string()?,
         last_mode: field("last_mode").optional_string()?,
         last_turn: last_turn(&opened, &field("last_turn"), &field("turns"))?,
+        forked_from: origin_within(&opened, &field("forked_from"))?,
     })
+}
+
+fn origin_within(
+    fields: &Fields<'_>,
+    origin: &Field<'_>,
+) -> Result<Option<ForkOrigin>, StoreError> {
+    let Some(origin) = origin.optional_document()? else { return Ok(None) };
+    let origin = fields.inside(origin);
+    Ok(Some(ForkOrigin { chat_id: origin.parsed("chat_id")?, sequence: origin.count("sequence")? }))
 }
 
 pub(in super::super) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {

@@ -4,7 +4,9 @@ mod app;
 mod blob;
 mod chat_session;
 mod input_request;
+mod lineage;
 mod message;
+mod message_version;
 mod participant;
 mod presence;
 mod provider_call;
@@ -30,7 +32,9 @@ pub(super) use chat_session::{
 pub(super) use input_request::{
     PENDING, StoredInput, closing_fields, input_document, input_key, input_record,
 };
+pub(super) use lineage::{Base, Lineage, bases_array};
 pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
+pub(super) use message_version::{VersionKey, version_document, version_message, versions_by};
 pub(super) use participant::{
     StoredParticipant, participant_records, participants_with, participants_without,
 };
@@ -53,6 +57,8 @@ pub(super) use wallet::{
 pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
 /// Sealed messages.
 pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
+/// Messages that several chats share, as one of them has changed them.
+pub(super) const MESSAGE_VERSIONS: &str = "message_versions";
 /// Large context snapshots and artifact payloads.
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
 /// Those who take part in chats.

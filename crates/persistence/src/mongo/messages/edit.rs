@@ -1,17 +1,19 @@
 //! Changing a message where it lies: in the tail or in a segment.
 
+use std::slice;
+
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
 use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, Message, MessageEdit, Scope};
 
-use super::read::segment_of;
+use super::read::{LOOKS, has_gap, segment_of};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    MESSAGE_OVERHEAD, Segment, SegmentHead, StoredMessage, Tail, counter, open_chat_session,
-    segment_document, segment_id,
+    Lineage, MESSAGE_OVERHEAD, Segment, SegmentHead, StoredMessage, Tail, VersionKey, counter,
+    open_chat_session, segment_document, segment_id,
 };
 use crate::mongo::failure::Failure;
 use crate::mongo::scope::writable_chat;
@@ -23,12 +25,20 @@ const SPLIT_BYTES: u64 = 1 << 20;
 /// A message and where it lies.
 pub(super) struct Found {
     pub(super) stored: StoredMessage,
-    place: Place,
+    pub(super) place: Place,
 }
 
-enum Place {
+pub(super) enum Place {
     Tail(Tail),
-    Segment(Segment),
+    Segment(Segment, Lineage),
+    Shared(Shared),
+}
+
+/// Where a message lies that several chats share.
+pub(super) struct Shared {
+    lineage: Lineage,
+    /// The version that is in force, if it is not as it was sealed.
+    pub(super) version: Option<VersionKey>,
 }
 
 /// A message as it is to be written back.
@@ -97,9 +107,10 @@ impl MongoStore {
                     Place::Tail(tail) => {
                         self.put_back_in_tail(scope, chat_id, &tail, &old, &change).await?
                     }
-                    Place::Segment(segment) => {
-                        self.put_back_in_segment(scope, chat_id, segment, &change).await?
+                    Place::Segment(segment, lineage) => {
+                        self.put_back_in_segment(scope, &lineage, segment, &change).await?
                     }
+                    Place::Shared(shared) => self.put_beside(scope, &shared, &change).await?,
                 };
                 if is_written {
                     return Ok(change.stored.message);
@@ -125,22 +136,51 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Found, Failure> {
-        let raw = self.session_within(scope, chat_id, Tail::with_messages()).await?;
-        let fields = open_chat_session(&raw)?;
-        let tail = Tail::read(&fields)?;
-        let (place, messages) = if sequence >= tail.first_sequence {
-            (Place::Tail(tail), tail.messages(&fields)?)
-        } else {
-            let filter = segment_of(scope, chat_id, sequence);
-            let find = self.inner.chat_segments.find_one(filter).sort(doc! { "_id": -1 });
-            let raw = find.await?.ok_or_else(|| fields.corrupt("first_sequence", None))?;
-            let segment = Segment::read(chat_id, &raw)?;
-            let messages = segment.messages.clone();
-            (Place::Segment(segment), messages)
+        for _ in 0..LOOKS {
+            let projection = Lineage::projected(Tail::with_messages());
+            let raw = self.session_within(scope, chat_id, projection).await?;
+            let fields = open_chat_session(&raw)?;
+            let tail = Tail::read(&fields)?;
+            if sequence >= tail.first_sequence {
+                let stored = stored_in(tail.messages(&fields)?, chat_id, sequence)?;
+                return Ok(Found { stored, place: Place::Tail(tail) });
+            }
+            let lineage = Lineage::read(chat_id, &fields)?;
+            if let Some(found) = self.find_sealed(scope, lineage, sequence).await? {
+                return Ok(found);
+            }
+        }
+        Err(has_gap(chat_id))
+    }
+
+    /// Finds a sealed message; `None` where its version has just been replaced.
+    pub(super) async fn find_sealed(
+        &self,
+        scope: &Scope,
+        lineage: Lineage,
+        sequence: u64,
+    ) -> Result<Option<Found>, Failure> {
+        let chat_id = lineage.chat_id().clone();
+        let span = sequence..sequence.saturating_add(1);
+        let owner = lineage.pieces(span.clone()).first().map_or(&chat_id, |(owner, _)| owner);
+        let find = self.inner.chat_segments.find_one(segment_of(scope, owner, sequence));
+        let raw = find.sort(doc! { "_id": -1 }).await?.ok_or_else(|| has_gap(owner))?;
+        let segment = Segment::read(owner, &raw)?;
+        if sequence >= lineage.shared_below() {
+            let stored = stored_in(segment.messages.clone(), &chat_id, sequence)?;
+            return Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }));
+        }
+        let version = self.versions(scope, &lineage, &span).await?.remove(&sequence);
+        let messages = match &version {
+            Some(version) => {
+                let versions = self.version_messages(scope, &chat_id, slice::from_ref(version));
+                let Some(versions) = versions.await? else { return Ok(None) };
+                versions
+            }
+            None => segment.messages,
         };
-        let stored = messages.into_iter().find(|stored| stored.message.sequence == sequence);
-        let not_found = || StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence };
-        Ok(Found { stored: stored.ok_or_else(not_found)?, place })
+        let stored = stored_in(messages, &chat_id, sequence)?;
+        Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }))
     }
 
     /// Writes a message back into the tail; tells whether the tail was still the one it is from.
@@ -185,24 +225,22 @@ impl MongoStore {
     async fn put_back_in_segment(
         &self,
         scope: &Scope,
-        chat_id: &ChatId,
+        lineage: &Lineage,
         mut segment: Segment,
         change: &Change,
     ) -> Result<bool, Failure> {
+        let chat_id = lineage.chat_id();
         let sequence = change.stored.message.sequence;
         let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
         let Some(index) = at else { return Ok(false) };
         segment.messages[index] = change.stored.clone();
-        let touch = doc! {
-            "$set": { "last_updated_at": DateTime::from_chrono(change.at) },
-            "$inc": { "revision": 1_i64 },
-            "$push": noted([sequence]),
-        };
+        let mut filter = writable_chat(scope, chat_id);
+        // A fork may be taking the segment over.
+        lineage.condition(&mut filter);
         let mut session = self.begin().await?;
         let work = async {
             // First, so that appends which come meanwhile wait for this, and not the reverse.
-            let touching =
-                self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
+            let touching = self.inner.chat_sessions.update_one(filter, change.touch());
             if touching.session(&mut session).await?.matched_count == 0 {
                 return Ok(None);
             }
@@ -217,6 +255,37 @@ impl MongoStore {
             let updating = self.inner.chat_segments.update_one(filter, update);
             let updated = updating.session(&mut session).await?;
             Ok((updated.matched_count == 1).then_some(()))
+        };
+        let worked = work.await;
+        let is_written = self.conclude(session, worked).await?.is_some();
+        if is_written {
+            self.tell_change(chat_id);
+        }
+        Ok(is_written)
+    }
+
+    /// Writes a version of a shared message beside its segment, which stays as it is; tells whether the
+    /// chat is still as it was seen.
+    async fn put_beside(
+        &self,
+        scope: &Scope,
+        shared: &Shared,
+        change: &Change,
+    ) -> Result<bool, Failure> {
+        let Shared { lineage, version } = shared;
+        let chat_id = lineage.chat_id();
+        let mut filter = writable_chat(scope, chat_id);
+        lineage.condition(&mut filter);
+        filter.insert("revision", lineage.next_revision() - 1);
+        let mut session = self.begin().await?;
+        let work = async {
+            // First, so that appends which come meanwhile wait for this, and not the reverse.
+            let touching = self.inner.chat_sessions.update_one(filter, change.touch());
+            if touching.session(&mut session).await?.matched_count == 0 {
+                return Ok(None);
+            }
+            let (stored, before) = (&change.stored, version.as_ref());
+            self.write_version(scope, lineage, stored, before, &mut session).await.map(Some)
         };
         let worked = work.await;
         let is_written = self.conclude(session, worked).await?.is_some();
@@ -255,6 +324,28 @@ impl MongoStore {
         segments.insert_many(pieces).session(session).await?;
         Ok(Some(()))
     }
+}
+
+impl Change {
+    /// Returns what a change of a sealed message changes in its session.
+    fn touch(&self) -> Document {
+        doc! {
+            "$set": { "last_updated_at": DateTime::from_chrono(self.at) },
+            "$inc": { "revision": 1_i64 },
+            "$push": noted([self.stored.message.sequence]),
+        }
+    }
+}
+
+/// Returns the message of a sequence.
+fn stored_in(
+    messages: Vec<StoredMessage>,
+    chat_id: &ChatId,
+    sequence: u64,
+) -> Result<StoredMessage, StoreError> {
+    let mut messages = messages.into_iter();
+    let stored = messages.find(|stored| stored.message.sequence == sequence);
+    stored.ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
 }
 
 /// Returns the filter for a segment that nobody has edited since it was read.

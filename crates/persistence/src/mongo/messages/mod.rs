@@ -6,6 +6,7 @@ mod initial;
 mod read;
 mod turn;
 mod unlink;
+mod versions;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;

@@ -5,7 +5,7 @@ use futures::TryStreamExt as _;
 use persistence::{Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError};
 use records::{
     AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MessageEdit,
-    NewArtifact, NewChatSession, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids,
+    NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids,
     WorkflowName,
 };
 
@@ -32,6 +32,8 @@ pub(crate) enum Call {
     Create(NewChatSession),
     /// Creates another one, whose id is minted.
     CreateAnother(NewChatSession),
+    /// Forks the chat into another of them.
+    Fork(usize, NewFork),
     Get,
     List {
         filter: ChatFilter,
@@ -145,6 +147,10 @@ impl Operation {
                 print(store.create_chat(scope, new).await)
             }
             Call::CreateAnother(new) => print(store.create_chat(scope, new).await),
+            Call::Fork(into, fork) => {
+                let fork = NewFork { chat_id: Some(playground.chats[into].clone()), ..fork };
+                print(store.fork_chat(scope, chat, fork).await)
+            }
             Call::Get => print(store.get_chat(scope, chat).await),
             Call::List { filter, limit } => print(list(store, scope, &filter, limit).await),
             Call::SetStatus(next, reason) => {

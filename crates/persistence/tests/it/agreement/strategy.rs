@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
     CallId, Caller, ChatStatus, DisplayName, EventId, MessageBody, MessageEdit, MicroDollars,
-    NewArtifact, NewChatSession, NewMessage, NewProviderCall, TeamId, UserId, Visibility,
+    NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, TeamId, UserId, Visibility,
     WorkflowName,
 };
 use serde_json::{Value, json};
@@ -59,6 +59,7 @@ fn call() -> impl Strategy<Value = Call> {
     let reason = option::of(Just("because".to_owned()));
     prop_oneof![
         2 => call_to_create(),
+        3 => (0..3_usize, fork()).prop_map(|(into, fork)| Call::Fork(into, fork)),
         8 => messages().prop_map(Call::Append),
         4 => messages().prop_map(Call::PersistInitial),
         3 => (status, reason).prop_map(|(status, reason)| Call::SetStatus(status, reason)),
@@ -125,6 +126,17 @@ fn new_chat() -> impl Strategy<Value = NewChatSession> {
             metadata,
         }
     })
+}
+
+fn fork() -> impl Strategy<Value = NewFork> {
+    (option::of(sequence()), option::of(user()), json_object()).prop_map(
+        |(sequence, user_id, metadata)| NewFork {
+            sequence,
+            user_id,
+            metadata,
+            ..NewFork::default()
+        },
+    )
 }
 
 /// A few messages, some of them repeats; at times enough of them to be sealed.

@@ -7,6 +7,7 @@ mod contract;
 pub(crate) mod database;
 mod edits;
 mod faults;
+mod forks;
 mod groups;
 mod growth;
 mod large_groups;

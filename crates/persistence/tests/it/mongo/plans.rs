@@ -8,15 +8,16 @@ use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, InputRequests, Leases, MessageRange, Messages, Participants, Presence,
+    Exchanges, Forks, InputRequests, Leases, MessageRange, Messages, Participants, Presence,
     ResumePointFilter, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
     EntryId, EventId, InputRequestId, JsonObject, Lease, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewInputAnswer, NewInputRequest, NewLease, NewMessage, NewProviderCall,
-    NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step,
-    StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, WorkflowName,
+    NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
+    NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame,
+    StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
+    WorkflowName,
 };
 use serde_json::json;
 
@@ -33,7 +34,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points)";
+    let names = "\\.(chat_|message_versions|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -112,6 +113,7 @@ async fn use_everything(database: &Database) {
         database.create_chat(&scope, again).await.unwrap_err();
         use_messages(database, &scope, &chat_id).await;
         use_context_and_artifact(database, &scope, &chat_id).await;
+        use_forks(database, &scope, &chat_id).await;
         use_calls(database, &scope, &chat_id).await;
         use_inputs(database, &scope, &chat_id).await;
         use_participants(database, &scope, &chat_id).await;
@@ -124,6 +126,20 @@ async fn use_everything(database: &Database) {
         for status in [ChatStatus::Paused, ChatStatus::Completed, ChatStatus::Running] {
             database.set_status(&scope, &chat_id, status, None).await.unwrap();
         }
+    }
+}
+
+/// Forks a chat, and does to it and to its fork what is done to any chat.
+async fn use_forks(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    let fork = |sequence| NewFork { sequence, ..NewFork::default() };
+    let forked = database.fork_chat(scope, chat_id, fork(None)).await.unwrap().chat_id;
+    let of_fork = database.fork_chat(scope, &forked, fork(Some(40))).await.unwrap().chat_id;
+    for chat_id in [chat_id, &forked, &of_fork] {
+        use_messages(database, scope, chat_id).await;
+        let call_id = CallId::parse("call_of_a_fork").unwrap();
+        let call = NewProviderCall { call_id: Some(call_id.clone()), ..NewProviderCall::default() };
+        database.record_calls(scope, chat_id, vec![call], Billing::Free).await.unwrap();
+        database.delete_call(scope, chat_id, &call_id).await.unwrap();
     }
 }
 
@@ -303,8 +319,11 @@ async fn use_messages(database: &Database, scope: &Scope, chat_id: &ChatId) {
         database.messages(scope, chat_id, range).await.unwrap();
     }
     for sequence in [2, 60] {
-        let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
-        database.update_message(scope, chat_id, sequence, edit).await.unwrap();
+        let message = database.get_message(scope, chat_id, sequence).await.unwrap();
+        if message.deleted_at.is_none() {
+            let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+            database.update_message(scope, chat_id, sequence, edit).await.unwrap();
+        }
         database.delete_message(scope, chat_id, sequence).await.unwrap();
     }
     let large = MessageEdit { content: Some("x".repeat(2 << 20).into()), ..MessageEdit::default() };

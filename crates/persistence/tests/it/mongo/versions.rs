@@ -6,14 +6,14 @@ use std::time::Duration;
 use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, InputRequests, Leases, MessageRange,
-    Messages, Participants, Presence, Stats, StoreError, Tickets, Turns, Wallets,
+    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, Forks, InputRequests, Leases,
+    MessageRange, Messages, Participants, Presence, Stats, StoreError, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
-    MessageBody, NewArtifact, NewChatSession, NewInputRequest, NewLease, NewTicket, NewTurn,
-    NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step, StepKind, TicketDigest,
-    TurnId, TurnOutcome, UserId, WorkflowName,
+    MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputRequest, NewLease,
+    NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step,
+    StepKind, TicketDigest, TurnId, TurnOutcome, UserId, WorkflowName,
 };
 
 use serde_json::json;
@@ -108,6 +108,24 @@ async fn chats_from_before_changes_were_counted_load() {
 }
 
 #[tokio::test]
+async fn forks_of_version_1_load() {
+    let database = Database::create().await;
+    for (collection, record) in [
+        ("chat_sessions", "chat_session"),
+        ("chat_sessions", "chat_fork"),
+        ("chat_segments", "chat_segment"),
+        ("message_versions", "message_version"),
+    ] {
+        database.insert(collection, golden(record)).await;
+    }
+    let chat_id = ChatId::parse("chat_golden_fork").unwrap();
+    let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
+    insta::assert_debug_snapshot!("chat_fork_v1", chat);
+    let page = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
+    insta::assert_debug_snapshot!("messages_of_a_fork_v1", page);
+}
+
+#[tokio::test]
 async fn apps_and_wallets_of_version_1_load() {
     let database = Database::create().await;
     database.insert("apps", golden("app")).await;
@@ -162,6 +180,7 @@ async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
         store.load_context_snapshot(scope, &chat_id).await.unwrap_err(),
         store.update_last_artifact(scope, &chat_id, NewArtifact::default()).await.unwrap_err(),
         store.get_last_artifact(scope, &chat_id).await.unwrap_err(),
+        store.fork_chat(scope, &chat_id, NewFork::default()).await.unwrap_err(),
         store.clear_last_artifact(scope, &chat_id).await.unwrap_err(),
     ];
     for refusal in refusals {
@@ -258,6 +277,28 @@ fn interrupted_turn() -> NewTurn {
         connector: Some("deepseek.v3".to_owned()),
         mode: Some("task".to_owned()),
     }
+}
+
+#[tokio::test]
+async fn what_is_written_of_forks_has_the_fields_of_version_1() {
+    let database = Database::create_unsealed().await;
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let source = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let messages = (0..40).map(|_| MessageBody::new("user", Some("user"), "hello").into());
+    database.append(&scope(), &source, messages.collect()).await.unwrap();
+    database.seal(&scope().app_id, &source, Interruption::Never).await.unwrap();
+    let chat_id = database.fork_chat(&scope(), &source, NewFork::default()).await.unwrap().chat_id;
+    let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+    database.update_message(&scope(), &chat_id, 0, edit).await.unwrap();
+
+    // In the order of their ids, and so of their creation.
+    let sessions = database.all("chat_sessions").await;
+    let [shared, fork] = [0, 1].map(|index: usize| Document::try_from(&*sessions[index]).unwrap());
+    assert_eq!(kinds(&fork), kinds(&golden("chat_fork")));
+    let shared = [shared.get_i64("shared_below"), shared.get_i64("shared_revision")];
+    assert_eq!(shared.map(Result::unwrap), [36, 0]);
+    let version = Document::try_from(&*database.all("message_versions").await[0]).unwrap();
+    assert_eq!(kinds(&version), kinds(&golden("message_version")));
 }
 
 fn bound_call() -> BoundToolCall {

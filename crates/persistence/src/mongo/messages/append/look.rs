@@ -7,7 +7,9 @@ use records::{ChatId, EventId, Scope};
 use crate::StoreError;
 use crate::batch::{Known, Plan};
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Segment, Tail, known_messages, open_chat_session, segments_between};
+use crate::mongo::documents::{
+    Lineage, Segment, Tail, known_messages, open_chat_session, segments_between,
+};
 use crate::mongo::failure::Failure;
 use crate::store::Append;
 
@@ -15,6 +17,7 @@ use crate::store::Append;
 pub(in crate::mongo::messages) struct Look {
     pub(in crate::mongo::messages) tail: Tail,
     pub(in crate::mongo::messages) in_tail: Vec<Known>,
+    lineage: Lineage,
 }
 
 impl MongoStore {
@@ -40,13 +43,14 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Look, Failure> {
-        let mut projection = Tail::projection();
+        let mut projection = Lineage::projected(Tail::projection());
         projection.insert("messages.event_id", 1);
         projection.insert("messages.digest", 1);
         let raw = self.session_within(scope, chat_id, projection).await?;
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
-        Ok(Look { tail, in_tail: known_messages(&fields, tail.first_sequence)? })
+        let in_tail = known_messages(&fields, tail.first_sequence)?;
+        Ok(Look { tail, in_tail, lineage: Lineage::read(chat_id, &fields)? })
     }
 
     /// Looks for messages among what is sealed, after a look at the chat.
@@ -64,7 +68,7 @@ impl MongoStore {
         if remembered.recall(chat_id, &[]).below < sealed_below
             && remembered.is_worth_reading(chat_id, sealed_below)
         {
-            let sealed = self.sealed_event_ids(scope, chat_id, sealed_below).await?;
+            let sealed = self.sealed_event_ids(scope, &look.lineage, sealed_below).await?;
             remembered.learn(chat_id, 0, sealed.iter().map(EventId::as_str));
         }
         let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
@@ -73,29 +77,33 @@ impl MongoStore {
         if sealed_below == 0 || recall.below >= sealed_below && !recall.may_hold {
             return Ok(Vec::new());
         }
-        self.known_in_segments(scope, chat_id, ids, sealed_below).await
+        self.known_in_segments(scope, &look.lineage, ids, sealed_below).await
     }
 
     /// Reads the ids of all messages sealed below a sequence, in order.
     async fn sealed_event_ids(
         &self,
         scope: &Scope,
-        chat_id: &ChatId,
+        lineage: &Lineage,
         sealed_below: u64,
     ) -> Result<Vec<EventId>, Failure> {
-        let filter = segments_between(scope, chat_id, 0..sealed_below);
-        let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
-        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
-        let mut segments = find.projection(projection).await?;
         let mut ids: Vec<EventId> = Vec::new();
-        while let Some(raw) = segments.try_next().await? {
-            let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
-            if first_sequence != ids.len() as u64 {
-                // An edit is splitting a segment just now; what was read so far is right.
-                break;
-            }
-            for message in fields.documents("messages")? {
-                ids.push(message?.parsed("event_id")?);
+        for (chat_id, piece) in lineage.pieces(0..sealed_below) {
+            let filter = segments_between(scope, chat_id, piece.clone());
+            let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
+            let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
+            let mut segments = find.projection(projection).await?;
+            while let Some(raw) = segments.try_next().await? {
+                let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
+                if first_sequence != ids.len() as u64 {
+                    // An edit is splitting a segment just now; what was read so far is right.
+                    return Ok(ids);
+                }
+                for (sequence, message) in (first_sequence..).zip(fields.documents("messages")?) {
+                    if sequence < piece.end {
+                        ids.push(message?.parsed("event_id")?);
+                    }
+                }
             }
         }
         Ok(ids)
@@ -105,13 +113,15 @@ impl MongoStore {
     async fn known_in_segments(
         &self,
         scope: &Scope,
-        chat_id: &ChatId,
+        lineage: &Lineage,
         ids: Vec<&str>,
         sealed_below: u64,
     ) -> Result<Vec<Known>, Failure> {
+        let pieces = lineage.pieces(0..sealed_below);
+        let chat_ids: Vec<&str> = pieces.iter().map(|(chat_id, _)| chat_id.as_str()).collect();
         let filter = doc! {
             "app_id": scope.app_id.as_str(),
-            "_id.chat_id": chat_id.as_str(),
+            "_id.chat_id": { "$in": chat_ids },
             "messages.event_id": { "$in": ids },
         };
         let projection = doc! { "messages.event_id": 1, "messages.digest": 1, "schema_version": 1 };
@@ -119,10 +129,14 @@ impl MongoStore {
         let found: Vec<_> = found.try_collect().await?;
         let mut known = Vec::new();
         for raw in &found {
+            let id = raw.get_document("_id").and_then(|id| id.get_str("chat_id")).ok();
+            let piece = pieces.iter().find(|(chat_id, _)| id == Some(chat_id.as_str()));
+            let Some((chat_id, piece)) = piece else { continue };
             let (first_sequence, fields) = Segment::open(chat_id, raw)?;
             // One that begins at or above the tail was left by a sealing that did not finish.
-            if first_sequence < sealed_below {
-                known.extend(known_messages(&fields, first_sequence)?);
+            if piece.contains(&first_sequence) {
+                let messages = known_messages(&fields, first_sequence)?;
+                known.extend(messages.into_iter().filter(|known| known.sequence < piece.end));
             }
         }
         Ok(known)

@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use records::Message;
 
 use crate::StoreError;
-use crate::mongo::documents::StoredMessage;
+use crate::mongo::documents::{StoredMessage, VersionKey};
 use crate::mongo::fields::Fields;
+use crate::mongo::messages::versions::Versions;
 
 /// Which messages of a span are read first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(super) struct Gathering {
     bytes: u64,
     /// The size at which the page ends.
     most_bytes: u64,
+    /// What takes the place of messages that are read from segments.
+    versions: Versions,
 }
 
 /// How far a gathering came.
@@ -36,12 +40,35 @@ pub(super) enum Taken {
 
 impl Gathering {
     pub(super) fn new(direction: Direction, most_bytes: u64) -> Self {
-        Self { messages: Vec::new(), direction, bytes: 0, most_bytes }
+        Self { messages: Vec::new(), direction, bytes: 0, most_bytes, versions: Versions::new() }
     }
 
     /// How many bytes the page has room for.
     pub(super) fn room(&self) -> u64 {
         self.most_bytes.saturating_sub(self.bytes)
+    }
+
+    /// Notes versions that are in force instead of what segments say.
+    pub(super) fn expect(&mut self, versions: Versions) {
+        self.versions.extend(versions);
+    }
+
+    /// Returns the versions that are to take the place of messages on the page.
+    pub(super) fn expected(&self) -> Vec<VersionKey> {
+        let versions = self.messages.iter().map(|message| self.versions.get(&message.sequence));
+        versions.flatten().cloned().collect()
+    }
+
+    /// Puts versions where they belong.
+    pub(super) fn replace(&mut self, versions: Vec<StoredMessage>) {
+        let versions = versions.into_iter().map(|version| version.message);
+        let mut versions: BTreeMap<u64, Message> =
+            versions.map(|message| (message.sequence, message)).collect();
+        for message in &mut self.messages {
+            if let Some(version) = versions.remove(&message.sequence) {
+                *message = version;
+            }
+        }
     }
 
     /// Returns the messages, oldest first.
@@ -87,9 +114,11 @@ impl Gathering {
 
     /// Takes a message unless the page is full; a page always takes one.
     fn push(&mut self, stored: StoredMessage) -> bool {
-        let is_full = !self.messages.is_empty() && stored.bytes > self.room();
+        let version = self.versions.get(&stored.message.sequence);
+        let bytes = version.map_or(stored.bytes, |version| version.bytes);
+        let is_full = !self.messages.is_empty() && bytes > self.room();
         if !is_full {
-            self.bytes += stored.bytes;
+            self.bytes += bytes;
             self.messages.push(stored.message);
         }
         !is_full

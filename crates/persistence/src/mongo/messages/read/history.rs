@@ -1,4 +1,5 @@
 use std::mem;
+use std::ops::Range;
 
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
@@ -12,8 +13,9 @@ use super::{LOOKS, has_gap};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::attempts::RETRY_AFTER;
-use crate::mongo::documents::{Tail, open_chat_session};
+use crate::mongo::documents::{Lineage, Tail, open_chat_session};
 use crate::mongo::failure::Failure;
+use crate::store::MessageRange;
 
 /// About so many bytes of sealed messages are fetched at a time.
 const FETCHED_BYTES: u64 = 1 << 20;
@@ -26,6 +28,8 @@ struct History {
     /// The messages that were not sealed when the reading began. What is appended later, or sealed, is
     /// no matter.
     tail: Vec<Message>,
+    /// Of a chat that shares messages with others: what is still to be read, page by page.
+    shared: Range<u64>,
 }
 
 /// Sealed messages that are still to be read, the first of them on their way.
@@ -60,6 +64,11 @@ impl MongoStore {
         mut history: History,
     ) -> Result<Option<(Vec<Message>, History)>, StoreError> {
         let page = match history.sealed {
+            None if !history.shared.is_empty() => {
+                let page = self.next_shared(scope, chat_id, &history.shared).await?;
+                history.shared.start += page.len() as u64;
+                page
+            }
             None => mem::take(&mut history.tail),
             Some(fetching) => {
                 let (page, left) = self.next_sealed(scope, chat_id, fetching).await?;
@@ -71,9 +80,14 @@ impl MongoStore {
     }
 
     async fn begin_history(&self, scope: &Scope, chat_id: &ChatId) -> Result<History, Failure> {
-        let raw = self.session_within(scope, chat_id, Tail::with_messages()).await?;
+        let projection = Lineage::projected(Tail::with_messages());
+        let raw = self.session_within(scope, chat_id, projection).await?;
         let session = open_chat_session(&raw)?;
         let tail = Tail::read(&session)?;
+        if Lineage::read(chat_id, &session)?.is_shared() {
+            let shared = 0..tail.last_sequence;
+            return Ok(History { sealed: None, tail: Vec::new(), shared });
+        }
         let sealed = Sealed::new(0..tail.first_sequence, Direction::OldestFirst);
         let sealed = self.fetch_rest(scope, chat_id, sealed);
         let mut page = Gathering::new(Direction::OldestFirst, u64::MAX);
@@ -82,7 +96,20 @@ impl MongoStore {
         if !in_tail.is_empty() {
             return Err(session.corrupt("messages", None).into());
         }
-        Ok(History { sealed, tail: page.finish() })
+        Ok(History { sealed, tail: page.finish(), shared: 0..0 })
+    }
+
+    /// Reads the next messages of a chat that shares some with others.
+    async fn next_shared(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        left: &Range<u64>,
+    ) -> Result<Vec<Message>, StoreError> {
+        let after = left.start.checked_sub(1);
+        let range = MessageRange::Oldest { after, before: Some(left.end), limit: usize::MAX };
+        let page = || self.read_range_up_to(scope, chat_id, range, FETCHED_BYTES);
+        Ok(self.read(page).await?.messages)
     }
 
     /// Reads the next sealed messages while those after them are fetched; returns what is left.

@@ -18,10 +18,10 @@ use crate::mongo::documents::CHAT_SEGMENTS;
 use crate::mongo::failure::Failure;
 
 /// How often segments that do not fit together are read again: an edit may be splitting one.
-const LOOKS: usize = 4;
+pub(super) const LOOKS: usize = 4;
 
 /// Says that segments do not fit together, however often one looks.
-fn has_gap(chat_id: &ChatId) -> Failure {
+pub(super) fn has_gap(chat_id: &ChatId) -> Failure {
     let (collection, id) = (CHAT_SEGMENTS, chat_id.to_string());
     let field = "messages".to_owned();
     StoreError::Corrupt { collection, id, field, source: None }.into()

@@ -66,6 +66,23 @@ impl Sealed {
         Some(left)
     }
 
+    /// Returns the wanted sequences that lie in the segments that were fetched.
+    pub(super) fn reach(
+        &self,
+        chat_id: &ChatId,
+        fetched: Option<&RawBatch>,
+    ) -> Result<Range<u64>, Failure> {
+        let (mut start, mut end) = (self.span.end, self.span.start);
+        if let Some(fetched) = fetched {
+            for item in fetched.doc_slices()? {
+                let Some(segment) = item.map_err(Error::from)?.as_document() else { continue };
+                start = start.min(Segment::open(chat_id, segment)?.0);
+                end = end.max(Segment::end(chat_id, segment)?);
+            }
+        }
+        Ok(start.max(self.span.start)..end.min(self.span.end))
+    }
+
     /// Tells whether what is left begins with the same message.
     pub(super) fn begins_with(&self, other: &Self) -> bool {
         self.start == other.start

@@ -1,0 +1,223 @@
+use std::ops::Range;
+
+use bson::{Bson, Document, doc};
+use records::ChatId;
+
+use super::super::fields::Fields;
+use super::counter;
+use crate::StoreError;
+
+/// A chat whose sealed messages another goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Base {
+    pub(in super::super) chat_id: ChatId,
+    /// Its messages below this sequence are shared, those of earlier bases among them.
+    pub(in super::super) below: u64,
+    /// Its revision when it was forked: what was edited later is not shared.
+    pub(in super::super) revision: i64,
+}
+
+/// Which sealed messages a chat shares, and with whom.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Lineage {
+    chat_id: ChatId,
+    /// The chats it goes on from, the oldest first.
+    bases: Vec<Base>,
+    /// Other chats go on from its messages below this sequence.
+    shared_below: Option<u64>,
+    /// Its revision when it was last forked.
+    shared_revision: Option<i64>,
+    revision: i64,
+}
+
+impl Lineage {
+    /// Adds the fields it is read from, besides those of a tail, to a projection.
+    pub(in super::super) fn projected(mut projection: Document) -> Document {
+        projection.extend(doc! { "bases": 1, "shared_below": 1, "shared_revision": 1 });
+        projection
+    }
+
+    /// Reads it from a session document.
+    pub(in super::super) fn read(
+        chat_id: &ChatId,
+        fields: &Fields<'_>,
+    ) -> Result<Self, StoreError> {
+        let mut bases = Vec::new();
+        if !fields.field("bases")?.is_null() {
+            for base in fields.documents("bases")? {
+                let base = base?;
+                bases.push(Base {
+                    chat_id: base.parsed("chat_id")?,
+                    below: base.count("below")?,
+                    revision: base.integer("revision")?,
+                });
+            }
+        }
+        Ok(Self {
+            chat_id: chat_id.clone(),
+            bases,
+            shared_below: fields.field("shared_below")?.optional_number()?,
+            shared_revision: fields.field("shared_revision")?.optional_number()?,
+            revision: fields.integer("revision")?,
+        })
+    }
+
+    /// Returns the chat.
+    pub(in super::super) fn chat_id(&self) -> &ChatId {
+        &self.chat_id
+    }
+
+    /// Returns the revision that the next edit moves the chat to.
+    pub(in super::super) fn next_revision(&self) -> i64 {
+        self.revision + 1
+    }
+
+    /// Tells whether messages are shared at all.
+    pub(in super::super) fn is_shared(&self) -> bool {
+        self.shared_below() > 0
+    }
+
+    /// Returns the sequence below which messages are shared: what is stored of them never changes.
+    pub(in super::super) fn shared_below(&self) -> u64 {
+        let with_bases = self.bases.last().map_or(0, |base| base.below);
+        with_bases.max(self.shared_below.unwrap_or(0))
+    }
+
+    /// Tells whether a version of a message may be replaced: no fork can see it.
+    pub(in super::super) fn is_unshared(&self, revision: i64) -> bool {
+        self.shared_revision.is_none_or(|shared| shared < revision)
+    }
+
+    /// Makes a filter match only while the chat was not forked again.
+    pub(in super::super) fn condition(&self, filter: &mut Document) {
+        filter.insert("shared_below", self.shared_below.map(counter));
+        filter.insert("shared_revision", self.shared_revision);
+    }
+
+    /// Returns which chats have the sealed messages of a span, in order, and which of them.
+    pub(in super::super) fn pieces(&self, span: Range<u64>) -> Vec<(&ChatId, Range<u64>)> {
+        let mut pieces = Vec::new();
+        let mut start = span.start;
+        for base in &self.bases {
+            let end = base.below.min(span.end);
+            if start < end {
+                pieces.push((&base.chat_id, start..end));
+                start = end;
+            }
+        }
+        if start < span.end {
+            pieces.push((&self.chat_id, start..span.end));
+        }
+        pieces
+    }
+
+    /// Returns the chats that may have changed shared messages of a span since they were sealed; the
+    /// word of a later one goes before that of an earlier one.
+    pub(in super::super) fn editors(&self, span: &Range<u64>) -> Vec<Base> {
+        let own = Base {
+            chat_id: self.chat_id.clone(),
+            below: self.shared_below(),
+            // Those of the chat itself are all in force.
+            revision: if self.revision == 0 { 0 } else { i64::MAX },
+        };
+        let editors = self.bases.iter().cloned().chain([own]);
+        let cut = editors.map(|editor| Base { below: editor.below.min(span.end), ..editor });
+        cut.filter(|editor| editor.revision > 0 && editor.below > span.start).collect()
+    }
+
+    /// Returns the bases of a fork that takes over the messages below a sequence, so far as they are
+    /// sealed below `sealed_below`.
+    pub(in super::super) fn of_fork(&self, sequence: u64, sealed_below: u64) -> Vec<Base> {
+        let own =
+            Base { chat_id: self.chat_id.clone(), below: sealed_below, revision: self.revision };
+        let mut bases: Vec<Base> = Vec::new();
+        for base in self.bases.iter().cloned().chain([own]) {
+            let base = Base { below: base.below.min(sequence), ..base };
+            let before = bases.last().map_or(0, |last| last.below);
+            // One that has neither messages of its own nor edited others is not asked for anything.
+            if base.below > before || base.below > 0 && base.revision > 0 {
+                bases.push(base);
+            }
+        }
+        bases
+    }
+}
+
+/// Writes bases as they are stored.
+pub(in super::super) fn bases_array(bases: &[Base]) -> Bson {
+    let stored = bases.iter().map(|base| {
+        doc! {
+            "chat_id": base.chat_id.as_str(),
+            "below": counter(base.below),
+            "revision": base.revision,
+        }
+    });
+    stored.collect::<Vec<_>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lineage(bases: &[(&str, u64, i64)], revision: i64) -> Lineage {
+        let base = |(id, below, revision): &(&str, u64, i64)| Base {
+            chat_id: ChatId::parse(*id).unwrap(),
+            below: *below,
+            revision: *revision,
+        };
+        Lineage {
+            chat_id: ChatId::parse("chat_own").unwrap(),
+            bases: bases.iter().map(base).collect(),
+            shared_below: None,
+            shared_revision: None,
+            revision,
+        }
+    }
+
+    fn named(bases: &[Base]) -> Vec<(&str, u64, i64)> {
+        bases.iter().map(|base| (base.chat_id.as_str(), base.below, base.revision)).collect()
+    }
+
+    #[test]
+    fn a_span_is_cut_into_what_each_chat_has() {
+        let lineage = lineage(&[("chat_a", 10, 0), ("chat_b", 10, 2), ("chat_c", 30, 0)], 0);
+        let pieces = |span| -> Vec<_> {
+            let pieces = lineage.pieces(span).into_iter();
+            pieces.map(|(chat_id, span)| (chat_id.to_string(), span)).collect()
+        };
+        let piece = |id: &str, span: Range<u64>| (id.to_owned(), span);
+        assert_eq!(
+            pieces(5..40),
+            [piece("chat_a", 5..10), piece("chat_c", 10..30), piece("chat_own", 30..40)]
+        );
+        assert_eq!(pieces(12..20), [piece("chat_c", 12..20)]);
+        assert_eq!(pieces(30..31), [piece("chat_own", 30..31)]);
+        assert_eq!(pieces(7..7), []);
+    }
+
+    #[test]
+    fn only_chats_that_were_edited_are_asked_for_edits() {
+        let lineage = lineage(&[("chat_a", 10, 0), ("chat_b", 10, 2), ("chat_c", 30, 4)], 1);
+        assert_eq!(
+            named(&lineage.editors(&(5..20))),
+            [("chat_b", 10, 2), ("chat_c", 20, 4), ("chat_own", 20, i64::MAX)]
+        );
+        assert_eq!(named(&lineage.editors(&(30..40))), []);
+    }
+
+    #[test]
+    fn a_fork_goes_on_from_those_that_have_something_for_it() {
+        let edited = lineage(&[("chat_a", 10, 0), ("chat_b", 20, 2)], 3);
+        assert_eq!(
+            named(&edited.of_fork(40, 30)),
+            [("chat_a", 10, 0), ("chat_b", 20, 2), ("chat_own", 30, 3)]
+        );
+        assert_eq!(
+            named(&edited.of_fork(5, 5)),
+            [("chat_a", 5, 0), ("chat_b", 5, 2), ("chat_own", 5, 3)]
+        );
+        let untouched = lineage(&[("chat_a", 10, 0)], 0);
+        assert_eq!(named(&untouched.of_fork(20, 10)), [("chat_a", 10, 0)]);
+        assert_eq!(named(&untouched.of_fork(0, 0)), []);
+    }
+}

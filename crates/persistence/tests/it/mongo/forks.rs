@@ -1,0 +1,154 @@
+//! What a fork costs, and what forks share.
+
+use bson::{Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use persistence::mongo::Interruption;
+use persistence::{ChatSessions, Forks, MessageRange, Messages};
+use records::{ChatId, MessageEdit, NewFork};
+
+use super::database::Database;
+use super::faults::{chat, numbered, scope};
+
+/// Creates a chat of so many messages, all but the newest of them sealed.
+async fn long_chat(database: &Database, messages: usize) -> ChatId {
+    let chat_id = chat(database).await;
+    for batch in 0..messages / 500 {
+        let messages = numbered(&format!("evt_{batch}"), 500);
+        database.append(&scope(), &chat_id, messages).await.unwrap();
+    }
+    database.append(&scope(), &chat_id, numbered("last", 9)).await.unwrap();
+    chat_id
+}
+
+async fn fork(database: &Database, chat_id: &ChatId, sequence: Option<u64>) -> ChatId {
+    let fork = NewFork { sequence, ..NewFork::default() };
+    database.fork_chat(&scope(), chat_id, fork).await.unwrap().chat_id
+}
+
+async fn edit(database: &Database, chat_id: &ChatId, sequence: u64, text: &str) {
+    let edit = MessageEdit { content: Some(text.into()), ..MessageEdit::default() };
+    database.update_message(&scope(), chat_id, sequence, edit).await.unwrap();
+}
+
+/// Returns what the server did on collections of ours while `work` ran: operations, namespaces, and
+/// how many documents were read and written.
+async fn profiled(database: &Database, work: impl Future<Output = ChatId>) -> Vec<String> {
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    work.await;
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
+    let ours = doc! { "ns": { "$not": { "$regex": "system|\\$cmd" } } };
+    let found: Vec<_> = profile.find(ours).await.unwrap().try_collect().await.unwrap();
+    let operation = |raw: &RawDocumentBuf| {
+        let fields = ["op", "ns", "docsExamined", "ninserted", "nModified", "upsert"];
+        let operation = Document::try_from(&**raw).unwrap();
+        let fields = fields.map(|field| operation.get(field).map(ToString::to_string));
+        format!("{:?}", fields.map(Option::unwrap_or_default))
+    };
+    let operations = found.iter().map(operation).collect();
+    profile.drop().await.unwrap();
+    operations
+}
+
+#[tokio::test]
+async fn a_fork_costs_as_much_of_a_thousand_messages_as_of_ten_thousand() {
+    let mut costs = Vec::new();
+    for messages in [1_000, 10_000] {
+        let database = Database::create().await;
+        let chat_id = long_chat(&database, messages).await;
+        edit(&database, &chat_id, 3, "edited").await;
+        let whole = profiled(&database, fork(&database, &chat_id, None)).await;
+        let early = profiled(&database, fork(&database, &chat_id, Some(700))).await;
+        let are_few = |operations: &[String]| (4..8).contains(&operations.len());
+        assert!(are_few(&whole) && are_few(&early), "{whole:#?} {early:#?}");
+        costs.push([whole, early].map(|operations| {
+            let names = [database.options.database.as_str(), ""];
+            operations.iter().map(|text| text.replace(names[0], names[1])).collect::<Vec<_>>()
+        }));
+        let segments = database.all("chat_segments").await.len();
+        let of_fork = fork(&database, &chat_id, None).await;
+        let of_fork = fork(&database, &of_fork, Some(900)).await;
+        assert_eq!(database.all("chat_segments").await.len(), segments);
+        let page = database.messages(&scope(), &of_fork, MessageRange::all()).await.unwrap();
+        assert_eq!(page.messages.len(), 900);
+    }
+    assert_eq!(costs[0], costs[1]);
+}
+
+#[tokio::test]
+async fn only_edits_of_what_is_shared_are_kept_beside_it() {
+    let database = Database::create().await;
+    let chat_id = long_chat(&database, 1_000).await;
+    edit(&database, &chat_id, 3, "before").await;
+    assert_eq!(database.all("message_versions").await.len(), 0);
+    let first = fork(&database, &chat_id, Some(600)).await;
+    let segments = database.all("chat_segments").await;
+    // Each takes the place of the one before it, which no fork can see.
+    for text in ["one", "two", "three"] {
+        edit(&database, &chat_id, 3, text).await;
+    }
+    assert_eq!(database.all("message_versions").await.len(), 1);
+    edit(&database, &first, 3, "in the fork").await;
+    assert_eq!(database.all("message_versions").await.len(), 2);
+    assert_eq!(database.all("chat_segments").await, segments, "what is shared stays as it is");
+    // Not shared: edited where it lies.
+    edit(&database, &chat_id, 600, "in place").await;
+    assert_eq!(database.all("message_versions").await.len(), 2);
+    // Shared with this one, so the next edit leaves it.
+    let second = fork(&database, &chat_id, Some(10)).await;
+    edit(&database, &chat_id, 3, "four").await;
+    assert_eq!(database.all("message_versions").await.len(), 3);
+    for (id, text) in [(&chat_id, "four"), (&first, "in the fork"), (&second, "three")] {
+        let message = database.get_message(&scope(), id, 3).await.unwrap();
+        assert_eq!(message.body.content, text);
+    }
+}
+
+/// A segment that was cut in two by a fork is split by an edit beyond the cut.
+#[tokio::test]
+async fn a_segment_that_is_shared_in_part_may_still_be_split() {
+    let database = Database::create().await;
+    let chat_id = long_chat(&database, 500).await;
+    let forked = fork(&database, &chat_id, Some(7)).await;
+    let before = database.messages(&scope(), &forked, MessageRange::all()).await.unwrap();
+    for (sequence, text) in [(9, "x"), (8, "y"), (9, "z")] {
+        edit(&database, &chat_id, sequence, &text.repeat(1_200_000)).await;
+    }
+    assert!(database.all("message_versions").await.is_empty());
+    assert!(database.all("chat_segments").await.len() > 2);
+    let after = database.messages(&scope(), &forked, MessageRange::all()).await.unwrap();
+    assert_eq!(after, before);
+    edit(&database, &chat_id, 6, "shared").await;
+    let after = database.messages(&scope(), &forked, MessageRange::all()).await.unwrap();
+    assert_eq!(after, before);
+    edit(&database, &forked, 6, "in the fork").await;
+    let message = database.get_message(&scope(), &chat_id, 6).await.unwrap();
+    assert_eq!(message.body.content, "shared");
+}
+
+/// What a sealing that stops short leaves behind is nobody's.
+#[tokio::test]
+async fn a_fork_of_a_chat_whose_sealing_stopped_short_is_whole() {
+    for interruption in [Interruption::AfterSegment, Interruption::AfterFirstCut] {
+        let database = Database::create_with(|options| {
+            options.sealing.is_automatic = false;
+            options.sealing.segment_bytes = 3_000;
+        })
+        .await;
+        let chat_id = chat(&database).await;
+        database.append(&scope(), &chat_id, numbered("evt", 40)).await.unwrap();
+        let app_id = &scope().app_id;
+        database.seal(app_id, &chat_id, interruption).await.unwrap();
+        edit(&database, &chat_id, 1, "after the segment was made").await;
+        let forked = fork(&database, &chat_id, None).await;
+        let before = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
+        for id in [&chat_id, &forked] {
+            database.seal(app_id, id, Interruption::Never).await.unwrap();
+        }
+        edit(&database, &chat_id, 2, "in the source").await;
+        let after = database.messages(&scope(), &forked, MessageRange::all()).await.unwrap();
+        assert_eq!(after, before);
+        let chat = database.get_chat(&scope(), &forked).await.unwrap().unwrap();
+        assert_eq!(chat.last_sequence, 40);
+    }
+}
