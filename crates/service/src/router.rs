@@ -67,6 +67,9 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(chats::fail::fail_chat))
         .routes(routes!(chats::reopen::reopen_chat))
 
+        // … fork
+        .routes(routes!(chats::fork::fork_chat))
+
         // … messages, messages/{sequence}, initial-messages
         .routes(routes!(messages::list::list_messages, messages::append::append_messages))
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))

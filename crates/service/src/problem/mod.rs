@@ -14,12 +14,12 @@ pub(crate) use openapi::{
     AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems,
     CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
     DeleteMessageProblems, DeleteResumePointsProblems, EnsureWalletProblems, EventsProblems,
-    ExchangeProblems, HistoryProblems, InputRequestProblems, JoinProblems, LeaseProblems,
-    LeaveProblems, MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples,
-    PutArtifactProblems, RecordCallsProblems, RegisterAppProblems, ReleaseLeaseProblems,
-    RequestInputProblems, ResumeProblems, SocketProblems, StackProblems, StatsProblems,
-    StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems, TurnProblems,
-    UpdateMessageProblems, WalletProblems,
+    ExchangeProblems, ForkProblems, HistoryProblems, InputRequestProblems, JoinProblems,
+    LeaseProblems, LeaveProblems, MessageProblems, MetricsProblems, OperatorProblems,
+    ProblemExamples, PutArtifactProblems, RecordCallsProblems, RegisterAppProblems,
+    ReleaseLeaseProblems, RequestInputProblems, ResumeProblems, SocketProblems, StackProblems,
+    StatsProblems, StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems,
+    TurnProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

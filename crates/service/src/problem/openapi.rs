@@ -66,6 +66,12 @@ groups! {
         &BODY,
         &[P::FORBIDDEN_APP, P::FORBIDDEN_OWNER, P::CHAT_EXISTS, P::METADATA_TOO_LARGE],
     ]);
+    /// The fork of a chat.
+    ForkProblems => describe(&[
+        &WRITE,
+        &BODY,
+        &[P::FORBIDDEN_OWNER, P::CHAT_NOT_FOUND, P::CHAT_EXISTS, P::METADATA_TOO_LARGE],
+    ]);
     /// A read of a chat.
     ChatProblems => describe(&[&READ, &[P::CHAT_NOT_FOUND]]);
     /// A read of a chat that comes in several media types.

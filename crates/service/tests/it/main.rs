@@ -16,6 +16,7 @@ mod dashboard;
 mod events;
 mod failures;
 mod faulty;
+mod forks;
 mod harness;
 mod histories;
 mod history;

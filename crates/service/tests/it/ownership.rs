@@ -37,6 +37,7 @@ fn endpoints() -> Vec<(Method, &'static str, Value)> {
         (Method::PATCH, "/context", json!({"a": 1})),
         (Method::PUT, "/artifact", json!({"payload": 1})),
         (Method::DELETE, "/artifact", Value::Null),
+        (Method::POST, "/fork", json!({})),
         (Method::POST, "/complete", json!({})),
         (Method::POST, "/pause", json!({})),
         (Method::POST, "/fail", json!({})),
@@ -106,7 +107,7 @@ async fn every_endpoint_answers_by_owner_team_visibility_and_app_and_changes_not
             }
         }
     }
-    assert_eq!(cells, 858);
+    assert_eq!(cells, 891);
 }
 
 async fn chat_of_alice(service: &Client, chat_id: &str, visibility: &str) -> String {

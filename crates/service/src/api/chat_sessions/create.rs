@@ -102,7 +102,7 @@ impl CreateChatRequest {
 }
 
 /// Returns the caller's own id, which is the only one a user may give.
-fn own<T: PartialEq + Clone>(
+pub(super) fn own<T: PartialEq + Clone>(
     pointer: &str,
     given: Option<&T>,
     own: Option<&T>,

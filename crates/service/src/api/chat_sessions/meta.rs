@@ -8,6 +8,7 @@ use records::{Artifact, ChatSession, InputRequest, JsonObject};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::ForkOriginFields;
 use super::response::LastTurnFields;
 use crate::api::artifacts::ArtifactFields;
 use crate::api::input_requests::InputRequestResponse;
@@ -62,6 +63,8 @@ pub(crate) struct MetaResponse {
     /// The turn that was written last.
     last_turn: Option<LastTurnFields>,
     last_artifact: Option<ArtifactFields>,
+    /// Where it was forked from, if it is a fork.
+    forked_from: Option<ForkOriginFields>,
 }
 
 impl MetaResponse {
@@ -91,6 +94,7 @@ impl MetaResponse {
             last_mode: chat.last_mode,
             last_turn: chat.last_turn.map(Into::into),
             last_artifact: artifact.map(Into::into),
+            forked_from: chat.forked_from.map(Into::into),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Chat sessions: create, find, look at, and move from one status to another.
+//! Chat sessions: create, fork, find, look at, and move from one status to another.
 
 mod response;
 mod transition;
@@ -6,11 +6,12 @@ mod transition;
 pub(crate) mod complete;
 pub(crate) mod create;
 pub(crate) mod fail;
+pub(crate) mod fork;
 pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod meta;
 pub(crate) mod pause;
 pub(crate) mod reopen;
 
-pub(crate) use response::ChatSessionResponse;
+pub(crate) use response::{ChatSessionResponse, ForkOriginFields};
 pub(crate) use transition::ReasonRequest;

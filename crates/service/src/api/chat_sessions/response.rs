@@ -1,4 +1,4 @@
-use records::{ChatSession, JsonObject, LastTurn};
+use records::{ChatSession, ForkOrigin, JsonObject, LastTurn};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -55,6 +55,8 @@ pub(crate) struct ChatSessionResponse {
     last_mode: Option<String>,
     /// The turn that was written last.
     last_turn: Option<LastTurnFields>,
+    /// Where it was forked from, if it is a fork.
+    forked_from: Option<ForkOriginFields>,
 }
 
 /// A turn that was written.
@@ -78,6 +80,23 @@ impl From<LastTurn> for LastTurnFields {
     }
 }
 
+/// Where a chat was forked from.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ForkOrigin)]
+pub(crate) struct ForkOriginFields {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    /// How many of its messages were taken over.
+    #[schema(example = 12)]
+    sequence: u64,
+}
+
+impl From<ForkOrigin> for ForkOriginFields {
+    fn from(origin: ForkOrigin) -> Self {
+        Self { chat_id: origin.chat_id.into(), sequence: origin.sequence }
+    }
+}
+
 impl From<ChatSession> for ChatSessionResponse {
     fn from(chat: ChatSession) -> Self {
         Self {
@@ -98,6 +117,7 @@ impl From<ChatSession> for ChatSessionResponse {
             duration_sec: chat.duration_sec,
             last_sequence: chat.last_sequence,
             pending_inputs: chat.pending_inputs.into_iter().map(Into::into).collect(),
+            forked_from: chat.forked_from.map(Into::into),
             lease: chat.lease.map(Into::into),
             last_message_at: chat.last_message_at.map(Into::into),
             last_connector: chat.last_connector,
