@@ -4,11 +4,12 @@ pub mod store;
 pub use store::{
     AnsweredInput, AppPage, Append, Appended, AppendedTurn, Apps, Artifacts, Billing, CallCursor,
     CallPage, Calls, Change, Changes, ChatChange, ChatFilter, ChatHead, ChatPresence, ChatSessions,
-    ChatStats, ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, Forks,
-    HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange,
-    Messages, Outcome, Page, ParticipantCursor, ParticipantPage, Participants, Payment, Presence,
-    RecordedCall, Recording, RequestedInput, ResumePointFilter, Resumption, Stats, Store, Tickets,
-    Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    ChatStats, ChatStatsPage, ContextHistory, ContextVersionPage, Contexts, CountedApps, Cursor,
+    EntryPage, Exchange, Exchanges, Forks, HourlyStats, InputCursor, InputPage, InputRequests,
+    Interrupted, Joined, Leases, MessageRange, Messages, Outcome, Page, ParticipantCursor,
+    ParticipantPage, Participants, Payment, Presence, RecordedCall, Recording, RequestedInput,
+    ResumePointFilter, Resumption, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 
 mod error;

@@ -1,3 +1,4 @@
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::Invalid;
@@ -9,6 +10,28 @@ pub struct ContextSnapshot {
     /// The chat's `last_sequence` when the snapshot was taken: it reflects the messages before it.
     pub sequence: u64,
     /// The variables.
+    pub data: JsonObject,
+}
+
+/// What is known of a snapshot that was written once, besides its variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextVersion {
+    /// Counts the snapshots of the chat, from 1.
+    pub version: u64,
+    /// The chat's `last_sequence` when it was taken.
+    pub sequence: u64,
+    /// When it was written.
+    pub created_at: DateTime<Utc>,
+    /// The encoded size of its variables.
+    pub bytes: u64,
+}
+
+/// A snapshot that was written once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptContext {
+    /// Which one it is.
+    pub version: ContextVersion,
+    /// Its variables.
     pub data: JsonObject,
 }
 

@@ -55,7 +55,7 @@ mod artifact;
 pub use artifact::{Artifact, NewArtifact};
 
 mod context;
-pub use context::{ContextSnapshot, merge_patch};
+pub use context::{ContextSnapshot, ContextVersion, KeptContext, merge_patch};
 
 mod money;
 pub use money::{MicroDollars, MoneyError};

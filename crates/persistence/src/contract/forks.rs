@@ -129,8 +129,25 @@ pub async fn a_fork_has_the_context_snapshot_of_its_sequence(store: Arc<dyn Stor
         );
         assert_eq!(source.load_context().await.unwrap(), taken);
         let fork = source.fork_at(4).await;
-        source.replace_context(object(json!({"text": "another"}))).await.unwrap();
+        let later = source.replace_context(object(json!({"text": "another"}))).await.unwrap();
         assert_eq!(fork.load_context().await.unwrap(), taken);
+        // The one that was in force, however many were written since.
+        for n in 0..20 {
+            source.append(numbered(0..1)).await.unwrap();
+            source.replace_context(object(json!({"n": n}))).await.unwrap();
+        }
+        for (sequence, expected) in [(5, &taken), (6, &later)] {
+            let fork = source.fork_at(sequence).await;
+            assert_eq!(fork.load_context().await.unwrap(), *expected, "at {sequence}");
+            let versions = fork.context_versions().await.unwrap();
+            assert_eq!(versions.len(), 1);
+            let kept = fork.context_version(1).await.unwrap().unwrap();
+            assert_eq!((&kept.data, kept.version.sequence), (&expected.data, expected.sequence));
+            fork.replace_context(object(json!({"n": "its own"}))).await.unwrap();
+            assert_eq!(fork.context_versions().await.unwrap()[1..], versions);
+        }
+        let fork = source.fork_at(16).await.load_context().await.unwrap();
+        assert_eq!((fork.sequence, fork.data), (16, object(json!({"n": 9}))));
     }
 }
 

@@ -32,6 +32,7 @@ pub mod artifacts;
 pub mod billing;
 pub mod calls;
 pub mod changes;
+pub mod context_history;
 pub mod contexts;
 pub mod input_requests;
 pub mod leases;

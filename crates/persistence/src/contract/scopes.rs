@@ -121,6 +121,8 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("get_message", chat.get_message(0).await.map(drop)),
         ("load_context_snapshot", chat.load_context().await.map(drop)),
         ("get_last_artifact", chat.get_artifact().await.map(drop)),
+        ("list_context_versions", chat.context_versions().await.map(drop)),
+        ("get_context_version", chat.context_version(1).await.map(drop)),
         ("append", chat.append([message("from outside")]).await.map(drop)),
         ("append, repeated", chat.append([event("e", "secret")]).await.map(drop)),
         ("persist_initial_messages", chat.persist_initial([message("x")]).await.map(drop)),

@@ -175,6 +175,15 @@ macro_rules! contract_tests {
                 an_edited_message_is_recognised_by_what_it_says_now,
                 in_an_ended_chat_they_are_recognised_and_new_ones_refused,
             }
+            context_history {
+                a_chat_without_snapshots_has_no_versions,
+                every_snapshot_that_was_written_is_a_version,
+                versions_are_listed_newest_first_in_pages,
+                versions_come_back_whatever_their_keys,
+                a_refused_snapshot_leaves_no_version,
+                racing_snapshots_are_each_a_version_of_their_own,
+                the_newest_hundred_versions_are_kept,
+            }
             forks {
                 a_fork_holds_what_its_source_holds_below_its_sequence,
                 every_field_of_a_fork_comes_back,
@@ -396,6 +405,7 @@ mod tests {
             include_str!("participants.rs"),
             include_str!("presence.rs"),
             include_str!("contexts.rs"),
+            include_str!("context_history.rs"),
             include_str!("artifacts.rs"),
             include_str!("calls.rs"),
             include_str!("changes.rs"),

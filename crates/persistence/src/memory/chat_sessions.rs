@@ -1,5 +1,5 @@
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -116,6 +116,7 @@ impl Chat {
             messages: Vec::new(),
             context: ContextSnapshot::default(),
             context_version: 0,
+            contexts: VecDeque::new(),
             artifact: None,
             artifact_version: 0,
             revision: 0,

@@ -1,5 +1,7 @@
 use async_trait::async_trait;
-use records::{ChatId, ContextSnapshot, JsonObject, Scope, json, merge_patch};
+use records::{
+    ChatId, ContextSnapshot, ContextVersion, JsonObject, KeptContext, Scope, json, merge_patch,
+};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
@@ -16,7 +18,7 @@ impl Contexts for MemoryStore {
         ContextSnapshot::check(&data)?;
         self.with_chat(scope, chat_id, |chat| {
             chat.check_fence(scope.fencing_token)?;
-            Ok(self.take(chat, data))
+            self.take(chat, data)
         })
     }
 
@@ -31,8 +33,7 @@ impl Contexts for MemoryStore {
             chat.check_fence(scope.fencing_token)?;
             let mut data = chat.context.data.clone();
             merge_patch(&mut data, &patch);
-            ContextSnapshot::check(&data)?;
-            Ok(self.take(chat, data))
+            self.take(chat, data)
         })
     }
 
@@ -46,11 +47,15 @@ impl Contexts for MemoryStore {
 }
 
 impl MemoryStore {
-    fn take(&self, chat: &mut Chat, data: JsonObject) -> ContextSnapshot {
-        chat.session.last_updated_at = self.clock.now();
-        chat.context = ContextSnapshot { sequence: chat.session.last_sequence, data };
+    fn take(&self, chat: &mut Chat, data: JsonObject) -> Result<ContextSnapshot, StoreError> {
+        let bytes = ContextSnapshot::check(&data)? as u64;
+        let (sequence, created_at) = (chat.session.last_sequence, self.clock.now());
+        chat.session.last_updated_at = created_at;
         chat.context_version += 1;
+        let version = ContextVersion { version: chat.context_version, sequence, created_at, bytes };
+        chat.keep(KeptContext { version, data: data.clone() });
+        chat.context = ContextSnapshot { sequence, data };
         self.tell_change(chat);
-        chat.context.clone()
+        Ok(chat.context.clone())
     }
 }

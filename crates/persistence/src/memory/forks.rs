@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use records::{ChatId, ChatSession, ContextSnapshot, NewFork, Scope};
+use records::{ChatId, ChatSession, ContextSnapshot, ContextVersion, KeptContext, NewFork, Scope};
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
@@ -27,10 +27,14 @@ impl Chat {
     fn fork(&self, session: ChatSession) -> Self {
         let is_taken_over = |kept: &&Kept| kept.message.sequence < session.last_sequence;
         let messages = self.messages.iter().take_while(is_taken_over).cloned().collect();
-        let is_in_force =
-            self.context_version > 0 && self.context.sequence <= session.last_sequence;
-        let context = if is_in_force { self.context.clone() } else { ContextSnapshot::default() };
-        let context_version = u64::from(is_in_force);
-        Self { messages, context, context_version, ..Self::new(session) }
+        let mut fork = Self { messages, ..Self::new(session) };
+        if let Some(KeptContext { version, data }) = self.context_at(fork.session.last_sequence) {
+            let (sequence, data) = (version.sequence, data.clone());
+            let version = ContextVersion { version: 1, ..version.clone() };
+            fork.context = ContextSnapshot { sequence, data: data.clone() };
+            fork.context_version = 1;
+            fork.keep(KeptContext { version, data });
+        }
+        fork
     }
 }

@@ -8,6 +8,7 @@ mod artifacts;
 mod calls;
 mod changes;
 mod chat_sessions;
+mod context_history;
 mod contexts;
 mod exchanges;
 mod forks;
@@ -22,7 +23,7 @@ mod tickets;
 mod turns;
 mod wallets;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -30,8 +31,8 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
-    InputRequestId, Message, Participant, ResumePoint, Scope, StatusChange, SystemClock,
-    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    InputRequestId, KeptContext, Message, Participant, ResumePoint, Scope, StatusChange,
+    SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -74,6 +75,8 @@ struct Chat {
     messages: Vec<Kept>,
     context: ContextSnapshot,
     context_version: u64,
+    /// Those that are kept, the newest last.
+    contexts: VecDeque<KeptContext>,
     artifact: Option<Artifact>,
     artifact_version: u64,
     revision: u64,

@@ -31,6 +31,8 @@ label! {
         UpdateContextSnapshot = "update_context_snapshot",
         MergeContextSnapshot = "merge_context_snapshot",
         LoadContextSnapshot = "load_context_snapshot",
+        ListContextVersions = "list_context_versions",
+        GetContextVersion = "get_context_version",
         UpdateLastArtifact = "update_last_artifact",
         GetLastArtifact = "get_last_artifact",
         ClearLastArtifact = "clear_last_artifact",

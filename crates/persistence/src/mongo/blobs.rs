@@ -26,7 +26,7 @@ const INLINE_BYTES: usize = 4 << 10;
 pub(super) const LOOKS: usize = 8;
 
 /// Far longer than any call may take, and than clocks of several processes may differ.
-const ABANDONED_AFTER: TimeDelta = TimeDelta::days(1);
+pub(super) const ABANDONED_AFTER: TimeDelta = TimeDelta::days(1);
 
 /// A value on its way into a session document, or beside it.
 pub(super) struct Placed {

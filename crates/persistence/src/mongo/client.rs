@@ -3,6 +3,7 @@ use std::time::Duration;
 use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
 
 use super::{QueueBounds, SealingBounds};
+use crate::store::ContextVersionPage;
 
 /// How to reach MongoDB, and how long to wait for it.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct MongoOptions {
     pub sealing: SealingBounds,
     /// How many appends wait for their turn.
     pub queue: QueueBounds,
+    /// How many context snapshots are kept of a chat, the newest among them; at least 1.
+    pub context_history: u64,
 }
 
 impl MongoOptions {
@@ -35,6 +38,7 @@ impl MongoOptions {
             app_name: "reprise".to_owned(),
             sealing: SealingBounds::default(),
             queue: QueueBounds::default(),
+            context_history: ContextVersionPage::KEPT,
         }
     }
 }

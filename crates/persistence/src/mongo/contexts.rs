@@ -1,12 +1,15 @@
 use async_trait::async_trait;
-use bson::{Bson, DateTime, Document, doc};
+use bson::{Bson, DateTime as BsonTime, Document, doc};
+use chrono::{DateTime, Utc};
 use mongodb::options::ReturnDocument;
-use records::{ChatId, ContextSnapshot, JsonObject, Scope, json, merge_patch};
+use records::{ChatId, ContextSnapshot, JsonObject, KeptContext, Scope, json, merge_patch};
 use serde_json::Value;
 
 use super::MongoStore;
+use super::attempts::Attempt;
 use super::blobs::{LOOKS, Placed};
-use super::documents::{BlobKind, open_chat_session};
+use super::context_history::{RECENT, Which};
+use super::documents::{BlobKind, open_chat_session, replaced_context, written_document};
 use super::failure::Failure;
 use super::fields::Fields;
 use super::json::to_document;
@@ -22,19 +25,19 @@ impl Contexts for MongoStore {
         chat_id: &ChatId,
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
-        let bytes = ContextSnapshot::check(&data)?;
-        let value = Bson::Document(to_document(&data));
-        let placed = self.place(scope, chat_id, BlobKind::Context, value, bytes)?;
-        let written = self
-            .write(|_| async {
-                match self.write_context(scope, chat_id, &placed, None).await? {
-                    Some(written) => Ok(written),
-                    None => Err(self.why_not_writable(scope, chat_id).await?),
-                }
-            })
-            .await?;
-        self.discard_replaced(scope, chat_id, &placed, &written).await;
-        Ok(ContextSnapshot { sequence: written.sequence, data })
+        let new = &self.new_context(scope, chat_id, &data, self.inner.ids.mint("write_"))?;
+        let written = self.write(|attempt| async move {
+            if let Some(written) =
+                self.written_earlier(scope, chat_id, attempt, &new.write_id).await?
+            {
+                return Ok(written.sequence);
+            }
+            match self.write_context(scope, chat_id, new, None).await? {
+                Some(sequence) => Ok(sequence),
+                None => Err(self.why_not_writable(scope, chat_id).await?),
+            }
+        });
+        Ok(ContextSnapshot { sequence: written.await?, data })
     }
 
     async fn merge_context_snapshot(
@@ -44,28 +47,27 @@ impl Contexts for MongoStore {
         patch: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
         json::measure_object(&patch)?;
-        let merge = || async {
+        let (patch, write_id) = (&patch, &self.inner.ids.mint("write_"));
+        self.write(|attempt| async move {
+            if let Some(written) = self.written_earlier(scope, chat_id, attempt, write_id).await? {
+                return Ok(written);
+            }
             loop {
                 let (mut context, version) = self.load_context(scope, chat_id).await?;
-                merge_patch(&mut context.data, &patch);
-                let bytes = ContextSnapshot::check(&context.data)?;
-                let value = Bson::Document(to_document(&context.data));
-                let placed = self.place(scope, chat_id, BlobKind::Context, value, bytes)?;
+                merge_patch(&mut context.data, patch);
+                let new = self.new_context(scope, chat_id, &context.data, write_id.clone())?;
                 // None: somebody else has written meanwhile, so merge into what they wrote.
-                let written = self.write_context(scope, chat_id, &placed, Some(version)).await?;
-                if let Some(written) = written {
-                    context.sequence = written.sequence;
-                    return Ok((context, placed, written));
+                let written = self.write_context(scope, chat_id, &new, Some(version)).await?;
+                if let Some(sequence) = written {
+                    context.sequence = sequence;
+                    return Ok(context);
                 }
-                self.withdraw_blob(scope, chat_id, BlobKind::Context, placed.blob.as_deref())
+                self.withdraw_blob(scope, chat_id, BlobKind::Context, new.placed.blob.as_deref())
                     .await?;
                 self.check_fence(scope, chat_id).await?;
             }
-        };
-        // Merging the same patch twice is merging it once, so an attempt need not know of others.
-        let (context, placed, written) = self.write(|_| merge()).await?;
-        self.discard_replaced(scope, chat_id, &placed, &written).await;
-        Ok(context)
+        })
+        .await
     }
 
     async fn load_context_snapshot(
@@ -78,55 +80,78 @@ impl Contexts for MongoStore {
     }
 }
 
-/// What came of writing a snapshot.
-struct Written {
-    /// The sequence it was taken at.
-    sequence: u64,
-    /// The blob the session referred to before.
-    replaced: Option<String>,
+/// A snapshot on its way into its session.
+struct NewContext {
+    placed: Placed,
+    bytes: u64,
+    /// Names the call that writes it, so that its retry knows its own work.
+    write_id: String,
 }
 
 impl MongoStore {
-    /// Writes a snapshot, only over the version given if there is one; `None` where no such chat,
-    /// or no longer that version, is there.
+    fn new_context(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        data: &JsonObject,
+        write_id: String,
+    ) -> Result<NewContext, Failure> {
+        let bytes = ContextSnapshot::check(data)?;
+        let value = Bson::Document(to_document(data));
+        let placed = self.place(scope, chat_id, BlobKind::Context, value, bytes)?;
+        Ok(NewContext { placed, bytes: bytes as u64, write_id })
+    }
+
+    /// Returns the snapshot that an earlier attempt of a call has written.
+    async fn written_earlier(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        attempt: Attempt,
+        write_id: &str,
+    ) -> Result<Option<ContextSnapshot>, Failure> {
+        if attempt.is_first {
+            return Ok(None);
+        }
+        let written = self.find_context(scope, chat_id, Which::WrittenBy(write_id)).await?;
+        Ok(written.map(|KeptContext { version, data }| ContextSnapshot {
+            sequence: version.sequence,
+            data,
+        }))
+    }
+
+    /// Writes a snapshot, only over the version given if there is one, and leaves the one it replaces beside
+    /// it; returns the sequence it was taken at, `None` where no such chat, or no longer that version, is there.
     async fn write_context(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        placed: &Placed,
+        new: &NewContext,
         version: Option<i64>,
-    ) -> Result<Option<Written>, Failure> {
-        self.write_blob(scope, chat_id, placed).await?;
+    ) -> Result<Option<u64>, Failure> {
+        self.write_blob(scope, chat_id, &new.placed).await?;
         let mut filter = writable_chat(scope, chat_id);
         if let Some(version) = version {
             filter.insert("context_version", version);
         }
-        let now = DateTime::from_chrono(self.inner.clock.now());
+        let fields = doc! { "last_sequence": 1, "context_recent.version": 1, "schema_version": 1 };
         let updating = self
             .inner
             .chat_sessions
-            .find_one_and_update(filter, vec![context_update(placed, now)])
-            .projection(doc! { "last_sequence": 1, "context_blob": 1, "schema_version": 1 })
-            .return_document(ReturnDocument::Before);
-        let Some(before) = updating.await? else { return Ok(None) };
+            .find_one_and_update(filter, vec![context_update(new, self.inner.clock.now())])
+            .projection(fields)
+            .return_document(ReturnDocument::After);
+        let Some(after) = updating.await? else { return Ok(None) };
         self.tell_change(chat_id);
-        let fields = open_chat_session(&before)?;
-        let replaced = fields.optional_text("context_blob")?.map(str::to_owned);
-        Ok(Some(Written { sequence: fields.count("last_sequence")?, replaced }))
+        let fields = open_chat_session(&after)?;
+        let recent = fields.documents("context_recent")?.count();
+        if recent > 0 && recent.is_multiple_of(RECENT) {
+            self.move_contexts_soon(scope, chat_id);
+        }
+        Ok(Some(fields.count("last_sequence")?))
     }
 
-    async fn discard_replaced(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        placed: &Placed,
-        written: &Written,
-    ) {
-        let (replaced, current) = (written.replaced.as_deref(), placed.blob.as_deref());
-        self.discard_blobs(scope, chat_id, BlobKind::Context, replaced, current).await;
-    }
-
-    async fn load_context(
+    pub(super) async fn load_context(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -167,17 +192,21 @@ impl MongoStore {
     }
 }
 
-/// Returns the one stage that sets a snapshot and notes the counter of the same moment with it.
+/// Returns the one stage that sets a snapshot, notes the counter of the same moment with it, and keeps the
+/// one that it replaces.
 ///
 /// A pipeline can read the counter; caller values stand under `$literal`, where nothing in them is
 /// taken for an expression.
-fn context_update(placed: &Placed, now: DateTime) -> Document {
+fn context_update(new: &NewContext, now: DateTime<Utc>) -> Document {
+    let NewContext { placed, bytes, write_id } = new;
     let inline = placed.inline.clone().unwrap_or_else(|| Bson::Document(Document::new()));
     doc! { "$set": {
+        "context_recent": replaced_context(),
         "context_snapshot": { "$literal": inline },
         "context_blob": { "$literal": placed.blob.as_deref() },
         "context_sequence": "$last_sequence",
         "context_version": { "$add": ["$context_version", 1_i64] },
-        "last_updated_at": now,
+        "context_written": { "$literal": written_document(now, *bytes, write_id) },
+        "last_updated_at": BsonTime::from_chrono(now),
     } }
 }

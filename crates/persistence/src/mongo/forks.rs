@@ -4,14 +4,15 @@ use async_trait::async_trait;
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use mongodb::ClientSession;
-use records::{ChatId, ChatSession, ContextSnapshot, ForkOrigin, NewFork, Scope, Tally};
-use serde_json::Value;
+use records::{
+    ChatId, ChatSession, ContextSnapshot, ForkOrigin, KeptContext, NewFork, Scope, Tally,
+};
 
 use super::MongoStore;
-use super::blobs::{LOOKS, Placed};
+use super::blobs::Placed;
 use super::documents::{
     Base, BlobKind, Lineage, Tail, bases_array, chat_session_document, chat_session_record,
-    counter, encode, open_chat_session,
+    counter, encode, open_chat_session, written_document,
 };
 use super::failure::Failure;
 use super::fields::Fields;
@@ -106,67 +107,59 @@ impl MongoStore {
         fork: &NewFork,
         creation_id: &str,
     ) -> Result<Fork, Failure> {
-        for _ in 0..LOOKS {
-            let without_artifact = doc! { "last_artifact": 0 };
-            let raw = self.session_within(scope, chat_id, without_artifact).await?;
-            let fields = open_chat_session(&raw)?;
-            let source = chat_session_record(&raw)?;
-            let (clock, ids) = (&*self.inner.clock, &*self.inner.ids);
-            let chat = forked(scope, &source, fork.clone(), clock, ids)?;
-            let mut document = chat_session_document(&chat, creation_id);
-            let from = (chat_id, &fields);
-            let context = self.fork_context(scope, from, &chat, &mut document).await?;
-            let Some(context) = context else { continue };
-            let taken = TakenOver::read(chat_id, &fields, chat.last_sequence)?;
-            document.insert("first_sequence", counter(taken.first_sequence));
-            document.insert("tail_bytes", counter(taken.bytes));
-            document.insert("forked_from", chat.forked_from.as_ref().map(origin_document));
-            document.insert("bases", bases_array(&taken.bases));
-            document.remove("messages");
-            let mut document = encode(&document)?;
-            document.append(cstr!("messages"), taken.messages);
-            let (shared_below, revision) = (taken.first_sequence, fields.integer("revision")?);
-            return Ok(Fork {
-                chat,
-                document,
-                context,
-                source: source.chat_id,
-                revision,
-                shared_below,
-            });
-        }
-        Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+        let fields = doc! { "last_artifact": 0, "context_snapshot": 0, "context_recent": 0 };
+        let raw = self.session_within(scope, chat_id, fields).await?;
+        let fields = open_chat_session(&raw)?;
+        let (clock, ids) = (&*self.inner.clock, &*self.inner.ids);
+        let chat = forked(scope, &chat_session_record(&raw)?, fork.clone(), clock, ids)?;
+        let mut document = chat_session_document(&chat, creation_id);
+        let context = match fields.count("context_version")? {
+            0 => Placed::nothing(),
+            _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,
+        };
+        let taken = TakenOver::read(chat_id, &fields, chat.last_sequence)?;
+        document.insert("first_sequence", counter(taken.first_sequence));
+        document.insert("tail_bytes", counter(taken.bytes));
+        document.insert("forked_from", chat.forked_from.as_ref().map(origin_document));
+        document.insert("bases", bases_array(&taken.bases));
+        document.remove("messages");
+        let mut document = encode(&document)?;
+        document.append(cstr!("messages"), taken.messages);
+        Ok(Fork {
+            chat,
+            document,
+            context,
+            source: chat_id.clone(),
+            revision: fields.integer("revision")?,
+            shared_below: taken.first_sequence,
+        })
     }
 
-    /// Puts the context snapshot that is in force at its sequence into the document of a fork; `None`
-    /// where it was replaced between two reads.
+    /// Puts the context snapshot that is in force at its sequence into the document of a fork.
     async fn fork_context(
         &self,
         scope: &Scope,
-        source: (&ChatId, &Fields<'_>),
+        source: &ChatId,
         chat: &ChatSession,
         document: &mut Document,
-    ) -> Result<Option<Placed>, Failure> {
-        let (source_id, fields) = source;
-        let sequence = fields.count("context_sequence")?;
-        if fields.integer("context_version")? == 0 || sequence > chat.last_sequence {
-            return Ok(Some(Placed::nothing()));
-        }
-        let data = match fields.optional_text("context_blob")? {
-            None => Some(fields.object("context_snapshot")?.into()),
-            Some(blob) => self.blob(scope, source_id, BlobKind::Context, blob).await?,
+    ) -> Result<Placed, Failure> {
+        let Some(kept) = self.context_at(scope, source, chat.last_sequence).await? else {
+            return Ok(Placed::nothing());
         };
-        let Some(Value::Object(data)) = data else { return Ok(None) };
-        let bytes = ContextSnapshot::check(&data)?;
+        let KeptContext { version, data } = kept;
         let value = Bson::Document(to_document(&data));
+        let bytes = ContextSnapshot::check(&data)?;
         let placed = self.place(scope, &chat.chat_id, BlobKind::Context, value, bytes)?;
         if let Some(inline) = placed.inline.clone() {
             document.insert("context_snapshot", inline);
         }
+        let write_id = self.inner.ids.mint("write_");
+        let written = written_document(version.created_at, version.bytes, &write_id);
         document.insert("context_blob", placed.blob.as_deref());
-        document.insert("context_sequence", counter(sequence));
+        document.insert("context_sequence", counter(version.sequence));
         document.insert("context_version", 1_i64);
-        Ok(Some(placed))
+        document.insert("context_written", written);
+        Ok(placed)
     }
 
     /// Inserts a fork, if its source is as it was; from then on what they share stays as it is.

@@ -27,6 +27,7 @@ mod apps;
 mod artifacts;
 mod changes;
 mod chat_sessions;
+mod context_history;
 mod contexts;
 mod forks;
 mod input_requests;
@@ -74,6 +75,7 @@ struct Inner {
     chat_segments: Collection<RawDocumentBuf>,
     message_versions: Collection<RawDocumentBuf>,
     chat_blobs: Collection<RawDocumentBuf>,
+    context_snapshots: Collection<RawDocumentBuf>,
     chat_participants: Collection<RawDocumentBuf>,
     presence: Collection<RawDocumentBuf>,
     provider_calls: Collection<RawDocumentBuf>,
@@ -86,6 +88,7 @@ struct Inner {
     wallet_entries: Collection<RawDocumentBuf>,
     tickets: Collection<RawDocumentBuf>,
     deadline: std::time::Duration,
+    context_history: u64,
     queues: messages::Queues,
     sealer: Sealer,
     lanes: messages::Lanes,
@@ -125,6 +128,7 @@ impl MongoStore {
             chat_segments: database.collection(documents::CHAT_SEGMENTS),
             message_versions: database.collection(documents::MESSAGE_VERSIONS),
             chat_blobs: database.collection(documents::CHAT_BLOBS),
+            context_snapshots: database.collection(documents::CONTEXT_SNAPSHOTS),
             chat_participants: database.collection(documents::CHAT_PARTICIPANTS),
             presence: database.collection(documents::PRESENCE),
             provider_calls: database.collection(documents::PROVIDER_CALLS),
@@ -138,6 +142,7 @@ impl MongoStore {
             tickets: database.collection(documents::TICKETS),
             database,
             deadline: options.deadline,
+            context_history: options.context_history.max(1),
             queues: messages::Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Sealer::new(options.sealing),
             lanes: messages::Lanes::default(),

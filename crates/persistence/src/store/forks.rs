@@ -11,8 +11,8 @@ pub trait Forks: Send + Sync {
     ///
     /// From then on each goes its own way: what is appended to, edited or deleted in one shows in the
     /// other never. The fork is running, whatever the status of its source; workflow, team and visibility are
-    /// those of the source. Its context snapshot is that of the source if it was taken at or below the
-    /// sequence, and else empty. It has no artifact, input requests, calls or participants. The source does
+    /// those of the source. Its context snapshot is the newest that is kept of the source and was taken
+    /// at or below the sequence, and empty where there is none. It has no artifact, input requests, calls or participants. The source does
     /// not change in any way that shows.
     ///
     /// The number of writes does not grow with the number of messages. An id that is taken is

@@ -19,6 +19,7 @@ mod artifacts;
 mod calls;
 mod changes;
 mod chat_sessions;
+mod context_history;
 mod contexts;
 mod exchanges;
 mod forks;
@@ -38,6 +39,7 @@ pub use artifacts::Artifacts;
 pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
 pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
+pub use context_history::{ContextHistory, ContextVersionPage};
 pub use contexts::Contexts;
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
@@ -65,6 +67,7 @@ pub trait Store:
     + Participants
     + Presence
     + Contexts
+    + ContextHistory
     + Artifacts
     + Changes
     + Calls

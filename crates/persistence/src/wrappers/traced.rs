@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
-    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
-    Message, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
-    NewLease, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint,
-    ResumeState, Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry,
-    WorkflowName,
+    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, KeptContext,
+    Lease, Message, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
+    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry,
+    ResumePoint, ResumeState, Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet,
+    WalletEntry, WorkflowName,
 };
 
 use crate::StoreError;
@@ -18,11 +18,11 @@ use crate::metrics::{Call, Label as _, StoreMetrics};
 use crate::store::{
     AnsweredInput, AppPage, Append, AppendedTurn, Apps, Artifacts, Billing, CallCursor, CallPage,
     Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions, ChatStatsPage,
-    Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, Forks, HourlyStats, InputCursor,
-    InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange, Messages, Page,
-    ParticipantCursor, ParticipantPage, Participants, Presence, Recording, RequestedInput,
-    ResumePointFilter, Resumption, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    ContextHistory, ContextVersionPage, Contexts, CountedApps, Cursor, EntryPage, Exchange,
+    Exchanges, Forks, HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined,
+    Leases, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage, Participants,
+    Presence, Recording, RequestedInput, ResumePointFilter, Resumption, Stats, Store, Tickets,
+    Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -388,6 +388,30 @@ impl<S: Store> Contexts for Traced<S> {
     ) -> Result<ContextSnapshot, StoreError> {
         let work = self.store.load_context_snapshot(scope, chat_id);
         self.trace(Call::LoadContextSnapshot, Some(chat_id), work).await
+    }
+}
+
+#[async_trait]
+impl<S: Store> ContextHistory for Traced<S> {
+    async fn list_context_versions(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<ContextVersionPage, StoreError> {
+        let work = self.store.list_context_versions(scope, chat_id, limit, before);
+        self.trace(Call::ListContextVersions, Some(chat_id), work).await
+    }
+
+    async fn get_context_version(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        version: u64,
+    ) -> Result<Option<KeptContext>, StoreError> {
+        let work = self.store.get_context_version(scope, chat_id, version);
+        self.trace(Call::GetContextVersion, Some(chat_id), work).await
     }
 }
 

@@ -14,19 +14,19 @@ use persistence::metrics::StoreMetrics;
 use persistence::{
     AnsweredInput, AppPage, Append, AppendedTurn, Apps, Artifacts, Billing, BoxError, CallCursor,
     CallPage, Calls, Change, Changes, ChatFilter, ChatHead, ChatPresence, ChatSessions,
-    ChatStatsPage, Contexts, CountedApps, Cursor, EntryPage, Exchange, Exchanges, Forks,
-    HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined, Leases, MessageRange,
-    Messages, Page, ParticipantCursor, ParticipantPage, Participants, Presence, Recording,
-    RequestedInput, ResumePointFilter, Resumption, Stats, Store, StoreError, Tickets, Transcript,
-    Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    ChatStatsPage, ContextHistory, ContextVersionPage, Contexts, CountedApps, Cursor, EntryPage,
+    Exchange, Exchanges, Forks, HourlyStats, InputCursor, InputPage, InputRequests, Interrupted,
+    Joined, Leases, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage, Participants,
+    Presence, Recording, RequestedInput, ResumePointFilter, Resumption, Stats, Store, StoreError,
+    Tickets, Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
-    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, Lease,
-    Message, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest,
-    NewLease, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry, ResumePoint,
-    ResumeState, Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet, WalletEntry,
-    WorkflowName,
+    ContextSnapshot, DisplayName, EventId, InputRequest, InputRequestId, JsonObject, KeptContext,
+    Lease, Message, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
+    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewTicket, NewTurn, NewWalletEntry,
+    ResumePoint, ResumeState, Scope, Ticket, TicketDigest, TurnId, Usage, UserId, Wallet,
+    WalletEntry, WorkflowName,
 };
 use tokio::time::sleep;
 
@@ -376,6 +376,28 @@ impl Contexts for Faulty {
         _: &Scope,
         _: &ChatId,
     ) -> Result<ContextSnapshot, StoreError> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl ContextHistory for Faulty {
+    async fn list_context_versions(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: usize,
+        _: Option<u64>,
+    ) -> Result<ContextVersionPage, StoreError> {
+        self.fail().await
+    }
+
+    async fn get_context_version(
+        &self,
+        _: &Scope,
+        _: &ChatId,
+        _: u64,
+    ) -> Result<Option<KeptContext>, StoreError> {
         self.fail().await
     }
 }

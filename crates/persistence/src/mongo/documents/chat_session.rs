@@ -14,8 +14,8 @@ use crate::store::ChatHead;
 use crate::turn_batch::TurnMark;
 
 /// The fields left out wherever only the session itself is asked for.
-pub(in super::super) const WITHOUT_BULK: [&str; 3] =
-    ["messages", "last_artifact", "context_snapshot"];
+pub(in super::super) const WITHOUT_BULK: [&str; 4] =
+    ["messages", "last_artifact", "context_snapshot", "context_recent"];
 
 const VISIBILITIES: [Visibility; 3] = [Visibility::App, Visibility::Team, Visibility::Private];
 
@@ -23,7 +23,7 @@ const VISIBILITIES: [Visibility; 3] = [Visibility::App, Visibility::Team, Visibi
 ///
 /// `creation_id` names the call that creates it, so that its retry recognises its own work.
 pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &str) -> Document {
-    doc! {
+    let mut document = doc! {
         "_id": chat.chat_id.as_str(),
         "app_id": chat.app_id.as_str(),
         "workflow_name": chat.workflow_name.as_str(),
@@ -47,10 +47,6 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "last_artifact": Bson::Null,
         "artifact_blob": Bson::Null,
         "artifact_version": 0_i64,
-        "context_snapshot": {},
-        "context_blob": Bson::Null,
-        "context_sequence": 0_i64,
-        "context_version": 0_i64,
         "lease": Bson::Null,
         "fencing_token": 0_i64,
         "last_message_at": Bson::Null,
@@ -65,6 +61,20 @@ pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &
         "creation_id": creation_id,
         "schema_version": SCHEMA_VERSION,
         "messages": [],
+    };
+    document.extend(without_context());
+    document
+}
+
+/// Returns the fields of the context snapshot of a chat that has none yet.
+fn without_context() -> Document {
+    doc! {
+        "context_snapshot": {},
+        "context_blob": Bson::Null,
+        "context_sequence": 0_i64,
+        "context_version": 0_i64,
+        "context_written": Bson::Null,
+        "context_recent": [],
     }
 }
 

@@ -3,6 +3,7 @@
 mod app;
 mod blob;
 mod chat_session;
+mod context_version;
 mod input_request;
 mod lineage;
 mod message;
@@ -28,6 +29,9 @@ pub(super) use chat_session::{
     Tail, WITHOUT_BULK, append_turn_mark, artifact_document, artifact_record, chat_head_record,
     chat_session_document, chat_session_record, head_projection, lease_document, lease_record,
     open_chat_session, recent_digest, recent_turn, status_of,
+};
+pub(super) use context_version::{
+    StoredContext, context_version_id, context_versions_between, replaced_context, written_document,
 };
 pub(super) use input_request::{
     PENDING, StoredInput, closing_fields, input_document, input_key, input_record,
@@ -61,6 +65,8 @@ pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
 pub(super) const MESSAGE_VERSIONS: &str = "message_versions";
 /// Large context snapshots and artifact payloads.
 pub(super) const CHAT_BLOBS: &str = "chat_blobs";
+/// Context snapshots that were replaced.
+pub(super) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
 /// Those who take part in chats.
 pub(super) const CHAT_PARTICIPANTS: &str = "chat_participants";
 /// The connections over which people listen to chats.

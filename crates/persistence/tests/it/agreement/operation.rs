@@ -50,6 +50,8 @@ pub(crate) enum Call {
     ReplaceContext(JsonObject),
     MergeContext(JsonObject),
     LoadContext,
+    ContextVersions,
+    ContextVersion(u64),
     UpdateArtifact(NewArtifact),
     GetArtifact,
     ClearArtifact,
@@ -91,6 +93,7 @@ impl Playground {
             Call::Get,
             Call::History,
             Call::LoadContext,
+            Call::ContextVersions,
             Call::GetArtifact,
             Call::ListCalls,
             Call::ChatUsage,
@@ -176,6 +179,14 @@ impl Operation {
                 print(store.merge_context_snapshot(scope, chat, patch).await)
             }
             Call::LoadContext => print(store.load_context_snapshot(scope, chat).await),
+            Call::ContextVersions => {
+                let first = store.list_context_versions(scope, chat, 3, None).await;
+                let next = first.as_ref().ok().and_then(|page| page.next);
+                print((first, store.list_context_versions(scope, chat, 100, next).await))
+            }
+            Call::ContextVersion(version) => {
+                print(store.get_context_version(scope, chat, version).await)
+            }
             Call::UpdateArtifact(artifact) => {
                 print(store.update_last_artifact(scope, chat, artifact).await)
             }

@@ -67,6 +67,7 @@ fn call() -> impl Strategy<Value = Call> {
         2 => sequence().prop_map(Call::DeleteMessage),
         2 => json_object().prop_map(Call::ReplaceContext),
         2 => json_object().prop_map(Call::MergeContext),
+        1 => (0..9_u64).prop_map(Call::ContextVersion),
         2 => artifact().prop_map(Call::UpdateArtifact),
         1 => Just(Call::ClearArtifact),
         5 => prop::collection::vec(provider_call(), 1..4).prop_map(Call::RecordCalls),
@@ -85,7 +86,7 @@ fn call() -> impl Strategy<Value = Call> {
         2 => (filter(), 1..4_usize).prop_map(|(filter, limit)| Call::List { filter, limit }),
         4 => range().prop_map(Call::Messages),
         1 => sequence().prop_map(Call::GetMessage),
-        1 => select(vec![Call::Get, Call::History, Call::LoadContext, Call::GetArtifact]),
+        1 => select(vec![Call::Get, Call::History, Call::LoadContext, Call::ContextVersions, Call::GetArtifact]),
     ]
 }
 

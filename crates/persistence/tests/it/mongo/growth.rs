@@ -83,20 +83,61 @@ async fn edits_that_make_a_segment_too_large_split_it() {
 }
 
 #[tokio::test]
-async fn replaced_blobs_are_removed() {
-    use persistence::{Artifacts, Contexts};
+async fn replaced_blobs_of_artifacts_are_removed() {
+    use persistence::Artifacts;
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     for size in [10_000, 20_000, 10, 30_000] {
-        let data = [("key".to_owned(), "x".repeat(size).into())].into_iter().collect();
-        database.update_context_snapshot(&scope(), &chat_id, data).await.unwrap();
         let artifact = records::NewArtifact {
             payload: "y".repeat(size).into(),
             ..records::NewArtifact::default()
         };
         database.update_last_artifact(&scope(), &chat_id, artifact).await.unwrap();
     }
-    assert_eq!(database.all("chat_blobs").await.len(), 2);
-    database.clear_last_artifact(&scope(), &chat_id).await.unwrap();
     assert_eq!(database.all("chat_blobs").await.len(), 1);
+    database.clear_last_artifact(&scope(), &chat_id).await.unwrap();
+    assert_eq!(database.all("chat_blobs").await.len(), 0);
+}
+
+/// What is beyond the bound is gone at once for readers, and from the database soon after.
+#[tokio::test]
+async fn snapshots_beyond_the_bound_are_removed_with_their_blobs() {
+    use persistence::{ContextHistory, Contexts};
+    let database = Database::create_with(|options| options.context_history = 2).await;
+    let chat_id = chat(&database).await;
+    for n in 1..=17_u64 {
+        let text = "x".repeat(if n % 2 == 0 { 10_000 } else { 1 });
+        let data = [("n".to_owned(), n.into()), ("text".to_owned(), text.into())];
+        let data = data.into_iter().collect();
+        database.update_context_snapshot(&scope(), &chat_id, data).await.unwrap();
+        let page = database.list_context_versions(&scope(), &chat_id, 9, None).await.unwrap();
+        let versions: Vec<u64> = page.versions.iter().map(|kept| kept.version).collect();
+        assert_eq!(versions, (n.saturating_sub(1).max(1)..=n).rev().collect::<Vec<_>>());
+    }
+    for (collection, left) in [("context_snapshots", 1), ("chat_blobs", 1)] {
+        while database.all(collection).await.len() != left {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+    for (version, is_kept) in [(15, false), (16, true), (17, true)] {
+        let kept = database.get_context_version(&scope(), &chat_id, version).await.unwrap();
+        assert_eq!(kept.is_some(), is_kept, "{version}");
+    }
+}
+
+/// Whatever is kept of snapshots, writing one is one command.
+#[tokio::test]
+async fn writing_a_small_snapshot_is_one_update() {
+    use persistence::Contexts;
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    database.raw.run_command(bson::doc! { "profile": 2 }).await.unwrap();
+    for n in 0..7 {
+        let data = [("n".to_owned(), n.into())].into_iter().collect();
+        database.update_context_snapshot(&scope(), &chat_id, data).await.unwrap();
+    }
+    database.raw.run_command(bson::doc! { "profile": 0 }).await.unwrap();
+    let profile = database.raw.collection::<bson::RawDocumentBuf>("system.profile");
+    let ours = bson::doc! { "ns": { "$regex": "\\.(chat|context)_" } };
+    assert_eq!(profile.count_documents(ours).await.unwrap(), 7);
 }

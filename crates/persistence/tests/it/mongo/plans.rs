@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
 use persistence::{
-    Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, Contexts, Cursor,
-    Exchanges, Forks, InputRequests, Leases, MessageRange, Messages, Participants, Presence,
-    ResumePointFilter, Stats, Tickets, Turns, Wallets,
+    Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, ContextHistory, Contexts,
+    Cursor, Exchanges, Forks, InputRequests, Leases, MessageRange, Messages, Participants,
+    Presence, ResumePointFilter, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
@@ -34,7 +34,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|message_versions|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points)";
+    let names = "\\.(chat_|message_versions|context_snapshots|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();
@@ -341,6 +341,19 @@ async fn use_context_and_artifact(database: &Database, scope: &Scope, chat_id: &
         database.get_last_artifact(scope, chat_id).await.unwrap();
     }
     database.clear_last_artifact(scope, chat_id).await.unwrap();
+    use_context_history(database, scope, chat_id).await;
+}
+
+async fn use_context_history(database: &Database, scope: &Scope, chat_id: &ChatId) {
+    for n in 0..30 {
+        let data: JsonObject = [("n".to_owned(), json!(n))].into_iter().collect();
+        database.update_context_snapshot(scope, chat_id, data).await.unwrap();
+    }
+    let page = database.list_context_versions(scope, chat_id, 20, None).await.unwrap();
+    database.list_context_versions(scope, chat_id, 20, page.next).await.unwrap();
+    for version in [1, 3, 36, 99] {
+        database.get_context_version(scope, chat_id, version).await.unwrap();
+    }
 }
 
 async fn use_lists(database: &Database, scope: &Scope) {

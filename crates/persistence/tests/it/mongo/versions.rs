@@ -6,8 +6,9 @@ use std::time::Duration;
 use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
-    Apps, Artifacts, Calls, Changes, ChatSessions, Contexts, Forks, InputRequests, Leases,
-    MessageRange, Messages, Participants, Presence, Stats, StoreError, Tickets, Turns, Wallets,
+    Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
+    Leases, MessageRange, Messages, Participants, Presence, Stats, StoreError, Tickets, Turns,
+    Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
@@ -56,6 +57,13 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("context_v1", context);
     let point = database.last_resume_point(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("resume_point_v1", point);
+    database.insert("context_snapshots", golden("context_snapshot")).await;
+    let versions = database.list_context_versions(&scope(), &chat_id, 10, None).await.unwrap();
+    insta::assert_debug_snapshot!("context_versions_v1", versions);
+    for listed in versions.versions {
+        let kept = database.get_context_version(&scope(), &chat_id, listed.version).await;
+        assert_eq!(kept.unwrap().unwrap().version, listed);
+    }
     let artifact = database.get_last_artifact(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("artifact_v1", artifact);
     let calls = database.list_calls(&scope(), &chat_id, 10, None).await.unwrap();
@@ -89,9 +97,15 @@ async fn documents_of_version_1_load() {
 async fn chats_from_before_changes_were_counted_load() {
     let database = Database::create().await;
     let mut golden = golden("chat_session");
-    for field in
-        ["recent_edits", "artifact_version", "pending_inputs", "recent_inputs", "input_version"]
-    {
+    for field in [
+        "recent_edits",
+        "artifact_version",
+        "pending_inputs",
+        "recent_inputs",
+        "input_version",
+        "context_written",
+        "context_recent",
+    ] {
         golden.remove(field).unwrap();
     }
     database.insert("chat_sessions", golden).await;
@@ -105,6 +119,17 @@ async fn chats_from_before_changes_were_counted_load() {
     let head = database.confirmed_head(&scope(), &chat_id).await.unwrap();
     assert_eq!((head.revision, head.artifact_version), (2, 1));
     assert_eq!(head.edits_since(1), Some(vec![(2, 3)]));
+
+    database.insert("chat_blobs", self::golden("chat_blob")).await;
+    let context = database.load_context_snapshot(&scope(), &chat_id).await.unwrap();
+    let fork = database.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap().chat_id;
+    let forked = database.load_context_snapshot(&scope(), &fork).await.unwrap();
+    assert_eq!(forked, context);
+    let versions = async || database.list_context_versions(&scope(), &chat_id, 9, None).await;
+    assert_eq!(versions().await.unwrap().versions, []);
+    database.update_context_snapshot(&scope(), &chat_id, JsonObject::new()).await.unwrap();
+    let versions = versions().await.unwrap().versions;
+    assert_eq!(versions.iter().map(|kept| kept.version).collect::<Vec<_>>(), [4]);
 }
 
 #[tokio::test]
@@ -215,8 +240,13 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let messages = (0..40).map(|_| MessageBody::new("user", Some("user"), "hello").into());
     database.append(&scope(), &chat_id, messages.collect()).await.unwrap();
     database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
-    let large = [("key".to_owned(), "x".repeat(10_000).into())].into_iter().collect();
-    database.update_context_snapshot(&scope(), &chat_id, large).await.unwrap();
+    let large: JsonObject = [("key".to_owned(), "x".repeat(10_000).into())].into_iter().collect();
+    for _ in 0..9 {
+        database.update_context_snapshot(&scope(), &chat_id, large.clone()).await.unwrap();
+    }
+    while database.all("context_snapshots").await.len() < 8 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let artifact = NewArtifact::default();
     database.update_last_artifact(&scope(), &chat_id, artifact).await.unwrap();
 
@@ -247,6 +277,7 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
         ("chat_sessions", "chat_session"),
         ("chat_segments", "chat_segment"),
         ("chat_blobs", "chat_blob"),
+        ("context_snapshots", "context_snapshot"),
         ("input_requests", "input_request"),
         ("resume_points", "resume_point"),
         ("chat_participants", "chat_participants"),
@@ -319,7 +350,7 @@ async fn write_app_and_wallet(database: &Database) {
 
 /// The fields of a document, each with its BSON type; what may be null has either.
 fn kinds(document: &Document) -> Vec<(String, String)> {
-    const NULLABLE: [&str; 14] = [
+    const NULLABLE: [&str; 16] = [
         "caller_expires_at",
         "redeemed_by",
         "agent",
@@ -334,6 +365,8 @@ fn kinds(document: &Document) -> Vec<(String, String)> {
         "last_artifact",
         "artifact_blob",
         "context_blob",
+        "context_written",
+        "blob",
     ];
     let kind = |(field, value): (&String, &bson::Bson)| {
         let kind = match field.as_str() {

@@ -1,0 +1,51 @@
+use async_trait::async_trait;
+use records::{ChatId, ContextVersion, KeptContext, Scope};
+
+use super::{Chat, MemoryStore};
+use crate::StoreError;
+use crate::store::{ContextHistory, ContextVersionPage};
+
+#[async_trait]
+impl ContextHistory for MemoryStore {
+    async fn list_context_versions(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<ContextVersionPage, StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            let newest_first = chat.contexts.iter().rev().map(|kept| &kept.version);
+            let is_wanted =
+                |version: &&ContextVersion| before.is_none_or(|end| version.version < end);
+            let versions = newest_first.filter(is_wanted).cloned().collect();
+            Ok(ContextVersionPage::cut(versions, limit))
+        })
+    }
+
+    async fn get_context_version(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        version: u64,
+    ) -> Result<Option<KeptContext>, StoreError> {
+        self.with_chat(scope, chat_id, |chat| {
+            Ok(chat.contexts.iter().find(|kept| kept.version.version == version).cloned())
+        })
+    }
+}
+
+impl Chat {
+    /// Keeps a snapshot, and those before it within the bound.
+    pub(super) fn keep(&mut self, context: KeptContext) {
+        self.contexts.push_back(context);
+        if self.contexts.len() as u64 > ContextVersionPage::KEPT {
+            self.contexts.pop_front();
+        }
+    }
+
+    /// Returns the snapshot that was in force at a sequence, if it is kept.
+    pub(super) fn context_at(&self, sequence: u64) -> Option<&KeptContext> {
+        self.contexts.iter().rev().find(|kept| kept.version.sequence <= sequence)
+    }
+}

@@ -1,0 +1,311 @@
+//! The snapshots that were written of a chat.
+//!
+//! The update that writes a snapshot leaves the one it replaces in the session, so that no version is lost
+//! and none appears that was not written, and the write costs what it would without. When some have
+//! gathered there they are moved to documents of their own, after the answer (decision 0024).
+
+use async_trait::async_trait;
+use bson::{DateTime, Document, RawDocumentBuf, doc};
+use futures::TryStreamExt;
+use records::{AppId, ChatId, ContextSnapshot, ContextVersion, KeptContext, Scope};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::MongoStore;
+use super::blobs::{ABANDONED_AFTER, LOOKS};
+use super::documents::{
+    BlobKind, StoredContext, blob_id, blob_range, context_version_id, context_versions_between,
+    counter, open_chat_session,
+};
+use super::failure::{Failure, is_duplicate_key};
+use super::paging::limit_and_one;
+use crate::StoreError;
+use crate::store::{ContextHistory, ContextVersionPage};
+
+/// So many replaced snapshots stay in the session; each is small, or a reference to a blob.
+pub(super) const RECENT: usize = 8;
+
+#[async_trait]
+impl ContextHistory for MongoStore {
+    async fn list_context_versions(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        before: Option<u64>,
+    ) -> Result<ContextVersionPage, StoreError> {
+        let before = before.unwrap_or(u64::MAX);
+        self.read(|| self.list_versions_within(scope, chat_id, limit, before)).await
+    }
+
+    async fn get_context_version(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        version: u64,
+    ) -> Result<Option<KeptContext>, StoreError> {
+        let which = Which::Version(version);
+        self.read(|| self.find_context(scope, chat_id, which)).await
+    }
+}
+
+/// Which of the snapshots that are kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which<'a> {
+    /// That version.
+    Version(u64),
+    /// The one that was in force when the chat held so many messages.
+    At(u64),
+    /// The one that a call has written.
+    WrittenBy(&'a str),
+}
+
+impl Which<'_> {
+    fn is(self, context: &StoredContext<'_>) -> bool {
+        match self {
+            Self::Version(version) => context.version.version == version,
+            Self::At(sequence) => context.version.sequence <= sequence,
+            Self::WrittenBy(write_id) => context.write_id == write_id,
+        }
+    }
+
+    /// Restricts the snapshots that have documents of their own.
+    fn restrict(self, chat_id: &ChatId, filter: &mut Document) {
+        match self {
+            Self::Version(version) => {
+                let is_it = doc! { "_id": context_version_id(chat_id, version) };
+                filter.insert("$and", vec![is_it]);
+            }
+            Self::At(sequence) => {
+                filter.insert("sequence", doc! { "$lte": counter(sequence) });
+            }
+            Self::WrittenBy(write_id) => {
+                filter.insert("written.write_id", write_id);
+            }
+        }
+    }
+}
+
+impl MongoStore {
+    /// Returns the version at or below which none is kept.
+    fn cut_at(&self, current: u64) -> u64 {
+        current.saturating_sub(self.inner.context_history)
+    }
+
+    async fn list_versions_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        before: u64,
+    ) -> Result<ContextVersionPage, Failure> {
+        let projection = doc! {
+            "context_version": 1, "context_sequence": 1, "context_written": 1, "schema_version": 1,
+            "context_recent.version": 1, "context_recent.sequence": 1, "context_recent.written": 1,
+        };
+        let raw = self.session_within(scope, chat_id, projection).await?;
+        let session = open_chat_session(&raw)?;
+        let current = session.count("context_version")?;
+        let cut_at = self.cut_at(current);
+        let mut below = current.saturating_add(1);
+        let mut versions = Vec::new();
+        for context in StoredContext::in_session(&session)? {
+            below = context.version.version;
+            if (cut_at + 1..before).contains(&below) {
+                versions.push(context.version);
+            }
+        }
+        if versions.len() <= limit {
+            let filter = context_versions_between(scope, chat_id, cut_at, below.min(before));
+            let find = self.inner.context_snapshots.find(filter).sort(doc! { "_id": -1 });
+            let find = find.projection(doc! { "data": 0 });
+            let mut found = find.limit(limit_and_one(limit - versions.len())).await?;
+            while let Some(raw) = found.try_next().await? {
+                versions.push(StoredContext::open(chat_id, &raw)?.version);
+            }
+        }
+        Ok(ContextVersionPage::cut(versions, limit))
+    }
+
+    /// Finds the newest of the snapshots that are kept that is the one asked for.
+    pub(super) async fn find_context(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        which: Which<'_>,
+    ) -> Result<Option<KeptContext>, Failure> {
+        let projection = doc! {
+            "context_version": 1, "context_sequence": 1, "context_written": 1, "context_blob": 1,
+            "context_snapshot": 1, "context_recent": 1, "schema_version": 1,
+        };
+        for _ in 0..LOOKS {
+            // First, because they move from here to documents of their own.
+            let raw = self.session_within(scope, chat_id, projection.clone()).await?;
+            let session = open_chat_session(&raw)?;
+            let current = session.count("context_version")?;
+            let (cut_at, mut below) = (self.cut_at(current), current.saturating_add(1));
+            let mut found = None;
+            for context in StoredContext::in_session(&session)? {
+                below = context.version.version;
+                if below > cut_at && which.is(&context) {
+                    found = Some(context);
+                    break;
+                }
+            }
+            let raw;
+            if found.is_none() {
+                let mut filter = context_versions_between(scope, chat_id, cut_at, below);
+                which.restrict(chat_id, &mut filter);
+                let find = self.inner.context_snapshots.find_one(filter);
+                raw = find.sort(doc! { "_id": -1 }).await?;
+                found = raw.as_ref().map(|raw| StoredContext::open(chat_id, raw)).transpose()?;
+            }
+            let Some(found) = found else { return Ok(None) };
+            let data = match found.blob {
+                None => found.data()?,
+                Some(blob) => match self.blob(scope, chat_id, BlobKind::Context, blob).await? {
+                    Some(Value::Object(data)) => data,
+                    Some(_) => return Err(session.corrupt("context_blob", None).into()),
+                    // It has just fallen out of the bound.
+                    None => continue,
+                },
+            };
+            return Ok(Some(KeptContext { version: found.version, data }));
+        }
+        Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+    }
+
+    /// Returns the newest that is kept of those taken at or below a sequence.
+    pub(super) async fn context_at(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Option<KeptContext>, Failure> {
+        let kept = self.find_context(scope, chat_id, Which::At(sequence)).await?;
+        if kept.is_some() {
+            return Ok(kept);
+        }
+        // The one in force may be from before versions were kept.
+        let (context, version) = self.load_context(scope, chat_id).await?;
+        if version == 0 || context.sequence > sequence {
+            return Ok(None);
+        }
+        let version = ContextVersion {
+            version: version.unsigned_abs(),
+            sequence: context.sequence,
+            created_at: self.inner.clock.now(),
+            bytes: ContextSnapshot::check(&context.data)? as u64,
+        };
+        Ok(Some(KeptContext { version, data: context.data }))
+    }
+
+    /// Starts to move the snapshots that lie replaced in a session to documents of their own.
+    pub(super) fn move_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
+        let (store, chat_id) = (self.clone(), chat_id.clone());
+        let scope = Scope::service(scope.app_id.clone());
+        tokio::spawn(async move {
+            let moving = timeout(store.inner.deadline, store.move_contexts(&scope, &chat_id));
+            if !matches!(moving.await, Ok(Ok(()))) {
+                // They stay where they are, until a later snapshot tries again.
+                tracing::warn!(%chat_id, "could not move replaced context snapshots");
+            }
+        });
+    }
+
+    /// Moves them, and removes those beyond the bound with their blobs.
+    async fn move_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
+        let projection = doc! {
+            "context_version": 1, "context_blob": 1, "context_recent": 1, "schema_version": 1,
+        };
+        let raw = self.session_within(scope, chat_id, projection).await?;
+        let session = open_chat_session(&raw)?;
+        let replaced = StoredContext::in_session(&session)?;
+        let Some(newest) = replaced.first() else { return Ok(()) };
+        self.insert_contexts(&scope.app_id, chat_id, &replaced).await?;
+        let last = counter(newest.version.version);
+        let pull = doc! { "$pull": { "context_recent": { "version": { "$lte": last } } } };
+        let one = doc! { "_id": chat_id.as_str(), "app_id": scope.app_id.as_str() };
+        self.inner.chat_sessions.update_one(one, pull).await?;
+
+        let mut blobs: Vec<String> =
+            replaced.iter().filter_map(|context| context.blob).map(str::to_owned).collect();
+        blobs.extend(session.optional_text("context_blob")?.map(str::to_owned));
+        let cut_at = self.cut_at(session.count("context_version")?);
+        self.remove_contexts(scope, chat_id, cut_at, blobs).await
+    }
+
+    /// Inserts those that nobody has inserted yet.
+    async fn insert_contexts(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        contexts: &[StoredContext<'_>],
+    ) -> Result<(), Failure> {
+        let documents: Vec<RawDocumentBuf> =
+            contexts.iter().map(|context| context.document(app_id, chat_id)).collect();
+        let snapshots = &self.inner.context_snapshots;
+        match snapshots.insert_many(&documents).await {
+            Ok(_) => return Ok(()),
+            Err(error) if is_duplicate_key(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        for document in &documents {
+            match snapshots.insert_one(document).await {
+                Err(error) if !is_duplicate_key(&error) => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the snapshots up to a version, and the blobs that no other refers to; `in_session` are those
+    /// of the session.
+    async fn remove_contexts(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        cut_at: u64,
+        in_session: Vec<String>,
+    ) -> Result<(), Failure> {
+        let snapshots = &self.inner.context_snapshots;
+        let old = context_versions_between(scope, chat_id, 0, cut_at.saturating_add(1));
+        let removed = self.blobs_of(chat_id, old.clone()).await?;
+        // The snapshots first: one whose blob is not there would be corrupt.
+        snapshots.delete_many(old).await?;
+        if !removed.is_empty() {
+            let ids = removed.iter().map(|blob| blob_id(chat_id, BlobKind::Context, blob));
+            let ids: Vec<Document> = ids.collect();
+            let filter = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
+            self.inner.chat_blobs.delete_many(filter).await?;
+        }
+        if removed.is_empty() && in_session.is_empty() {
+            return Ok(());
+        }
+        let kept = context_versions_between(scope, chat_id, cut_at, u64::MAX);
+        let mut referred = self.blobs_of(chat_id, kept).await?;
+        referred.extend(in_session);
+        let mut abandoned = blob_range(scope, chat_id, BlobKind::Context);
+        let horizon = DateTime::from_chrono(self.inner.clock.now() - ABANDONED_AFTER);
+        abandoned.insert("created_at", doc! { "$lt": horizon });
+        abandoned.insert("_id.blob", doc! { "$nin": referred });
+        self.inner.chat_blobs.delete_many(abandoned).await?;
+        Ok(())
+    }
+
+    /// Returns the blobs that snapshots refer to.
+    async fn blobs_of(
+        &self,
+        chat_id: &ChatId,
+        mut filter: Document,
+    ) -> Result<Vec<String>, Failure> {
+        filter.insert("blob", doc! { "$type": "string" });
+        let find = self.inner.context_snapshots.find(filter).projection(doc! { "data": 0 });
+        let mut found = find.await?;
+        let mut blobs = Vec::new();
+        while let Some(raw) = found.try_next().await? {
+            blobs.extend(StoredContext::open(chat_id, &raw)?.blob.map(str::to_owned));
+        }
+        Ok(blobs)
+    }
+}
