@@ -69,6 +69,7 @@ pub(crate) fn mongo_options(settings: &Settings, uri: &str) -> MongoOptions {
     MongoOptions {
         deadline: Duration::from_millis(settings.mongo.deadline_ms),
         max_pool_size: settings.mongo.max_pool_size,
+        context_history: settings.limits.context_history,
         ..MongoOptions::new(uri, &settings.mongo.database)
     }
 }

@@ -150,6 +150,22 @@ pub(crate) struct MessagePath {
     sequence: u64,
 }
 
+/// The path of a version of the context snapshot.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes what `InChat` and `ContextVersionNumber` read")]
+pub(crate) struct ContextVersionPath {
+    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    #[param(example = "acme_corp")]
+    app_id: String,
+    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
+    #[param(example = "chat_abc123def456")]
+    chat_id: String,
+    /// The version of the snapshot.
+    #[param(example = 1)]
+    version: u64,
+}
+
 /// The path of a participant.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]

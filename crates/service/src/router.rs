@@ -108,8 +108,12 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         // /ws/{workflow_name}/{app_id}/{chat_id}/{user_id}
         .routes(routes!(events::join::join))
 
-        // … context, artifact
+        // … context, and below it history, history/{version}, diff, restore; artifact
         .routes(routes!(contexts::get::get_context, contexts::replace::replace_context, contexts::merge::merge_context))
+        .routes(routes!(contexts::history::list_context_versions))
+        .routes(routes!(contexts::version::get_context_version))
+        .routes(routes!(contexts::diff::diff_context))
+        .routes(routes!(contexts::restore::restore_context))
         .routes(routes!(artifacts::get::get_artifact, artifacts::put::put_artifact, artifacts::delete::delete_artifact))
 
         // /api/stats, and below it {app_id}, {workflow_name}, series, chats

@@ -190,6 +190,8 @@ pub struct Limits {
     pub messages_default: usize,
     /// Most messages in a page.
     pub messages_max: usize,
+    /// How many context snapshots are kept of a chat, the one in force among them.
+    pub context_history: u64,
 }
 
 impl Default for Limits {
@@ -212,6 +214,7 @@ impl Default for Limits {
             list_max: 100,
             messages_default: 100,
             messages_max: 1_000,
+            context_history: persistence::ContextVersionPage::KEPT,
         }
     }
 }
@@ -262,6 +265,7 @@ impl Limits {
             ("frames_burst", self.frames_burst.into()),
             ("list_default", self.list_default as u64),
             ("messages_default", self.messages_default as u64),
+            ("context_history", self.context_history),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Err(ConfigError::Zero { name });

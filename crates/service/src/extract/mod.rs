@@ -25,7 +25,9 @@ pub(crate) use listener::{LastEventId, Listener, TokenExpiry};
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OfApp, Operator};
 pub(crate) use params::Params;
-pub(crate) use path::{CallName, InputRequestName, Sequence, StackName, UserName};
+pub(crate) use path::{
+    CallName, ContextVersionNumber, InputRequestName, Sequence, StackName, UserName,
+};
 pub(crate) use query::{FromParams, Query};
 pub(crate) use scope::{Anywhere, InApp, InChat, admitted_to_chat, check_is_own};
 pub(crate) use stats::{OfApps, OfWorkflow, StatsReader};

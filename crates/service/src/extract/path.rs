@@ -81,10 +81,27 @@ impl<S: Sync> FromRequestParts<S> for Sequence {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        // What the store can count is what fits in 63 bits.
-        const RULE: &str = "must be an integer from 0 to 9223372036854775807";
-        let text = path_param(parts, "sequence").await?;
-        let number = text.parse::<u64>().ok().filter(|n| i64::try_from(*n).is_ok());
-        number.map(Self).ok_or_else(|| Problem::invalid_parameter("sequence", RULE))
+        parse_number(parts, "sequence").await.map(Self)
     }
+}
+
+/// A version of the context snapshot, from the path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContextVersionNumber(pub(crate) u64);
+
+impl<S: Sync> FromRequestParts<S> for ContextVersionNumber {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        parse_number(parts, "version").await.map(Self)
+    }
+}
+
+/// Parses a number of the path.
+async fn parse_number(parts: &mut Parts, name: &str) -> Result<u64, Problem> {
+    // What the store can count is what fits in 63 bits.
+    const RULE: &str = "must be an integer from 0 to 9223372036854775807";
+    let text = path_param(parts, name).await?;
+    let number = text.parse::<u64>().ok().filter(|n| i64::try_from(*n).is_ok());
+    number.ok_or_else(|| Problem::invalid_parameter(name, RULE))
 }

@@ -15,7 +15,7 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind there is.
-    pub(crate) const ALL: [Self; 55] = [
+    pub(crate) const ALL: [Self; 56] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -24,7 +24,7 @@ impl ProblemKind {
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
-        Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::UNSETTLED_TOOL_CALLS, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
+        Self::CONTEXT_VERSION_NOT_FOUND, Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::UNSETTLED_TOOL_CALLS, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
         Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::OVERLOADED, Self::TOO_MANY_SUBSCRIBERS, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
     ];
 
@@ -42,6 +42,7 @@ impl ProblemKind {
     pub(crate) const CHAT_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "chat-not-found", "No such chat");
     pub(crate) const CALL_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "call-not-found", "No such call");
     pub(crate) const MESSAGE_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "message-not-found", "No such message");
+    pub(crate) const CONTEXT_VERSION_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "context-version-not-found", "No such version of the context snapshot");
     pub(crate) const WALLET_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "wallet-not-found", "No such wallet");
     pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");
     pub(crate) const NOT_ACCEPTABLE: Self = kind(StatusCode::NOT_ACCEPTABLE, "not-acceptable", "The answer has no such form");

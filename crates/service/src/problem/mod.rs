@@ -12,14 +12,14 @@ pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AcquireLeaseProblems, AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems,
     AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems,
-    CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems, DeleteCallProblems,
-    DeleteMessageProblems, DeleteResumePointsProblems, EnsureWalletProblems, EventsProblems,
-    ExchangeProblems, ForkProblems, HistoryProblems, InputRequestProblems, JoinProblems,
-    LeaseProblems, LeaveProblems, MessageProblems, MetricsProblems, OperatorProblems,
+    ContextVersionProblems, CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems,
+    DeleteCallProblems, DeleteMessageProblems, DeleteResumePointsProblems, EnsureWalletProblems,
+    EventsProblems, ExchangeProblems, ForkProblems, HistoryProblems, InputRequestProblems,
+    JoinProblems, LeaseProblems, LeaveProblems, MessageProblems, MetricsProblems, OperatorProblems,
     ProblemExamples, PutArtifactProblems, RecordCallsProblems, RegisterAppProblems,
-    ReleaseLeaseProblems, RequestInputProblems, ResumeProblems, SocketProblems, StackProblems,
-    StatsProblems, StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems,
-    TurnProblems, UpdateMessageProblems, WalletProblems,
+    ReleaseLeaseProblems, RequestInputProblems, RestoreContextProblems, ResumeProblems,
+    SocketProblems, StackProblems, StatsProblems, StatusProblems, SubmitProblems, TicketProblems,
+    TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, broke_off, respond};
 

@@ -244,6 +244,17 @@ groups! {
     ]);
     /// A write of a context snapshot.
     ContextProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]]);
+    /// A read of a version of the context snapshot.
+    ContextVersionProblems => describe(&[
+        &READ,
+        &[P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND],
+    ]);
+    /// The restoring of one.
+    RestoreContextProblems => describe(&[
+        &FENCED,
+        &BODY,
+        &[P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND],
+    ]);
     /// A write of an artifact.
     PutArtifactProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::ARTIFACT_TOO_LARGE]]);
     /// The removal of an artifact.

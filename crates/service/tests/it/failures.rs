@@ -39,7 +39,11 @@ impl Route {
             .filter(|(path, ..)| !path.starts_with("/api/health") && *path != "/metrics");
         let routes = needing_the_store.map(|(path, method, operation)| {
             let name = operation["operationId"].as_str().unwrap().to_owned();
-            let query = if name == "token_balance" { "?app_id={app_id}" } else { "" };
+            let query = match name.as_str() {
+                "token_balance" => "?app_id={app_id}",
+                "diff_context" => "?from=1&to=2",
+                _ => "",
+            };
             let path = filled(&format!("{path}{query}"), app_id);
             let (method, body) = (method.to_uppercase(), body(&name, app_id));
             Self { name, method, path, body }
@@ -72,6 +76,7 @@ fn body(name: &str, app_id: &str) -> Value {
         "append_turn" => json!({
             "request_id": "r", "outcome": "completed", "messages": [{"role": "user", "content": "x"}],
         }),
+        "restore_context" => json!({"version": 1}),
         "acquire_lease" => json!({"owner": "x"}),
         "join_chat" => json!({"user_id": "alice"}),
         "credit_wallet" | "debit_wallet" => json!({"entry_id": "e", "amount": 1}),

@@ -2,8 +2,12 @@
 
 mod response;
 
+pub(crate) mod diff;
 pub(crate) mod get;
+pub(crate) mod history;
 pub(crate) mod merge;
 pub(crate) mod replace;
+pub(crate) mod restore;
+pub(crate) mod version;
 
 pub(crate) use response::ContextResponse;

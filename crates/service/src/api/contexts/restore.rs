@@ -1,0 +1,40 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::ContextResponse;
+use super::version::known_version;
+use crate::extract::{InChat, Json, Query};
+use crate::openapi::{ChatPath, Fence};
+use crate::problem::{Problem, RestoreContextProblems};
+
+/// Which version to restore.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RestoreContextRequest {
+    #[schema(example = 2)]
+    version: u64,
+}
+
+/// Writes the variables of an earlier version as a new one, which reflects the messages there are by now.
+#[utoipa::path(
+    post, path = "/api/chats/{app_id}/{chat_id}/context/restore", tag = "context snapshot",
+    operation_id = "restore_context", params(ChatPath, Fence), request_body = RestoreContextRequest,
+    responses(
+        (status = 200, description = "The snapshot as stored", body = ContextResponse),
+        RestoreContextProblems,
+    ),
+)]
+pub(crate) async fn restore_context(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    Query(()): Query<()>,
+    Json(request): Json<RestoreContextRequest>,
+) -> Result<Json<ContextResponse>, Problem> {
+    let kept = known_version(&*store, &scope, &chat_id, request.version).await?;
+    let snapshot = store.update_context_snapshot(&scope, &chat_id, kept.data).await?;
+    Ok(Json(ContextResponse::of(chat_id, snapshot)))
+}

@@ -1,0 +1,61 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::{ChatId, JsonObject, KeptContext, Scope};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::history::ContextVersionFields;
+use crate::extract::{ContextVersionNumber, InChat, Json, Query};
+use crate::openapi::ContextVersionPath;
+use crate::problem::{ContextVersionProblems, Problem, ProblemKind};
+
+/// A context snapshot that was written once.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KeptContextResponse {
+    #[schema(example = "chat_abc123def456")]
+    chat_id: String,
+    #[serde(flatten)]
+    version: ContextVersionFields,
+    /// The variables.
+    #[schema(value_type = Object, example = json!({"interview_complete": true}))]
+    context_snapshot: JsonObject,
+}
+
+/// Returns a version of the context snapshot.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/context/history/{version}", tag = "context snapshot",
+    operation_id = "get_context_version", params(ContextVersionPath),
+    responses(
+        (status = 200, description = "The snapshot", body = KeptContextResponse),
+        ContextVersionProblems,
+    ),
+)]
+pub(crate) async fn get_context_version(
+    State(store): State<Arc<dyn Store>>,
+    InChat { scope, chat_id }: InChat,
+    ContextVersionNumber(version): ContextVersionNumber,
+    Query(()): Query<()>,
+) -> Result<Json<KeptContextResponse>, Problem> {
+    let KeptContext { version, data } = known_version(&*store, &scope, &chat_id, version).await?;
+    Ok(Json(KeptContextResponse {
+        chat_id: chat_id.into(),
+        version: version.into(),
+        context_snapshot: data,
+    }))
+}
+
+/// Returns a version that is kept.
+pub(super) async fn known_version(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    version: u64,
+) -> Result<KeptContext, Problem> {
+    let kept = store.get_context_version(scope, chat_id, version).await?;
+    kept.ok_or_else(|| {
+        let detail = format!("the context snapshot has no version {version}, or no longer");
+        Problem::new(ProblemKind::CONTEXT_VERSION_NOT_FOUND, detail)
+    })
+}
