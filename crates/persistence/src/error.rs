@@ -275,4 +275,14 @@ impl StoreError {
     pub(crate) fn fenced(chat_id: &ChatId, fencing_token: u64) -> Self {
         Self::Fenced { chat_id: chat_id.clone(), fencing_token }
     }
+
+    /// Tells whether what was sent is at odds with what a chat holds under the same id.
+    ///
+    /// Who has lost the lease hears of that instead: what they are at odds with may have been stored since.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(
+            self,
+            Self::EventConflict { .. } | Self::TurnConflict { .. } | Self::InputConflict { .. }
+        )
+    }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use records::InvalidKind::Value as NotAdmitted;
 use records::{
-    ChatStatus, InputRequestId, JsonObject, Lease, LeaseId, MessageEdit, NewArtifact,
-    NewInputAnswer, NewInputRequest, NewLease, Owner, Question,
+    CallId, ChatStatus, InputRequestId, JsonObject, Lease, LeaseId, MessageBody, MessageEdit,
+    NewArtifact, NewInputAnswer, NewInputRequest, NewLease, NewProviderCall, NewTurn, Owner,
+    Question, TurnId, TurnMessage, TurnOutcome,
 };
 use serde_json::json;
 use tokio::time::sleep;
@@ -14,7 +15,7 @@ use tokio::time::sleep;
 use super::fixture::{
     TestChat, assert_invalid, assert_refused, event, message, numbered, object, race,
 };
-use crate::{Interrupted, Store, StoreError};
+use crate::{Billing, Interrupted, Store, StoreError};
 
 const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Lease::MIN_TTL;
@@ -196,6 +197,47 @@ pub async fn what_was_stored_under_a_lease_is_answered_ever_after(store: Arc<dyn
     assert_refused(more, &fenced(&chat, 1));
 }
 
+pub async fn whoever_has_lost_the_lease_is_told_so_of_what_was_stored_since(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    acquire(&chat, "ann", LONG).await.unwrap();
+    release(&chat, 1).await.unwrap();
+    acquire(&chat, "bob", LONG).await.unwrap();
+    let turn = |text: &str| NewTurn {
+        request_id: TurnId::parse("r1").unwrap(),
+        outcome: TurnOutcome::Completed,
+        messages: vec![TurnMessage {
+            body: MessageBody::new("assistant", None, text),
+            author: None,
+        }],
+        steps: Vec::new(),
+        connector: None,
+        mode: None,
+    };
+    let (early, late) = (under(&chat, 2), under(&chat, 1));
+    early.append([event("e1", "bob's")]).await.unwrap();
+    store.append_turn(&early.scope, &chat.id, turn("bob's")).await.unwrap();
+    ask_as(&early, "q1", "Bob?").await.unwrap();
+    let before = chat.whole().await;
+
+    let fenced = fenced(&chat, 1);
+    assert_refused(late.append([event("e1", "ann's")]).await, &fenced);
+    assert_refused(late.append([event("e0", "ann's"), event("e1", "ann's")]).await, &fenced);
+    assert_refused(late.persist_initial([event("e1", "ann's")]).await, &fenced);
+    assert_refused(store.append_turn(&late.scope, &chat.id, turn("ann's")).await, &fenced);
+    assert_refused(ask_as(&late, "q1", "Ann?").await, &fenced);
+    let call = NewProviderCall { call_id: CallId::parse("c1").ok(), ..NewProviderCall::default() };
+    let (messages, billing) = (vec![event("e1", "ann's")], Billing::default());
+    let exchange = store.append_exchange(&late.scope, &chat.id, messages, call, billing).await;
+    assert_refused(exchange, &fenced);
+    assert_eq!(chat.whole().await, before);
+
+    // Who holds it, and who asks for none, is told of the conflict.
+    for chat in [early, chat] {
+        let refused = chat.append([event("e1", "else")]).await;
+        assert!(matches!(refused, Err(StoreError::EventConflict { sequence: 0, .. })));
+    }
+}
+
 pub async fn a_chat_that_ends_gives_its_lease_up(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     acquire(&chat, "ann", LONG).await.unwrap();
@@ -290,7 +332,15 @@ fn q(id: &str) -> InputRequestId {
 }
 
 async fn ask(chat: &TestChat, id: &str) -> Result<crate::RequestedInput, StoreError> {
-    let (request_id, question) = (Some(q(id)), Question::of("Why?"));
+    ask_as(chat, id, "Why?").await
+}
+
+async fn ask_as(
+    chat: &TestChat,
+    id: &str,
+    prompt: &str,
+) -> Result<crate::RequestedInput, StoreError> {
+    let (request_id, question) = (Some(q(id)), Question::of(prompt));
     let new = NewInputRequest { request_id, question, expires_in_sec: None };
     chat.store.request_input(&chat.scope, &chat.id, new).await
 }

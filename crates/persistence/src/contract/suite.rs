@@ -73,6 +73,7 @@ macro_rules! contract_tests {
                 whoever_has_lost_the_lease_changes_nothing,
                 what_is_sealed_is_fenced_as_well,
                 what_was_stored_under_a_lease_is_answered_ever_after,
+                whoever_has_lost_the_lease_is_told_so_of_what_was_stored_since,
                 a_chat_that_ends_gives_its_lease_up,
                 a_lease_keeps_to_its_limits_and_its_scope,
                 an_abandoned_chat_is_interrupted_once,

@@ -124,7 +124,11 @@ impl MemoryStore {
     ) -> Result<T, StoreError> {
         let mut chats = self.chats();
         let chat = chats.get_mut(chat_id).filter(|chat| admits(scope, &chat.session));
-        work(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
+        let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        work(chat).map_err(|error| {
+            let fence = error.is_conflict().then(|| chat.check_fence(scope.fencing_token));
+            fence.and_then(Result::err).unwrap_or(error)
+        })
     }
 }
 

@@ -40,7 +40,8 @@ impl InputRequests for MongoStore {
     ) -> Result<RequestedInput, StoreError> {
         let asked = KeptInput::asked(chat_id, new, &*self.inner.clock, &*self.inner.ids)?;
         let asking_id = &self.inner.ids.mint("asking_");
-        self.write(|_| self.ask(scope, &asked, asking_id)).await
+        let requested = self.write(|_| self.ask(scope, &asked, asking_id)).await;
+        self.fenced_if_late(scope, chat_id, requested).await
     }
 
     async fn get_input_request(

@@ -238,6 +238,19 @@ impl MongoStore {
         }
         Err(StoreError::fenced(chat_id, token).into())
     }
+
+    /// Passes on what came of a write, or that it was fenced where it was refused for a conflict.
+    pub(super) async fn fenced_if_late<T>(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        written: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if written.as_ref().is_err_and(StoreError::is_conflict) {
+            self.read(|| self.check_fence(scope, chat_id)).await?;
+        }
+        written
+    }
 }
 
 /// A counter that was never moved may be missing.

@@ -21,7 +21,8 @@ impl Turns for MongoStore {
     ) -> Result<AppendedTurn, StoreError> {
         let turn = &TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&turn.messages);
-        self.write(|attempt| self.write_turn(scope, chat_id, turn, attempt)).await
+        let appended = self.write(|attempt| self.write_turn(scope, chat_id, turn, attempt)).await;
+        self.fenced_if_late(scope, chat_id, appended).await
     }
 
     async fn list_resume_points(

@@ -28,7 +28,9 @@ impl Exchanges for MongoStore {
         let exchange = ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
         self.inner.metrics.appends.given(&exchange.messages);
         let recording = &Marked { id: ids.mint("recording_"), billing };
-        self.write(|_| self.append_exchange_once(scope, chat_id, &exchange, recording)).await
+        let write = |_| self.append_exchange_once(scope, chat_id, &exchange, recording);
+        let appended = self.write(write).await;
+        self.fenced_if_late(scope, chat_id, appended).await
     }
 
     async fn delete_call(

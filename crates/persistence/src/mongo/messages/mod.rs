@@ -30,7 +30,8 @@ impl Messages for MongoStore {
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&batch);
-        self.append_batch(scope, chat_id, batch).await
+        let appended = self.append_batch(scope, chat_id, batch).await;
+        self.fenced_if_late(scope, chat_id, appended).await
     }
 
     async fn persist_initial_messages(
@@ -41,7 +42,8 @@ impl Messages for MongoStore {
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&batch);
-        self.append_initial(scope, chat_id, &batch).await
+        let appended = self.append_initial(scope, chat_id, &batch).await;
+        self.fenced_if_late(scope, chat_id, appended).await
     }
 
     async fn messages(
