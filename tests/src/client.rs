@@ -14,8 +14,8 @@ pub use refusal::{CallError, Problem, refusal};
 
 use std::time::Duration;
 
-use reqwest::Method;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -47,13 +47,21 @@ impl Client {
 
     /// A client for the service at `url` that shows a token.
     pub fn with_token(url: &str, token: &str) -> anyhow::Result<Self> {
-        let mut headers = HeaderMap::new();
-        headers.insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))?);
+        Self::with_headers(url, AUTHORIZATION, &format!("Bearer {token}"))
+    }
+
+    /// A client for the same service that sends a header with every call.
+    pub fn with_header(&self, name: &'static str, value: &str) -> anyhow::Result<Self> {
+        Self::with_headers(&self.url, HeaderName::from_static(name), value)
+    }
+
+    fn with_headers(url: &str, name: HeaderName, value: &str) -> anyhow::Result<Self> {
+        let headers = HeaderMap::from_iter([(name, HeaderValue::try_from(value)?)]);
         let http = reqwest::Client::builder().read_timeout(TIMEOUT).no_proxy();
         Ok(Self { http: http.default_headers(headers).build()?, url: url.to_owned() })
     }
 
-    /// Calls a route, and answers with the body of a success.
+    /// Calls a route, and answers with the body of a success; null where it has none.
     pub async fn call(
         &self,
         method: Method,
@@ -65,10 +73,11 @@ impl Client {
             request = request.json(body);
         }
         let response = request.send().await?;
-        if response.status().is_success() {
-            return Ok(response.json().await?);
+        match response.status() {
+            StatusCode::NO_CONTENT => Ok(Value::Null),
+            status if status.is_success() => Ok(response.json().await?),
+            _ => Err(CallError::Refused(Problem::read(response).await?)),
         }
-        Err(CallError::Refused(Problem::read(response).await?))
     }
 
     /// Creates a chat session of a workflow.
@@ -105,22 +114,22 @@ impl Chat {
 
     /// Reads what lies below the chat, such as `meta`.
     pub async fn get(&self, what: &str) -> Result<Value, CallError> {
-        self.call(Method::GET, what, None).await
+        self.send(Method::GET, what, None).await
     }
 
     /// Replaces what lies below the chat, such as `context`.
     pub async fn put(&self, what: &str, body: &Value) -> Result<Value, CallError> {
-        self.call(Method::PUT, what, Some(body)).await
+        self.send(Method::PUT, what, Some(body)).await
     }
 
     /// Adds to what lies below the chat, such as `initial-messages`.
     pub async fn post(&self, what: &str, body: &Value) -> Result<Value, CallError> {
-        self.call(Method::POST, what, Some(body)).await
+        self.send(Method::POST, what, Some(body)).await
     }
 
     /// Moves the chat to another status: `complete`, `pause`, `fail` or `reopen`.
     pub async fn turn(&self, verb: &str) -> Result<Value, CallError> {
-        self.call(Method::POST, verb, None).await
+        self.send(Method::POST, verb, None).await
     }
 
     /// Appends messages.
@@ -185,7 +194,8 @@ impl Chat {
         Frames::open(&self.client.url, &path).await
     }
 
-    async fn call(
+    /// Calls any route below the chat.
+    pub async fn send(
         &self,
         method: Method,
         what: &str,

@@ -14,3 +14,5 @@ pub mod transcript;
 pub mod faults;
 pub mod growth;
 pub mod memory;
+pub mod orchestrator;
+mod signal;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use reqwest::Method;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout};
@@ -16,6 +16,7 @@ use crate::binary;
 use crate::client::Client;
 use crate::patience::{PATIENCE, until, within};
 use crate::settings::Settings;
+use crate::signal::send;
 
 /// How long a service may take until it listens: it may have to fetch a mongod first.
 const FETCH_PATIENCE: Duration = Duration::from_mins(5);
@@ -108,8 +109,7 @@ impl Service {
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {
-        let pid = Pid::from_raw(i32::try_from(self.pid()?)?).context("not a process id")?;
-        Ok(kill_process(pid, signal)?)
+        send(&self.child, signal)
     }
 
     /// Waits until it has ended by itself.

@@ -5,6 +5,7 @@ mod transcripts;
 
 mod crowd;
 mod input_requests;
+mod orchestrator;
 mod presence;
 mod readers;
 mod writers;

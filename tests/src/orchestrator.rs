@@ -1,0 +1,97 @@
+//! An orchestrator that may be killed at any moment, and what must be there in the end all the same.
+//!
+//! `src/bin/orchestrator.rs` is the program; `tests/it/orchestrator.rs` kills it.
+
+pub mod checker;
+pub mod journal;
+pub mod process;
+mod work;
+pub mod workflow;
+
+mod lease;
+mod plan;
+mod stop;
+
+pub use stop::Ending;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::client::Client;
+use journal::{Journal, Line};
+use lease::Lease;
+use plan::Plan;
+use stop::Stop;
+use work::Worker;
+use workflow::Workflow;
+
+/// What an orchestrator is to do.
+#[derive(Debug)]
+pub struct Orders {
+    /// Where the service listens.
+    pub url: String,
+    /// The chat it carries on.
+    pub chat_id: String,
+    /// Its own name, which no other one has.
+    pub owner: String,
+    /// What is to be done in the chat.
+    pub workflow: Workflow,
+    /// How long it may be silent before another one takes over.
+    pub ttl: Duration,
+    /// What it keeps its journal in.
+    pub journals: PathBuf,
+}
+
+/// Waits for the lease of the chat, goes on where the plan says, and does what is left.
+///
+/// Comes to an end soon after `is_told_to_stop` is set.
+pub async fn carry_on(orders: Orders, is_told_to_stop: Arc<AtomicBool>) -> Result<Ending> {
+    match carry_on_unless_fenced(orders, is_told_to_stop).await {
+        Ok(ending) => Ok(ending),
+        Err(Stop::Fenced) => Ok(Ending::Fenced),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+async fn carry_on_unless_fenced(
+    orders: Orders,
+    is_told_to_stop: Arc<AtomicBool>,
+) -> Result<Ending, Stop> {
+    let Orders { url, chat_id, owner, workflow, ttl, journals } = orders;
+    let client = Client::new(&url)?;
+    let journal = Journal::create(&journals, &owner)?;
+    let chat = client.chat(&chat_id);
+    let lease = tokio::select! {
+        lease = Lease::acquire(&chat, &owner, ttl) => lease?,
+        () = told(&is_told_to_stop) => return Ok(Ending::Terminated),
+    };
+    let Some(lease) = lease else {
+        return Ok(Ending::Completed);
+    };
+    let token = lease.token();
+    journal.write(&Line::Acquired { token })?;
+    // Under the lease: what was there before is settled, and nothing is added to it by anybody else.
+    let chat = client.with_header("fencing-token", &token.to_string())?.chat(&chat_id);
+    let plan = Plan::read(&chat).await?;
+    let done = plan.done(&workflow)?;
+    let (action, pending) = (plan.action.clone(), plan.pending());
+    let last_sequence = plan.chat.last_sequence;
+    journal.write(&Line::Planned { token, action, last_sequence, pending: pending.clone() })?;
+    let known: HashSet<String> = pending.into_iter().collect();
+    let worker = Worker { workflow, chat, journal, lease, is_told_to_stop, known };
+    tokio::select! {
+        ending = worker.work(plan.is_paused(), done) => ending,
+        stop = worker.keep_lease() => Err(stop),
+    }
+}
+
+async fn told(is_told_to_stop: &AtomicBool) {
+    while !is_told_to_stop.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
