@@ -72,7 +72,7 @@ pub(crate) fn moved(
         last_updated_at: now,
         // One that ran out while the chat stood still is nobody's: it would be swept at once.
         lease: chat.lease.clone().filter(|lease| {
-            !next.is_ended() && !(next == ChatStatus::Running && lease.has_expired(now))
+            !(next.is_ended() || next == ChatStatus::Running && lease.has_expired(now))
         }),
         ..chat.clone()
     }

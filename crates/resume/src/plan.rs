@@ -143,10 +143,9 @@ impl View<'_> {
         match (self.turn.map(|turn| turn.outcome), self.last) {
             (Some(TurnOutcome::Completed), _) => Action::NothingToDo,
             (Some(TurnOutcome::Failed), _) => Action::Retry,
-            (Some(TurnOutcome::Interrupted), _) => Action::Continue,
             (None, None) => Action::Start,
             (None, Some(last)) if last.body.role == "user" && !has_open_call => Action::Start,
-            (None, Some(_)) => Action::Continue,
+            (Some(TurnOutcome::Interrupted), _) | (None, Some(_)) => Action::Continue,
         }
     }
 

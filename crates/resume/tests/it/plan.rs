@@ -80,7 +80,7 @@ fn with_point(
         space_snapshot: JsonObject::from_iter([("step".to_owned(), json!(sequence))]),
         ..Step::new(StepKind::Llm, frame)
     };
-    let turn = if request_id == "old" || request_id == "r0" { 0 } else { 1 };
+    let turn = u64::from(!matches!(request_id, "old" | "r0"));
     let (chat_id, request_id) = (state.chat.chat_id.clone(), id::<TurnId>(request_id));
     let created_at = state.chat.created_at;
     state.resume_points.push(ResumePoint {
