@@ -15,13 +15,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-const SCENARIOS: [&str; 15] = [
+const SCENARIOS: [&str; 17] = [
     "append",
     "append-growth",
     "append-hot",
     "append-many",
     "append-batch",
     "resume",
+    "resume-plan",
+    "turn",
     "tail",
     "list",
     "http-append",
