@@ -48,6 +48,9 @@ fn parameters(options: &Options) -> Vec<&'static str> {
     ];
     if options.test_commands {
         parameters.push("enableTestCommands=1");
+        // The files of a database that was dropped stay open so long: in five minutes, the default, tests
+        // drop more of them than a process may have open.
+        parameters.push("minSnapshotHistoryWindowInSeconds=10");
     }
     if options.data_dir.is_none() {
         parameters.push("diagnosticDataCollectionEnabled=false");
