@@ -152,7 +152,8 @@ impl View<'_> {
     /// Returns the last step that was not done of a turn that was not.
     fn step_to_run(&self) -> Option<StepToRun> {
         let turn = self.turn.filter(|turn| turn.outcome != TurnOutcome::Completed)?;
-        let is_of_turn = |point: &&ResumePoint| point.turn == turn.turn;
+        let is_of_turn =
+            |point: &&ResumePoint| point.turn == turn.turn && point.request_id == turn.request_id;
         let point = self.state.resume_points.iter().rfind(is_of_turn)?;
         let stack_path = call_stack::path_of(point, &self.state.resume_points);
         Some(StepToRun { point: point.clone(), stack_path })

@@ -179,7 +179,7 @@ async fn a_broken_call_stack_is_an_error_and_no_loop() {
     let chat = client.create_chat("c1").await;
     let step = |stack: &str, parent: &str| {
         json!({"type": "llm", "status": "failed", "stack_id": stack, "stack_parent_id": parent,
-               "stack_depth": 1})
+               "stack_depth": 5})
     };
     let turn = |name: &str, steps: Value| {
         json!({"request_id": name, "outcome": "failed", "steps": steps,
