@@ -37,18 +37,14 @@ impl TurnBatch {
     /// Whatever of the turn is repeated otherwise makes each of its messages another one.
     pub(crate) fn check(caller: &Caller, turn: NewTurn, ids: &dyn Ids) -> Result<Self, Invalid> {
         turn.check()?;
-        for (index, message) in turn.messages.iter().enumerate() {
-            // Before the digest: what is nested too deep is not to be gone through.
-            message.body.check().map_err(|e| e.below(&format!("/messages/{index}")))?;
-        }
-        let digest = turn.digest();
-        let open_steps = turn.open_steps().collect();
+        let open_steps: Vec<_> = turn.open_steps().collect();
         let NewTurn { request_id, outcome, messages, connector, mode, .. } = turn;
         let named = messages.into_iter().enumerate();
         let messages = named.map(|(index, message)| named_message(&request_id, index, message));
         let messages = messages.collect::<Result<_, _>>()?;
         let (most, most_bytes) = (NewTurn::MAX_MESSAGES, NewTurn::MAX_MESSAGE_BYTES);
         let mut messages = Batch::check_within(caller, messages, ids, most, most_bytes)?;
+        let digest = digest(outcome, connector.as_deref(), mode.as_deref(), &messages, &open_steps);
         messages.bind_to(&digest);
         let mark = TurnMark { request_id, digest, outcome, connector, mode };
         Ok(Self { messages, mark, open_steps })
@@ -103,6 +99,27 @@ impl TurnMark {
         let (request_id, outcome) = (self.request_id.clone(), self.outcome);
         LastTurn { request_id, outcome, turn }
     }
+}
+
+/// Returns the digest by which a repeated turn is told from another one with the same id.
+fn digest(
+    outcome: TurnOutcome,
+    connector: Option<&str>,
+    mode: Option<&str>,
+    messages: &Batch,
+    open_steps: &[OpenStep],
+) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.field("outcome", &outcome.as_str().into());
+    hasher.field("connector", &connector.into());
+    hasher.field("mode", &mode.into());
+    for message in messages.entries() {
+        hasher.digest("message", &message.digest);
+    }
+    for open in open_steps {
+        hasher.digest("step", &open.digest());
+    }
+    hasher.finish()
 }
 
 fn named_message(

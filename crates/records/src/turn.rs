@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use crate::ids::is_name;
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
@@ -265,22 +264,6 @@ impl NewTurn {
         let frames = self.steps.iter().map(|step| &step.frame);
         frames.map(|frame| (&frame.stack_id, frame.parent_id.as_ref())).collect()
     }
-
-    /// Returns the digest by which a repeated turn is told from another one with the same id.
-    pub fn digest(&self) -> Digest {
-        let mut hasher = Hasher::default();
-        hasher.field("outcome", &self.outcome.as_str().into());
-        hasher.field("connector", &Value::from(self.connector.as_deref()));
-        hasher.field("mode", &Value::from(self.mode.as_deref()));
-        for message in &self.messages {
-            hasher.digest("message", &message.body.digest());
-        }
-        for open in self.open_steps() {
-            hasher.field("step", &open.sequence.into());
-            open.step.add_to(&mut hasher);
-        }
-        hasher.finish()
-    }
 }
 
 impl Step {
@@ -328,21 +311,26 @@ impl Step {
         }
         Ok(bytes)
     }
+}
 
-    fn add_to(&self, hasher: &mut Hasher) {
-        let empty = JsonObject::new();
-        let StackFrame { stack_id, parent_id, depth } = &self.frame;
-        hasher.field("type", &self.kind.as_str().into());
-        hasher.field("status", &self.status.as_str().into());
-        hasher.field("assistant_id", &Value::from(self.assistant_id.as_deref()));
+impl OpenStep {
+    /// Returns the digest by which a step is told from another one.
+    pub fn digest(&self) -> Digest {
+        let (mut hasher, empty) = (Hasher::default(), JsonObject::new());
+        let Step { frame: StackFrame { stack_id, parent_id, depth }, .. } = &self.step;
+        hasher.field("sequence", &self.sequence.into());
+        hasher.field("type", &self.step.kind.as_str().into());
+        hasher.field("status", &self.step.status.as_str().into());
+        hasher.field("assistant_id", &self.step.assistant_id.as_deref().into());
         hasher.field("stack_id", &stack_id.as_str().into());
-        hasher.field("stack_parent_id", &Value::from(parent_id.as_ref().map(StackId::as_str)));
+        hasher.field("stack_parent_id", &parent_id.as_ref().map(StackId::as_str).into());
         hasher.field("stack_depth", &(*depth).into());
-        hasher.object("input", self.input.as_ref().unwrap_or(&empty));
-        hasher.object("output", self.output.as_ref().unwrap_or(&empty));
-        hasher.object("space_snapshot", &self.space_snapshot);
-        hasher.field("error", &Value::from(self.error.as_deref()));
-        hasher.object("metadata", &self.metadata);
+        hasher.object("input", self.step.input.as_ref().unwrap_or(&empty));
+        hasher.object("output", self.step.output.as_ref().unwrap_or(&empty));
+        hasher.object("space_snapshot", &self.step.space_snapshot);
+        hasher.field("error", &self.step.error.as_deref().into());
+        hasher.object("metadata", &self.step.metadata);
+        hasher.finish()
     }
 }
 
