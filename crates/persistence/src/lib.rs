@@ -23,6 +23,7 @@ mod batch;
 mod billing;
 mod call_batch;
 mod exchange_batch;
+mod fence;
 mod input;
 mod ledger;
 mod new_chat;

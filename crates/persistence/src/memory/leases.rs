@@ -5,6 +5,7 @@ use records::{ChatId, ChatStatus, Lease, NewLease, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
+use crate::fence::check_fence;
 use crate::store::{Interrupted, Leases};
 
 #[async_trait]
@@ -84,12 +85,7 @@ impl Leases for MemoryStore {
 impl Chat {
     /// Refuses a write under a lease that is gone.
     pub(super) fn check_fence(&self, fencing_token: Option<u64>) -> Result<(), StoreError> {
-        let current = self.session.lease.as_ref().map(|lease| lease.fencing_token);
-        match fencing_token {
-            Some(token) if current != Some(token) => {
-                Err(StoreError::fenced(&self.session.chat_id, token))
-            }
-            _ => Ok(()),
-        }
+        let held = self.session.lease.as_ref().map(|lease| lease.fencing_token);
+        check_fence(&self.session.chat_id, fencing_token, held)
     }
 }

@@ -15,6 +15,7 @@ use super::paging::{limit_and_one, older_than};
 use super::scope::{visible_chat, visible_chats, writable_chat};
 use super::stats::{Counted, Stripe};
 use crate::StoreError;
+use crate::fence::check_fence;
 use crate::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
@@ -272,11 +273,8 @@ impl MongoStore {
     ) -> Result<Failure, Failure> {
         let raw = self.session_within(scope, chat_id, Tail::projection()).await?;
         let tail = Tail::read(&open_chat_session(&raw)?)?;
-        if let Some(token) = scope.fencing_token.filter(|token| tail.fencing_token != Some(*token))
-        {
-            return Ok(StoreError::fenced(chat_id, token).into());
-        }
-        Ok(StoreError::ChatNotFound(chat_id.clone()).into())
+        let fenced = check_fence(chat_id, scope.fencing_token, tail.fencing_token).err();
+        Ok(fenced.unwrap_or_else(|| StoreError::ChatNotFound(chat_id.clone())).into())
     }
 
     /// Reads some fields of a session document, durable ones only.

@@ -15,6 +15,7 @@ use super::documents::{
 use super::failure::Failure;
 use super::scope::writable_chat;
 use crate::StoreError;
+use crate::fence::check_fence;
 use crate::new_chat::moved;
 use crate::store::{Interrupted, Leases};
 
@@ -230,13 +231,12 @@ impl MongoStore {
 
     /// Refuses a write under a lease that is gone, once it has found nothing to change.
     pub(super) async fn check_fence(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
-        let Some(token) = scope.fencing_token else { return Ok(()) };
-        let raw = self.session_within(scope, chat_id, held_projection()).await?;
-        let current = Held::read(&raw)?.lease.map(|lease| lease.fencing_token);
-        if current == Some(token) {
+        if scope.fencing_token.is_none() {
             return Ok(());
         }
-        Err(StoreError::fenced(chat_id, token).into())
+        let raw = self.session_within(scope, chat_id, held_projection()).await?;
+        let held = Held::read(&raw)?.lease.map(|lease| lease.fencing_token);
+        Ok(check_fence(chat_id, scope.fencing_token, held)?)
     }
 
     /// Passes on what came of a write, or that it was fenced where it was refused for a conflict.

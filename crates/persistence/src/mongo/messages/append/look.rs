@@ -6,6 +6,7 @@ use records::{ChatId, EventId, Scope};
 
 use crate::StoreError;
 use crate::batch::{Known, Plan};
+use crate::fence::check_fence;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     Lineage, Segment, Tail, known_messages, open_chat_session, segments_between,
@@ -166,6 +167,5 @@ pub(in crate::mongo::messages) fn refusal(
         let (chat_id, status) = (chat_id.clone(), tail.status);
         return Some(StoreError::ChatEnded { chat_id, status });
     }
-    let token = scope.fencing_token.filter(|token| tail.fencing_token != Some(*token))?;
-    Some(StoreError::fenced(chat_id, token))
+    check_fence(chat_id, scope.fencing_token, tail.fencing_token).err()
 }
