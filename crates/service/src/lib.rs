@@ -9,11 +9,8 @@ pub use config::{
 mod router;
 pub use router::router;
 
-mod abandoned;
-pub use abandoned::interrupt_abandoned_chats;
-
-mod expiry;
-pub use expiry::expire_input_requests;
+mod sweeps;
+pub use sweeps::{expire_input_requests, interrupt_abandoned_chats};
 
 mod serve;
 pub use serve::serve;
