@@ -66,30 +66,14 @@ pub(crate) struct AppPath {
     app_id: String,
 }
 
-/// The path of a workflow.
+/// What the path of a workflow has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `OfWorkflow` reads")]
 pub(crate) struct WorkflowPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
     /// The workflow: 1 to 128 characters without control characters.
     #[param(example = "Generator")]
     workflow_name: String,
-}
-
-/// The path of a wallet.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `InWallet` reads")]
-pub(crate) struct WalletPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The user: 1 to 128 characters without control characters.
-    #[param(example = "user_alice_456")]
-    user_id: String,
 }
 
 /// The path of a user.
@@ -134,129 +118,61 @@ pub(crate) struct VisitPath {
     user_id: String,
 }
 
-/// The path of a message.
+/// What the path of a message has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `InChat` and `Sequence` read")]
+#[expect(dead_code, reason = "describes what `Sequence` reads")]
 pub(crate) struct MessagePath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
     /// The position of the message in the chat.
     #[param(example = 1)]
     sequence: u64,
 }
 
-/// The path of a version of the context snapshot.
+/// What the path of a version of the context snapshot has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `InChat` and `ContextVersionNumber` read")]
+#[expect(dead_code, reason = "describes what `ContextVersionNumber` reads")]
 pub(crate) struct ContextVersionPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
     /// The version of the snapshot.
     #[param(example = 1)]
     version: u64,
 }
 
-/// The path of a participant.
+/// What the path of a call has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
-pub(crate) struct ParticipantPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
-    /// The user: 1 to 128 characters without control characters.
-    #[param(example = "user_alice_456")]
-    user_id: String,
-}
-
-/// The path of a call.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what is read from the path")]
 pub(crate) struct CallPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
     /// The call: 1 to 128 characters without control characters.
     #[param(example = "call_0198d4b2")]
     call_id: String,
 }
 
-/// The path of an input request.
+/// What the path of an input request has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what is read from the path")]
 pub(crate) struct InputRequestPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
     /// The request: 1 to 128 characters without control characters.
     #[param(example = "input_0198d4b2")]
     request_id: String,
 }
 
-/// The path of a user in a chat.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
-pub(crate) struct ChatUserPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
-    /// The user: 1 to 128 characters without control characters.
-    #[param(example = "user_alice_456")]
-    user_id: String,
-}
-
-/// The path of a lease.
+/// What the path of a lease has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what is read from the path")]
 pub(crate) struct LeasePath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
     /// The fencing token of the lease.
     #[param(minimum = 1, example = 3)]
     fencing_token: u64,
 }
 
-/// The path of a call in a call stack.
+/// What the path of a call in a call stack has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, clippy::struct_field_names, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what is read from the path")]
 pub(crate) struct StackPath {
-    /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
-    app_id: String,
-    /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
-    chat_id: String,
     /// The call: 1 to 128 characters without control characters.
     #[param(example = "stk_002")]
     stack_id: String,

@@ -33,11 +33,6 @@ impl TurnBuffer {
     /// The `event_type` of messages that only say how a stream goes on: they are not recorded.
     pub const EVENT: &'static str = "event";
 
-    /// Tells whether a message is one of those that are not recorded.
-    pub fn is_event(body: &MessageBody) -> bool {
-        body.extra.get("event_type").is_some_and(|kind| kind == Self::EVENT)
-    }
-
     /// Adds a message, in the order in which it comes.
     ///
     /// Deltas name it by its `key`, which is its own within the turn and is not kept. Another one under the
@@ -45,7 +40,7 @@ impl TurnBuffer {
     ///
     /// Returns its place in the turn; none for a message that is not recorded.
     pub fn add(&mut self, key: Option<&str>, message: TurnMessage) -> Option<usize> {
-        if Self::is_event(&message.body) {
+        if is_event(&message.body) {
             self.events.extend(key.map(str::to_owned));
             return None;
         }
@@ -182,4 +177,8 @@ impl TurnBuffer {
             }
         })
     }
+}
+
+fn is_event(body: &MessageBody) -> bool {
+    body.extra.get("event_type").is_some_and(|kind| kind == TurnBuffer::EVENT)
 }

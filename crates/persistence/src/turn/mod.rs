@@ -182,14 +182,14 @@ impl Inner {
     /// Ends the turn, unless it has ended, and returns it.
     fn end(&self, outcome: TurnOutcome) -> NewTurn {
         let mut state = self.state();
-        if let State::Recording(buffer) = &mut *state {
-            let turn = std::mem::take(buffer).finish(self.request_id.clone(), outcome);
-            *state = State::Ended { turn, is_settled: false };
-        }
-        match &*state {
-            State::Ended { turn, .. } => turn.clone(),
-            State::Recording(_) => TurnBuffer::default().finish(self.request_id.clone(), outcome),
-        }
+        let turn = match &mut *state {
+            State::Ended { turn, .. } => return turn.clone(),
+            State::Recording(buffer) => {
+                std::mem::take(buffer).finish(self.request_id.clone(), outcome)
+            }
+        };
+        *state = State::Ended { turn: turn.clone(), is_settled: false };
+        turn
     }
 }
 

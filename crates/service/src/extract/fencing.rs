@@ -2,7 +2,7 @@ use axum::extract::FromRequestParts;
 use axum::http::Method;
 use axum::http::request::Parts;
 
-use super::path::path_param;
+use super::path::{parse_number, path_param};
 use crate::problem::Problem;
 
 /// The header that names the lease under which a chat is written to.
@@ -17,7 +17,7 @@ impl<S: Sync> FromRequestParts<S> for FencingToken {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
         let text = path_param(parts, "fencing_token").await?;
-        parse("fencing_token", &text).map(Self)
+        parse_number("fencing_token", &text, 1).map(Self)
     }
 }
 
@@ -29,15 +29,9 @@ pub(super) fn carried(parts: &Parts) -> Result<Option<u64>, Problem> {
     let mut values = parts.headers.get_all(HEADER).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => parse("Fencing-Token", value.to_str().unwrap_or_default()).map(Some),
+        (Some(value), None) => {
+            parse_number("Fencing-Token", value.to_str().unwrap_or_default(), 1).map(Some)
+        }
         _ => Err(Problem::invalid_parameter("Fencing-Token", "must be given once")),
     }
-}
-
-fn parse(name: &str, text: &str) -> Result<u64, Problem> {
-    const RULE: &str = "must be an integer from 1 to 9223372036854775807";
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse::<u64>().ok().filter(|n| is_plain && *n > 0);
-    let number = number.filter(|n| i64::try_from(*n).is_ok());
-    number.ok_or_else(|| Problem::invalid_parameter(name, RULE))
 }

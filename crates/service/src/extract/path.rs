@@ -81,7 +81,7 @@ impl<S: Sync> FromRequestParts<S> for Sequence {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_number(parts, "sequence").await.map(Self)
+        parse_path_number(parts, "sequence").await.map(Self)
     }
 }
 
@@ -93,15 +93,21 @@ impl<S: Sync> FromRequestParts<S> for ContextVersionNumber {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        parse_number(parts, "version").await.map(Self)
+        parse_path_number(parts, "version").await.map(Self)
     }
 }
 
-/// Parses a number of the path.
-async fn parse_number(parts: &mut Parts, name: &str) -> Result<u64, Problem> {
-    // What the store can count is what fits in 63 bits.
-    const RULE: &str = "must be an integer from 0 to 9223372036854775807";
-    let text = path_param(parts, name).await?;
-    let number = text.parse::<u64>().ok().filter(|n| i64::try_from(*n).is_ok());
-    number.ok_or_else(|| Problem::invalid_parameter(name, RULE))
+async fn parse_path_number(parts: &mut Parts, name: &str) -> Result<u64, Problem> {
+    parse_number(name, &path_param(parts, name).await?, 0)
+}
+
+/// Parses a number that the store can count to: one that fits in 63 bits.
+pub(super) fn parse_number(name: &str, text: &str, least: u64) -> Result<u64, Problem> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse::<u64>().ok().filter(|n| is_plain && *n >= least);
+    let number = number.filter(|n| i64::try_from(*n).is_ok());
+    number.ok_or_else(|| {
+        let rule = format!("must be an integer from {least} to {}", i64::MAX);
+        Problem::invalid_parameter(name, rule)
+    })
 }

@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use persistence::Store;
 
 use crate::extract::{CallName, InChat, Query};
-use crate::openapi::{CallPath, Fence};
+use crate::openapi::{CallPath, ChatPath, Fence};
 use crate::problem::{DeleteCallProblems, Problem};
 
 /// Deletes a call: it counts no longer, and messages that name it as what produced them name none.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/calls/{call_id}", tag = "calls",
-    operation_id = "delete_call", params(CallPath, Fence),
+    operation_id = "delete_call", params(ChatPath, CallPath, Fence),
     responses((status = 204, description = "It is gone"), DeleteCallProblems),
 )]
 pub(crate) async fn delete_call(

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::history::ContextVersionFields;
 use crate::extract::{ContextVersionNumber, InChat, Json, Query};
-use crate::openapi::ContextVersionPath;
+use crate::openapi::{ChatPath, ContextVersionPath};
 use crate::problem::{ContextVersionProblems, Problem, ProblemKind};
 
 /// A context snapshot that was written once.
@@ -26,7 +26,7 @@ pub(crate) struct KeptContextResponse {
 /// Returns a version of the context snapshot.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context/history/{version}", tag = "context snapshot",
-    operation_id = "get_context_version", params(ContextVersionPath),
+    operation_id = "get_context_version", params(ChatPath, ContextVersionPath),
     responses(
         (status = 200, description = "The snapshot", body = KeptContextResponse),
         ContextVersionProblems,

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::InputRequestResponse;
 use crate::api::messages::{AppendedResponse, AuthorRequest};
 use crate::extract::{InChat, InputRequestName, Json, Query};
-use crate::openapi::{Fence, InputRequestPath};
+use crate::openapi::{ChatPath, Fence, InputRequestPath};
 use crate::problem::{AnswerInputProblems, Problem};
 use crate::wire::{self, present};
 
@@ -100,7 +100,7 @@ pub(crate) struct AnswerResponse {
 /// same `event_id` again is answered as the first time.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer",
-    tag = "input requests", operation_id = "answer_input_request", params(InputRequestPath, Fence),
+    tag = "input requests", operation_id = "answer_input_request", params(ChatPath, InputRequestPath, Fence),
     request_body = AnswerRequest,
     responses(
         (status = 201, description = "The request is answered", body = AnswerResponse),

@@ -6,7 +6,7 @@ use persistence::Store;
 use super::InputRequestResponse;
 use crate::api::chat_sessions::ReasonRequest;
 use crate::extract::{InChat, InputRequestName, Json, OptionalJson, Query};
-use crate::openapi::{Fence, InputRequestPath};
+use crate::openapi::{ChatPath, Fence, InputRequestPath};
 use crate::problem::{CancelInputProblems, Problem};
 
 /// Takes a question back; the chat runs on unless it waits for more.
@@ -14,7 +14,7 @@ use crate::problem::{CancelInputProblems, Problem};
 /// Cancelling it again answers as the first time.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/cancel",
-    tag = "input requests", operation_id = "cancel_input_request", params(InputRequestPath, Fence),
+    tag = "input requests", operation_id = "cancel_input_request", params(ChatPath, InputRequestPath, Fence),
     request_body = Option<ReasonRequest>,
     responses(
         (status = 200, description = "The request, cancelled", body = InputRequestResponse),

@@ -7,7 +7,7 @@ use super::InputRequestResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, InputRequestName, Json, Listener, Params, Query};
 use crate::live::Hub;
-use crate::openapi::InputRequestPath;
+use crate::openapi::{ChatPath, InputRequestPath};
 use crate::problem::{InputRequestProblems, Problem};
 use crate::wire::Wait;
 
@@ -30,7 +30,7 @@ impl FromParams for GetInputRequestQuery {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}",
     tag = "input requests", operation_id = "get_input_request",
-    params(InputRequestPath, GetInputRequestQuery),
+    params(ChatPath, InputRequestPath, GetInputRequestQuery),
     responses(
         (status = 200, description = "The request as it stands", body = InputRequestResponse),
         InputRequestProblems,

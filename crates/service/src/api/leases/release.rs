@@ -6,13 +6,13 @@ use persistence::Store;
 
 use super::check_role;
 use crate::extract::{FencingToken, InChat, Query};
-use crate::openapi::LeasePath;
+use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{Problem, ReleaseLeaseProblems};
 
 /// Gives the lease back; one that is gone already is answered alike.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
-    operation_id = "release_lease", params(LeasePath),
+    operation_id = "release_lease", params(ChatPath, LeasePath),
     responses((status = 204, description = "It is given back"), ReleaseLeaseProblems),
 )]
 pub(crate) async fn release_lease(

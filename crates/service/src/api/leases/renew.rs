@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::response::LeaseResponse;
 use super::{check_role, default_ttl, ttl};
 use crate::extract::{FencingToken, InChat, Json, OptionalJson, Query};
-use crate::openapi::LeasePath;
+use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{LeaseProblems, Problem};
 
 /// How long a lease is to be held on.
@@ -34,7 +34,7 @@ impl Default for RenewRequest {
 /// One that has expired and that nobody has taken over is renewed as well.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
-    operation_id = "renew_lease", params(LeasePath), request_body = Option<RenewRequest>,
+    operation_id = "renew_lease", params(ChatPath, LeasePath), request_body = Option<RenewRequest>,
     responses((status = 200, description = "The lease", body = LeaseResponse), LeaseProblems),
 )]
 pub(crate) async fn renew_lease(

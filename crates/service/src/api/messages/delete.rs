@@ -5,7 +5,7 @@ use persistence::Store;
 
 use super::MessageResponse;
 use crate::extract::{InChat, Json, Query, Sequence};
-use crate::openapi::{Fence, MessagePath};
+use crate::openapi::{ChatPath, Fence, MessagePath};
 use crate::problem::{DeleteMessageProblems, Problem};
 
 /// Deletes a message: its content is gone, its sequence stays taken.
@@ -13,7 +13,7 @@ use crate::problem::{DeleteMessageProblems, Problem};
 /// Deleting it again answers as the first time.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "delete_message", params(MessagePath, Fence),
+    operation_id = "delete_message", params(ChatPath, MessagePath, Fence),
     responses(
         (status = 200, description = "The tombstone it left", body = MessageResponse),
         DeleteMessageProblems,

@@ -5,13 +5,13 @@ use persistence::Store;
 
 use super::MessageResponse;
 use crate::extract::{InChat, Json, Query, Sequence};
-use crate::openapi::MessagePath;
+use crate::openapi::{ChatPath, MessagePath};
 use crate::problem::{MessageProblems, Problem};
 
 /// Returns one message; a deleted one as the tombstone it left.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "get_message", params(MessagePath),
+    operation_id = "get_message", params(ChatPath, MessagePath),
     responses(
         (status = 200, description = "The message", body = MessageResponse),
         MessageProblems,

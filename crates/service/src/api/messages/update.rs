@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::MessageResponse;
 use crate::extract::{InChat, Json, Query, Sequence};
-use crate::openapi::{Fence, MessagePath};
+use crate::openapi::{ChatPath, Fence, MessagePath};
 use crate::problem::{Problem, UpdateMessageProblems};
 use crate::wire::present;
 
@@ -45,7 +45,7 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 /// Changes a message in place; its sequence and its id stay.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "update_message", params(MessagePath, Fence), request_body = UpdateMessageRequest,
+    operation_id = "update_message", params(ChatPath, MessagePath, Fence), request_body = UpdateMessageRequest,
     responses(
         (status = 200, description = "The message as it is now", body = MessageResponse),
         UpdateMessageProblems,

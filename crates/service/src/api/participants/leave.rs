@@ -6,13 +6,13 @@ use persistence::Store;
 
 use super::OWN;
 use crate::extract::{InChat, Query, UserName, check_is_own};
-use crate::openapi::ParticipantPath;
+use crate::openapi::{ChatPath, UserPath};
 use crate::problem::{LeaveProblems, Problem};
 
 /// Has a user take part no longer. What they have written stays theirs.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/participants/{user_id}", tag = "participants",
-    operation_id = "leave_chat", params(ParticipantPath),
+    operation_id = "leave_chat", params(ChatPath, UserPath),
     responses((status = 204, description = "They do not take part"), LeaveProblems),
 )]
 pub(crate) async fn leave_chat(

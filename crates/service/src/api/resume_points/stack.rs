@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::ResumePointResponse;
 use crate::extract::{InChat, Json, Query, StackName};
-use crate::openapi::StackPath;
+use crate::openapi::{ChatPath, StackPath};
 use crate::problem::{Problem, StackProblems};
 
 /// The calls that lead to one.
@@ -29,7 +29,7 @@ pub(crate) struct StackResponse {
 /// Returns the calls from the outermost one to the one named, with their resume points.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/stacks/{stack_id}", tag = "turns",
-    operation_id = "get_stack", params(StackPath),
+    operation_id = "get_stack", params(ChatPath, StackPath),
     responses((status = 200, description = "The calls", body = StackResponse), StackProblems),
 )]
 pub(crate) async fn get_stack(

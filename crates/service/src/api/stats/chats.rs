@@ -11,7 +11,7 @@ use crate::api::calls::UsageFields;
 use crate::api::cursor;
 use crate::config::Limits;
 use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
-use crate::openapi::WorkflowPath;
+use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
 
@@ -83,7 +83,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
 /// Lists the chats of a workflow with what they took, newest first.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/chats", tag = "stats",
-    operation_id = "list_chat_stats", params(WorkflowPath, ListChatStatsQuery),
+    operation_id = "list_chat_stats", params(AppPath, WorkflowPath, ListChatStatsQuery),
     responses(
         (status = 200, description = "A page of chats", body = ListChatStatsResponse),
         StatsProblems,

@@ -13,7 +13,7 @@ use super::fields::{Events, percentiles};
 use crate::api::calls::UsageFields;
 use crate::config::Limits;
 use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
-use crate::openapi::WorkflowPath;
+use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
 
@@ -135,7 +135,7 @@ pub(super) fn steps(
 /// Returns what a workflow has done by the hour or by the day, with zeros where it has done nothing.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/series", tag = "stats",
-    operation_id = "get_workflow_series", params(WorkflowPath, SeriesQuery),
+    operation_id = "get_workflow_series", params(AppPath, WorkflowPath, SeriesQuery),
     responses(
         (status = 200, description = "The series", body = SeriesResponse),
         StatsProblems,

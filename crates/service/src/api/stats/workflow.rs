@@ -12,7 +12,7 @@ use super::{Percentiles, Summary, percentiles_of_calls};
 use crate::api::calls::UsageFields;
 use crate::api::cursor;
 use crate::extract::{Json, OfWorkflow, Query};
-use crate::openapi::WorkflowPath;
+use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
 
@@ -236,7 +236,7 @@ fn dollars(micros: u64) -> f64 {
 /// much there is behind it, and is right at every moment.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}", tag = "stats",
-    operation_id = "get_workflow_stats", params(WorkflowPath),
+    operation_id = "get_workflow_stats", params(AppPath, WorkflowPath),
     responses(
         (status = 200, description = "The stats", body = WorkflowStatsResponse),
         StatsProblems,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::{Submission, Submitted};
 use crate::extract::{InChat, Json, Query, UserName, check_is_own};
-use crate::openapi::{ChatUserPath, Fence};
+use crate::openapi::{ChatPath, Fence, UserPath};
 use crate::problem::{Problem, SubmitProblems};
 use crate::wire;
 
@@ -67,7 +67,7 @@ impl SubmitResponse {
 /// For a question that is bound to a call of a tool, use the route of the request.
 #[utoipa::path(
     post, path = "/chat/{app_id}/{chat_id}/{user_id}/input", tag = "user input",
-    operation_id = "say", params(ChatUserPath, Fence), request_body = SayRequest,
+    operation_id = "say", params(ChatPath, UserPath, Fence), request_body = SayRequest,
     responses(
         (status = 201, description = "It was said", body = SubmitResponse),
         (status = 200, description = "It had been said before", body = SubmitResponse),

@@ -5,7 +5,7 @@ use persistence::Store;
 
 use super::{ChangeResponse, CreditRequest};
 use crate::extract::{FillWallet, Json, Query};
-use crate::openapi::WalletPath;
+use crate::openapi::{AppPath, UserPath};
 use crate::problem::{CreditProblems, Problem};
 
 /// Adds tokens to a wallet.
@@ -13,7 +13,7 @@ use crate::problem::{CreditProblems, Problem};
 /// The same `entry_id` again, with the same amount, is answered as the first time.
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/credit", tag = "wallets",
-    operation_id = "credit_wallet", params(WalletPath), request_body = CreditRequest,
+    operation_id = "credit_wallet", params(AppPath, UserPath), request_body = CreditRequest,
     responses((status = 200, description = "The credit", body = ChangeResponse), CreditProblems),
 )]
 pub(crate) async fn credit_wallet(

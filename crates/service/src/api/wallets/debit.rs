@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::ChangeResponse;
 use crate::extract::{InWallet, Json, Query};
-use crate::openapi::WalletPath;
+use crate::openapi::{AppPath, UserPath};
 use crate::problem::{DebitProblems, Problem};
 
 /// A debit to make.
@@ -39,7 +39,7 @@ fn strictly() -> bool {
 /// The same `entry_id` again, with the same amount, is answered as the first time.
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/debit", tag = "wallets",
-    operation_id = "debit_wallet", params(WalletPath), request_body = DebitRequest,
+    operation_id = "debit_wallet", params(AppPath, UserPath), request_body = DebitRequest,
     responses(
         (status = 200, description = "The debit, or null", body = ChangeResponse),
         DebitProblems,

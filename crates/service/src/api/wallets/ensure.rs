@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::WalletResponse;
 use crate::extract::{FillWallet, Json, OptionalJson, Query};
-use crate::openapi::WalletPath;
+use crate::openapi::{AppPath, UserPath};
 use crate::problem::{EnsureWalletProblems, Problem};
 
 /// What a wallet is created with, if it has to be.
@@ -26,7 +26,7 @@ pub(crate) struct EnsureWalletRequest {
 /// The initial balance counts only then; a wallet that is there is answered as it is.
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/ensure", tag = "wallets",
-    operation_id = "ensure_wallet", params(WalletPath), request_body = Option<EnsureWalletRequest>,
+    operation_id = "ensure_wallet", params(AppPath, UserPath), request_body = Option<EnsureWalletRequest>,
     responses(
         (status = 200, description = "The wallet", body = WalletResponse),
         EnsureWalletProblems,

@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::EntryResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, InWallet, Json, Params, Query};
-use crate::openapi::WalletPath;
+use crate::openapi::{AppPath, UserPath};
 use crate::problem::{Problem, WalletProblems};
 
 /// Which entries to list.
@@ -50,7 +50,7 @@ impl From<EntryPage> for ListEntriesResponse {
 /// Lists the entries of a wallet, newest first.
 #[utoipa::path(
     get, path = "/api/wallets/{app_id}/{user_id}/entries", tag = "wallets",
-    operation_id = "list_wallet_entries", params(WalletPath, ListEntriesQuery),
+    operation_id = "list_wallet_entries", params(AppPath, UserPath, ListEntriesQuery),
     responses(
         (status = 200, description = "A page of entries", body = ListEntriesResponse),
         WalletProblems,

@@ -5,13 +5,13 @@ use persistence::{Store, StoreError};
 
 use super::WalletResponse;
 use crate::extract::{InWallet, Json, Query};
-use crate::openapi::WalletPath;
+use crate::openapi::{AppPath, UserPath};
 use crate::problem::{Problem, WalletProblems};
 
 /// Returns a wallet.
 #[utoipa::path(
     get, path = "/api/wallets/{app_id}/{user_id}", tag = "wallets", operation_id = "get_wallet",
-    params(WalletPath),
+    params(AppPath, UserPath),
     responses((status = 200, description = "The wallet", body = WalletResponse), WalletProblems),
 )]
 pub(crate) async fn get_wallet(
