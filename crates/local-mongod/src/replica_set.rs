@@ -1,5 +1,6 @@
 //! Makes a replica set of the members and waits until it is whole.
 
+use futures::future::join_all;
 use mongodb::Database;
 use mongodb::bson::{Bson, Document, doc};
 use mongodb::error::ErrorKind;
@@ -31,19 +32,38 @@ pub(crate) async fn configure(members: &[Member], deadline: Deadline) -> Result<
     }
 }
 
-/// Waits until one member is primary and all others are secondaries.
+/// Waits until one member is primary, all others are secondaries, and all have an entry in common.
+///
+/// The oplog of a new secondary begins where its copy of the data ends. Without an entry in common one
+/// that is behind another could follow nobody but their primary, and were that lost just then, no write
+/// would reach a majority again.
 pub(crate) async fn until_whole(members: &[Member], deadline: Deadline) -> Result<(), Error> {
     loop {
-        let mut primaries = 0;
         for member in members {
             until_active(member, deadline).await?;
-            primaries += usize::from(role(member).await == Some(Role::Primary));
         }
-        if primaries == 1 {
+        let roles = join_all(members.iter().map(role)).await;
+        let mut primaries = members.iter().zip(roles).filter(|(_, r)| *r == Some(Role::Primary));
+        if let (Some((primary, _)), None) = (primaries.next(), primaries.next())
+            && has_reached_all(primary, members.len()).await
+        {
             return Ok(());
         }
-        deadline.pause(|| "a primary".to_owned()).await?;
+        deadline.pause(|| "a primary that all others follow".to_owned()).await?;
     }
+}
+
+/// Tells whether an entry that the primary adds to its oplog comes to be in that of every member.
+async fn has_reached_all(primary: &Member, members: usize) -> bool {
+    let members = i32::try_from(members).unwrap_or(i32::MAX);
+    let note = doc! {
+        "appendOplogNote": 1,
+        "data": { "msg": "the set is whole" },
+        "writeConcern": { "w": members, "wtimeout": 1000 },
+    };
+    let Ok(admin) = primary.admin().await else { return false };
+    let reply = admin.run_command(note).await;
+    reply.is_ok_and(|reply| !reply.contains_key("writeConcernError"))
 }
 
 /// Waits until a member is primary or secondary.

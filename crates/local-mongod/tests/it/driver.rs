@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Document, Timestamp, doc};
 use mongodb::{Client, Collection};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,17 @@ async fn notes(uri: &str) -> Result<Collection<Note>> {
 pub(crate) async fn admin(uri: &str, command: Document) -> Result<Document> {
     let client = Client::with_uri_str(uri).await?;
     Ok(client.database("admin").run_command(command).await?)
+}
+
+/// Times of the first and the last entry of the oplog of the mongod behind a URI.
+pub(crate) async fn oplog_ends(uri: &str) -> Result<(Timestamp, Timestamp)> {
+    let client = Client::with_uri_str(uri).await?;
+    let oplog = client.database("local").collection::<Document>("oplog.rs");
+    let end = async |order: i32| -> Result<Timestamp> {
+        let entry = oplog.find_one(doc! {}).sort(doc! { "$natural": order }).await?;
+        Ok(entry.context("an empty oplog")?.get_timestamp("ts")?)
+    };
+    Ok((end(1).await?, end(-1).await?))
 }
 
 /// Process id of the mongod behind a URI.

@@ -45,6 +45,21 @@ async fn a_paused_primary_is_replaced_and_comes_back() -> Result<()> {
 }
 
 #[tokio::test]
+async fn members_have_an_entry_of_the_oplog_in_common_from_the_start() -> Result<()> {
+    let server = LocalMongod::start(Options { members: 3, ..Options::for_tests() }).await?;
+    let mut oplogs = Vec::new();
+    for member in server.members() {
+        let ends = driver::oplog_ends(&format!("{}&readPreference=nearest", member.uri())).await?;
+        oplogs.push(ends);
+    }
+    let begun = oplogs.iter().map(|(first, _)| first).max();
+    let ended = oplogs.iter().map(|(_, last)| last).min();
+    assert!(begun <= ended, "one would be too stale to follow another: {oplogs:?}");
+    server.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_set_survives_the_loss_of_all_its_ports() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let data_dir = Some(dir.path().to_owned());
