@@ -83,8 +83,9 @@ impl Cluster {
         timing: Timing,
     ) -> Result<Self> {
         let set = LocalMongod::start(options).await?;
-        let database = Database::on(set.uri()).await?;
         let (proxies, uri) = links::stand_before(&set, links).await?;
+        // After its members have their names: a client that has seen others may lose sight of them all.
+        let database = Database::on(set.uri()).await?;
         let settings = Settings::of(&database)
             .with("mongo.uri", uri)
             .with("mongo.deadline_ms", timing.store_deadline.as_millis())

@@ -45,5 +45,6 @@ async fn rename(set: &LocalMongod, hosts: &[String]) -> Result<()> {
         })
         .await?;
     }
-    Ok(())
+    // Until they have settled who leads them.
+    Ok(set.restart().await?)
 }

@@ -50,7 +50,6 @@ async fn a_primary_that_hangs_in_a_set_with_the_defaults_loses_nothing() -> Resu
 }
 
 #[tokio::test]
-#[ignore = "the set may choose another primary while it is given the addresses of the proxies"]
 async fn a_primary_that_is_parted_from_all_others_loses_nothing() -> Result<()> {
     holds("isolate-primary").await
 }
