@@ -13,6 +13,11 @@ pub(crate) struct Note {
     text: String,
 }
 
+#[derive(Deserialize)]
+struct OplogEntry {
+    ts: Timestamp,
+}
+
 /// Stores a text durably.
 pub(crate) async fn store(uri: &str, text: &str) -> Result<()> {
     notes(uri).await?.insert_one(Note { text: text.to_owned() }).await?;
@@ -43,10 +48,10 @@ pub(crate) async fn admin(uri: &str, command: Document) -> Result<Document> {
 /// Times of the first and the last entry of the oplog of the mongod behind a URI.
 pub(crate) async fn oplog_ends(uri: &str) -> Result<(Timestamp, Timestamp)> {
     let client = Client::with_uri_str(uri).await?;
-    let oplog = client.database("local").collection::<Document>("oplog.rs");
+    let oplog = client.database("local").collection::<OplogEntry>("oplog.rs");
     let end = async |order: i32| -> Result<Timestamp> {
         let entry = oplog.find_one(doc! {}).sort(doc! { "$natural": order }).await?;
-        Ok(entry.context("an empty oplog")?.get_timestamp("ts")?)
+        Ok(entry.context("an empty oplog")?.ts)
     };
     Ok((end(1).await?, end(-1).await?))
 }
