@@ -1,10 +1,15 @@
 //! The commands beside `serve`, and what the binary says of itself.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use persistence::mongo::{MongoOptions, MongoStore};
+use persistence::{ChatSessions as _, Leases as _};
+use records::{AppId, ChatStatus, Lease, NewChatSession, NewLease, Owner, Scope, WorkflowName};
 use tests::binary::run;
+use tests::client::APP;
 use tests::database::Database;
 use tests::settings::Settings;
 use tests::transcript;
+use tokio::time::sleep;
 
 #[tokio::test]
 async fn check_finds_nothing_wrong_with_a_replica_set() -> Result<()> {
@@ -54,9 +59,41 @@ async fn demo_kills_its_writer_and_misses_nothing() -> Result<()> {
 }
 
 #[tokio::test]
+async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()> {
+    let database = Database::create().await?;
+    let options = MongoOptions::new(database.uri(), database.name());
+    let store = MongoStore::connect(&options).await?;
+    let scope = Scope::service(AppId::parse(APP)?);
+    let workflow = WorkflowName::parse("Generator")?;
+    let new = || NewChatSession::of(workflow.clone());
+    let owner = Owner::parse("worker-7")?;
+    let lease = |ttl| NewLease { lease_id: None, owner: owner.clone(), ttl };
+
+    let left = store.create_chat(&scope, new()).await?.chat_id;
+    let held = store.acquire_lease(&scope, &left, lease(Lease::MIN_TTL)).await?;
+    let kept = store.create_chat(&scope, new()).await?.chat_id;
+    store.acquire_lease(&scope, &kept, lease(Lease::MAX_TTL)).await?;
+    sleep(Lease::MIN_TTL).await;
+
+    let settings = Settings::of(&database);
+    let output = run(&["resume-sweep"], &settings).await?;
+    let until = held.expires_at.to_rfc3339();
+    let expected = format!("{APP}  {left}  worker-7  {until}\n");
+    assert_eq!(String::from_utf8(output.stdout)?, expected);
+    for (chat_id, status) in [(&left, ChatStatus::Paused), (&kept, ChatStatus::Running)] {
+        let chat = store.get_chat(&scope, chat_id).await?.context("no chat")?;
+        assert_eq!(chat.status, status);
+    }
+    assert_eq!(run(&["resume-sweep"], &settings).await?.stdout, b"");
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_help_says_how_it_is_used() -> Result<()> {
     let settings = Settings::at("unused", "unused");
-    for command in ["", "serve", "demo", "check", "history", "stats", "apps", "wallets"] {
+    for command in
+        ["", "serve", "demo", "check", "history", "stats", "apps", "wallets", "resume-sweep"]
+    {
         let arguments: Vec<_> =
             [command, "--help"].into_iter().filter(|it| !it.is_empty()).collect();
         let output = run(&arguments, &settings).await?;
