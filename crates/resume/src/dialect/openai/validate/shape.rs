@@ -4,7 +4,7 @@ use super::calls;
 use super::{Problem, is_name};
 
 /// What a message of a role may have.
-struct Form {
+struct Shape {
     role: &'static str,
     /// The fields besides `role` and `content`.
     fields: &'static [&'static str],
@@ -12,17 +12,17 @@ struct Form {
     parts: &'static [&'static str],
 }
 
-const FORMS: [Form; 6] = [
-    Form { role: "system", fields: &["name"], parts: &["text"] },
-    Form { role: "developer", fields: &["name"], parts: &["text"] },
-    Form { role: "user", fields: &["name"], parts: &["text", "image_url", "input_audio", "file"] },
-    Form {
+const SHAPES: [Shape; 6] = [
+    Shape { role: "system", fields: &["name"], parts: &["text"] },
+    Shape { role: "developer", fields: &["name"], parts: &["text"] },
+    Shape { role: "user", fields: &["name"], parts: &["text", "image_url", "input_audio", "file"] },
+    Shape {
         role: "assistant",
         fields: &["name", "refusal", "tool_calls", "function_call"],
         parts: &["text", "refusal"],
     },
-    Form { role: "tool", fields: &["tool_call_id"], parts: &["text"] },
-    Form { role: "function", fields: &["name"], parts: &[] },
+    Shape { role: "tool", fields: &["tool_call_id"], parts: &["text"] },
+    Shape { role: "function", fields: &["name"], parts: &[] },
 ];
 
 /// Returns what is wrong with a message by itself.
@@ -31,33 +31,33 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
     };
     let role = message.get("role").unwrap_or(&Value::Null);
-    let Some(form) = FORMS.iter().find(|form| role == form.role) else {
+    let Some(shape) = SHAPES.iter().find(|shape| role == shape.role) else {
         return vec![("unknown_role", format!("the form has no role {role}"))];
     };
-    let fields = message.keys().filter_map(|key| field(form, key));
+    let fields = message.keys().filter_map(|key| field(shape, key));
     let single =
-        [name(form, message), call_id(form, message), refusal(message), content(form, message)];
+        [name(shape, message), call_id(shape, message), refusal(message), content(shape, message)];
     let single = single.into_iter().flatten();
     fields.chain(single).chain(calls::problems(message)).collect()
 }
 
-fn field(form: &Form, key: &str) -> Option<Problem> {
-    let known = key == "role" || key == "content" || form.fields.contains(&key);
-    (!known).then(|| ("unknown_field", format!("the role {} has no field {key:?}", form.role)))
+fn field(shape: &Shape, key: &str) -> Option<Problem> {
+    let known = key == "role" || key == "content" || shape.fields.contains(&key);
+    (!known).then(|| ("unknown_field", format!("the role {} has no field {key:?}", shape.role)))
 }
 
-fn name(form: &Form, message: &Map<String, Value>) -> Option<Problem> {
+fn name(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     let valid = match message.get("name") {
         Some(name) => is_name(name),
-        None => form.role != "function",
+        None => shape.role != "function",
     };
     let detail = || "the name does not match ^[a-zA-Z0-9_-]{1,64}$".to_owned();
     (!valid).then(|| ("invalid_name", detail()))
 }
 
-fn call_id(form: &Form, message: &Map<String, Value>) -> Option<Problem> {
+fn call_id(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     let id = message.get("tool_call_id").and_then(Value::as_str);
-    let missing = form.role == "tool" && id.is_none_or(str::is_empty);
+    let missing = shape.role == "tool" && id.is_none_or(str::is_empty);
     missing.then(|| ("missing_call_id", "the result names no call".to_owned()))
 }
 
@@ -66,17 +66,17 @@ fn refusal(message: &Map<String, Value>) -> Option<Problem> {
     (!valid).then(|| ("invalid_refusal", "the refusal is not a text".to_owned()))
 }
 
-fn content(form: &Form, message: &Map<String, Value>) -> Option<Problem> {
+fn content(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     let valid = match message.get("content") {
         Some(Value::String(_)) => true,
         Some(Value::Array(parts)) => {
-            !parts.is_empty() && parts.iter().all(|part| is_part(form, part))
+            !parts.is_empty() && parts.iter().all(|part| is_part(shape, part))
         }
-        Some(Value::Null) => form.role == "function" || has_calls(message),
+        Some(Value::Null) => shape.role == "function" || has_calls(message),
         None => has_calls(message),
         Some(_) => false,
     };
-    let detail = || format!("the role {} cannot have this content", form.role);
+    let detail = || format!("the role {} cannot have this content", shape.role);
     (!valid).then(|| ("invalid_content", detail()))
 }
 
@@ -85,8 +85,8 @@ fn has_calls(message: &Map<String, Value>) -> bool {
     message.contains_key("tool_calls") || message.contains_key("function_call")
 }
 
-fn is_part(form: &Form, part: &Value) -> bool {
-    let known = form.parts.iter().find(|kind| part["type"] == **kind);
+fn is_part(shape: &Shape, part: &Value) -> bool {
+    let known = shape.parts.iter().find(|kind| part["type"] == **kind);
     match known {
         Some(&"text") => part["text"].is_string(),
         Some(&"refusal") => part["refusal"].is_string(),
