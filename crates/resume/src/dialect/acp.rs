@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
@@ -22,46 +21,36 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct Acp;
 
-static RULES: Rules = Rules {
-    speakers: NameRule::ANY,
-    functions: NameRule::ANY,
-    call_ids: |_| true,
-    older_calls: OlderCalls::Converted,
-};
+impl Form for Acp {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::ANY,
+        functions: NameRule::ANY,
+        call_ids: |_| true,
+        older_calls: OlderCalls::Converted,
+    };
 
-impl Dialect for Acp {
+    const LOSSES: &'static [Loss] = &[
+        Loss::Instructions,
+        Loss::ReasoningSignatures,
+        Loss::RefusalMarks,
+        Loss::CustomCalls,
+        Loss::CallSignatures,
+        Loss::MediaKinds,
+    ];
+
     fn name(&self) -> &'static str {
         "acp"
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, write::Updates, messages, options)
+    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
+        Box::new(write::Updates)
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, write::Updates, options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(messages)
-    }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[
-            Loss::Instructions,
-            Loss::ReasoningSignatures,
-            Loss::RefusalMarks,
-            Loss::CustomCalls,
-            Loss::CallSignatures,
-            Loss::MediaKinds,
-        ]
     }
 }

@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
@@ -35,13 +34,6 @@ pub enum Profile {
     Manager,
 }
 
-static RULES: Rules = Rules {
-    speakers: NameRule::ANY,
-    functions: NameRule::WORD,
-    call_ids: |_| true,
-    older_calls: OlderCalls::Converted,
-};
-
 /// Who speaks for the tools of a pattern.
 const EXECUTOR: &str = "_Group_Tool_Executor";
 
@@ -57,7 +49,17 @@ impl Profile {
     }
 }
 
-impl Dialect for Ag2Classic {
+impl Form for Ag2Classic {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::ANY,
+        functions: NameRule::WORD,
+        call_ids: |_| true,
+        older_calls: OlderCalls::Converted,
+    };
+
+    const LOSSES: &'static [Loss] =
+        &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures, Loss::Errors, Loss::OtherMedia];
+
     fn name(&self) -> &'static str {
         match self.profile {
             Profile::Pattern => "ag2-classic",
@@ -65,27 +67,15 @@ impl Dialect for Ag2Classic {
         }
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, write::Messages::new(self.profile), messages, options)
+    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
+        Box::new(write::Messages::new(self.profile))
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, write::Messages::new(self.profile), options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(self.profile, messages)
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(messages)
-    }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures, Loss::Errors, Loss::OtherMedia]
     }
 }

@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules, is_word};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer, is_word};
+use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
@@ -11,8 +10,8 @@ mod write;
 
 /// The messages of Anthropic's Messages API, and the blocks of its `system`.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`] holds their blocks. One that comes
-///   after something was said is reported, because its place is lost.
+/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
+///   their blocks. One that comes after something was said is reported, because its place is lost.
 /// - Neighbours of one role become one message. The results of calls are one `user` message, results
 ///   first; what the user says next joins it.
 /// - There are no names: what somebody says begins with their name and a colon, unless the name is
@@ -25,50 +24,40 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct Anthropic;
 
-static RULES: Rules = Rules {
-    speakers: NameRule::ANY,
-    functions: NameRule::WORD,
-    call_ids: is_word,
-    older_calls: OlderCalls::Converted,
-};
+impl Form for Anthropic {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::ANY,
+        functions: NameRule::WORD,
+        call_ids: is_word,
+        older_calls: OlderCalls::Converted,
+    };
 
-impl Dialect for Anthropic {
+    const LOSSES: &'static [Loss] = &[
+        Loss::Names,
+        Loss::Boundaries,
+        Loss::InstructionPlaces,
+        Loss::Developer,
+        Loss::BlankText,
+        Loss::UnsignedReasoning,
+        Loss::RefusalMarks,
+        Loss::CustomCalls,
+        Loss::CallSignatures,
+        Loss::Sounds,
+    ];
+
     fn name(&self) -> &'static str {
         "anthropic"
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, write::Messages::new(options), messages, options)
+    fn writer(&self, options: &Options) -> Box<dyn Writer> {
+        Box::new(write::Messages::new(options))
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, write::Messages::new(options), options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(system, messages)
-    }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[
-            Loss::Names,
-            Loss::Boundaries,
-            Loss::InstructionPlaces,
-            Loss::Developer,
-            Loss::BlankText,
-            Loss::UnsignedReasoning,
-            Loss::RefusalMarks,
-            Loss::CustomCalls,
-            Loss::CallSignatures,
-            Loss::Sounds,
-        ]
     }
 }

@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
@@ -11,8 +10,8 @@ mod write;
 
 /// The `contents` of Gemini's API, and the parts of its system instruction.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`] holds their parts. One that comes
-///   after something was said is reported, because its place is lost.
+/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
+///   their parts. One that comes after something was said is reported, because its place is lost.
 /// - Neighbours of one role become one turn. The results of calls are a turn of their own, right
 ///   behind the calls.
 /// - There are no names: what somebody says begins with their name and a colon, unless the name is
@@ -26,57 +25,47 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct Gemini;
 
-static RULES: Rules = Rules {
-    speakers: NameRule::ANY,
-    functions: NameRule {
-        max_chars: 128,
-        begins: |first| first.is_ascii_alphabetic() || first == '_',
-        goes_on: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
-    },
-    call_ids: |_| true,
-    older_calls: OlderCalls::Converted,
-};
-
 /// Stands for a signature that is not known.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-impl Dialect for Gemini {
+impl Form for Gemini {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::ANY,
+        functions: NameRule {
+            max_chars: 128,
+            begins: |first| first.is_ascii_alphabetic() || first == '_',
+            goes_on: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
+        },
+        call_ids: |_| true,
+        older_calls: OlderCalls::Converted,
+    };
+
+    const LOSSES: &'static [Loss] = &[
+        Loss::Names,
+        Loss::Boundaries,
+        Loss::InstructionPlaces,
+        Loss::Developer,
+        Loss::BlankText,
+        Loss::Reasoning,
+        Loss::RefusalMarks,
+        Loss::CustomCalls,
+        Loss::LaterCallSignatures,
+        Loss::MediaKinds,
+    ];
+
     fn name(&self) -> &'static str {
         "gemini"
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, write::Contents::new(options), messages, options)
+    fn writer(&self, options: &Options) -> Box<dyn Writer> {
+        Box::new(write::Contents::new(options))
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, write::Contents::new(options), options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(system, messages)
-    }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[
-            Loss::Names,
-            Loss::Boundaries,
-            Loss::InstructionPlaces,
-            Loss::Developer,
-            Loss::BlankText,
-            Loss::Reasoning,
-            Loss::RefusalMarks,
-            Loss::CustomCalls,
-            Loss::LaterCallSignatures,
-            Loss::MediaKinds,
-        ]
     }
 }

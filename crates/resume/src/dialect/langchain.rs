@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
@@ -21,42 +20,32 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct LangChain;
 
-static RULES: Rules = Rules {
-    speakers: NameRule::ANY,
-    functions: NameRule::ANY,
-    call_ids: |_| true,
-    older_calls: OlderCalls::Converted,
-};
-
 /// Marks an instruction of the developer, as `LangChain` does.
 const ROLE_MARK: &str = "__openai_role__";
 
-impl Dialect for LangChain {
+impl Form for LangChain {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::ANY,
+        functions: NameRule::ANY,
+        call_ids: |_| true,
+        older_calls: OlderCalls::Converted,
+    };
+
+    const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
+
     fn name(&self) -> &'static str {
         "langchain"
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, write::Messages, messages, options)
+    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
+        Box::new(write::Messages)
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, write::Messages, options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(messages)
-    }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures]
     }
 }

@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules, Writer};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation, parsed};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::{Loss, Parsed, Rendered, Violation, parsed};
 use crate::Options;
 use crate::canonical::Canonical;
 
@@ -48,42 +47,33 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct OpenAi;
 
-impl Dialect for OpenAi {
+impl Form for OpenAi {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::WORD,
+        functions: NameRule::WORD,
+        call_ids: |_| true,
+        older_calls: OlderCalls::Kept,
+    };
+
+    const LOSSES: &'static [Loss] =
+        &[Loss::BlankText, Loss::Reasoning, Loss::Errors, Loss::CallSignatures];
+
     fn name(&self) -> &'static str {
         "openai"
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, Messages, messages, options)
+    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
+        Box::new(Messages)
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, Messages, options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parsed::all(messages)
     }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[Loss::BlankText, Loss::Reasoning, Loss::Errors, Loss::CallSignatures]
-    }
 }
-
-static RULES: Rules = Rules {
-    speakers: NameRule::WORD,
-    functions: NameRule::WORD,
-    call_ids: |_| true,
-    older_calls: OlderCalls::Kept,
-};
 
 /// Writes each message by itself.
 #[derive(Debug)]

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use records::Message;
+use serde_json::Value;
 
-use super::{Rendered, Renderer, Survey};
+use super::{Dialect, Loss, Parsed, Rendered, Renderer, Survey, Violation};
 use crate::canonical::{self, Canonical};
 use crate::window::Window;
 use crate::{Options, UnsettledCall};
@@ -18,6 +19,29 @@ mod pairing;
 mod renderer;
 
 mod survey;
+
+/// What sets a dialect apart from the others that have tool calls.
+///
+/// Whatever has a form is a [`Dialect`]: the rest is the same for all.
+pub(super) trait Form: fmt::Debug + Send + Sync {
+    /// What the dialect admits.
+    const RULES: &'static Rules;
+
+    /// See [`Dialect::losses`].
+    const LOSSES: &'static [Loss];
+
+    /// See [`Dialect::name`].
+    fn name(&self) -> &'static str;
+
+    /// Returns what writes the messages of one conversation.
+    fn writer(&self, options: &Options) -> Box<dyn Writer>;
+
+    /// See [`Dialect::validate`].
+    fn violations(&self, messages: &[Value]) -> Vec<Violation>;
+
+    /// See [`Dialect::parse`].
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
+}
 
 /// Writes the messages of a dialect.
 ///
@@ -68,19 +92,46 @@ impl Rules {
     }
 }
 
-/// Renders a conversation that is at hand.
-pub(super) fn render(
-    rules: &'static Rules,
-    writer: impl Writer + 'static,
-    messages: Vec<Message>,
-    options: &Options,
-) -> Rendered {
+impl<F: Form> Dialect for F {
+    fn name(&self) -> &'static str {
+        Form::name(self)
+    }
+
+    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
+        render(survey(self, options), messages)
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn survey(&self, options: &Options) -> Box<dyn Survey> {
+        Box::new(survey(self, options))
+    }
+
+    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+        self.violations(messages)
+    }
+
+    fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
+        Form::parse(self, system, messages)
+    }
+
+    fn losses(&self) -> &'static [Loss] {
+        F::LOSSES
+    }
+}
+
+fn survey<F: Form>(form: &F, options: &Options) -> survey::Survey {
+    survey::Survey::new(F::RULES, form.writer(options), options.unsettled)
+}
+
+fn render(mut survey: survey::Survey, messages: Vec<Message>) -> Rendered {
     let mut rendered = Rendered::default();
     let mut read = Vec::with_capacity(messages.len());
     for (index, message) in messages.into_iter().enumerate() {
-        rules.read(index, message, &mut rendered, |message, _| read.push(message));
+        survey.rules.read(index, message, &mut rendered, |message, _| read.push(message));
     }
-    let mut survey = survey::Survey::new(rules, Box::new(writer), options.unsettled);
     for message in &read {
         survey.note_message(message);
     }
@@ -97,15 +148,6 @@ pub(super) fn render(
     rest.end(&mut rendered);
     rendered.dropped.sort_by_key(|dropped| dropped.index);
     rendered
-}
-
-/// Begins to render a conversation that is too long to be held.
-pub(super) fn survey(
-    rules: &'static Rules,
-    writer: impl Writer + 'static,
-    options: &Options,
-) -> Box<dyn Survey> {
-    Box::new(survey::Survey::new(rules, Box::new(writer), options.unsettled))
 }
 
 impl Survey for survey::Survey {

@@ -1,8 +1,7 @@
-use records::Message;
 use serde_json::Value;
 
-use super::pipeline::{self, NameRule, OlderCalls, Rules};
-use super::{Dialect, Loss, Parsed, Rendered, Survey, Violation};
+use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
@@ -12,8 +11,8 @@ pub(crate) use write::file;
 
 /// The `UIMessage` of the AI SDK.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`] holds their texts. One that comes
-///   after something was said is reported, because its place is lost.
+/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
+///   their texts. One that comes after something was said is reported, because its place is lost.
 /// - The id of a message is its event id, and the speaker is the `name` in its `metadata`.
 /// - A call and its result are one part, of the type `dynamic-tool`, in the message that makes the
 ///   call: `output-available`, or `output-error` when the call failed.
@@ -24,45 +23,35 @@ pub(crate) use write::file;
 #[derive(Debug, Clone, Copy)]
 pub struct UiMessage;
 
-static RULES: Rules = Rules {
-    speakers: NameRule::ANY,
-    functions: NameRule::ANY,
-    call_ids: |_| true,
-    older_calls: OlderCalls::Converted,
-};
+impl Form for UiMessage {
+    const RULES: &'static Rules = &Rules {
+        speakers: NameRule::ANY,
+        functions: NameRule::ANY,
+        call_ids: |_| true,
+        older_calls: OlderCalls::Converted,
+    };
 
-impl Dialect for UiMessage {
+    const LOSSES: &'static [Loss] = &[
+        Loss::InstructionPlaces,
+        Loss::Developer,
+        Loss::RefusalMarks,
+        Loss::CustomCalls,
+        Loss::CallSignatures,
+    ];
+
     fn name(&self) -> &'static str {
         "ui-message"
     }
 
-    fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        pipeline::render(&RULES, write::Messages::default(), messages, options)
+    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
+        Box::new(write::Messages::default())
     }
 
-    fn looks_ahead(&self) -> bool {
-        true
-    }
-
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        pipeline::survey(&RULES, write::Messages::default(), options)
-    }
-
-    fn validate(&self, messages: &[Value]) -> Vec<Violation> {
+    fn violations(&self, messages: &[Value]) -> Vec<Violation> {
         validate::violations(messages)
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         parse::parse(system, messages)
-    }
-
-    fn losses(&self) -> &'static [Loss] {
-        &[
-            Loss::InstructionPlaces,
-            Loss::Developer,
-            Loss::RefusalMarks,
-            Loss::CustomCalls,
-            Loss::CallSignatures,
-        ]
     }
 }
