@@ -24,32 +24,31 @@ pub enum Place {
 }
 
 impl Parsed {
-    /// Adds instructions that stand apart: blocks with a text, or texts.
-    pub(super) fn instruct(&mut self, system: Vec<Value>) {
+    /// Reads a transcript, message by message, behind the instructions that stand apart: blocks
+    /// with a text, or texts.
+    pub(super) fn of<M: IntoIterator<Item = NewMessage>>(
+        system: Vec<Value>,
+        messages: Vec<Value>,
+        mut read: impl FnMut(Value) -> Result<M, DropReason>,
+    ) -> Self {
+        let mut parsed = Self::default();
         for (index, block) in system.into_iter().enumerate() {
             let text = block.get("text").cloned().unwrap_or(block);
-            self.add(Place::System(index), MessageBody::new("system", None, text).into());
+            parsed.add(Place::System(index), MessageBody::new("system", None, text).into());
         }
+        for (index, message) in messages.into_iter().enumerate() {
+            match read(message) {
+                Ok(found) => found.into_iter().for_each(|it| parsed.add(Place::Message(index), it)),
+                Err(reason) => parsed.drop(index, reason),
+            }
+        }
+        parsed
     }
 
     /// Adds a message that was read at a place.
     pub(super) fn add(&mut self, place: Place, message: NewMessage) {
         self.messages.push(message);
         self.places.push(place);
-    }
-
-    /// Adds what was read at a position, or reports why it could not be.
-    pub(super) fn take(
-        &mut self,
-        index: usize,
-        read: Result<impl IntoIterator<Item = NewMessage>, DropReason>,
-    ) {
-        match read {
-            Ok(messages) => {
-                messages.into_iter().for_each(|message| self.add(Place::Message(index), message));
-            }
-            Err(reason) => self.drop(index, reason),
-        }
     }
 
     pub(super) fn drop(&mut self, index: usize, reason: DropReason) {
@@ -59,11 +58,7 @@ impl Parsed {
 
 /// Reads messages in the fields in which they are stored.
 pub(super) fn all(messages: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::default();
-    for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, stored(message).map(Some));
-    }
-    parsed
+    Parsed::of(Vec::new(), messages, |message| stored(message).map(Some))
 }
 
 /// Reads a message in the fields in which it is stored; those it has besides become metadata.

@@ -6,11 +6,7 @@ use crate::dialect::parsed::stored;
 
 /// Reads messages in the fields in which they are stored.
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::default();
-    for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, stored(message).map(without_none).map(Some));
-    }
-    parsed
+    Parsed::of(Vec::new(), messages, |message| stored(message).map(without_none).map(Some))
 }
 
 /// Takes the text `None` beside calls for the null that it was before AG2 had it.

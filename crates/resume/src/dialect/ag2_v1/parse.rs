@@ -10,13 +10,8 @@ use crate::dialect::parsed::{self, content, put, text_part};
 
 /// Reads events; those that say once more what others have said are passed over.
 pub(super) fn parse(system: Vec<Value>, events: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::default();
-    parsed.instruct(system);
     let mut known = Known::default();
-    for (index, event) in events.into_iter().enumerate() {
-        parsed.take(index, known.read(event));
-    }
-    parsed
+    Parsed::of(system, events, |event| known.read(event))
 }
 
 /// The calls that have been read, and those whose results have been.

@@ -8,13 +8,8 @@ use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::default();
-    parsed.instruct(system);
     let mut unnamed = Unnamed::default();
-    for (index, message) in contents.into_iter().enumerate() {
-        parsed.take(index, read(message, &mut unnamed));
-    }
-    parsed
+    Parsed::of(system, contents, |message| read(message, &mut unnamed))
 }
 
 /// Gives ids to calls that have none: their results are in the same order.

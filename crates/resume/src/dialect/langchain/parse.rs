@@ -8,11 +8,7 @@ use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, as_object, put, stored, take_text};
 
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::default();
-    for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, read(message).map(Some));
-    }
-    parsed
+    Parsed::of(Vec::new(), messages, |message| read(message).map(Some))
 }
 
 fn read(message: Value) -> Result<NewMessage, DropReason> {

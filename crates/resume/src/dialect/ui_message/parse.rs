@@ -7,12 +7,7 @@ use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, as_object, content, event_id, put, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    let mut parsed = Parsed::default();
-    parsed.instruct(system);
-    for (index, message) in messages.into_iter().enumerate() {
-        parsed.take(index, read(message));
-    }
-    parsed
+    Parsed::of(system, messages, read)
 }
 
 fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
