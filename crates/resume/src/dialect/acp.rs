@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{Form, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -22,12 +22,7 @@ mod write;
 pub struct Acp;
 
 impl Form for Acp {
-    const RULES: &'static Rules = &Rules {
-        speakers: NameRule::ANY,
-        functions: NameRule::ANY,
-        call_ids: |_| true,
-        older_calls: OlderCalls::Converted,
-    };
+    const RULES: &'static Rules = &Rules::ANY;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Instructions,

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{Form, NameRule, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -50,12 +50,7 @@ impl Profile {
 }
 
 impl Form for Ag2Classic {
-    const RULES: &'static Rules = &Rules {
-        speakers: NameRule::ANY,
-        functions: NameRule::WORD,
-        call_ids: |_| true,
-        older_calls: OlderCalls::Converted,
-    };
+    const RULES: &'static Rules = &Rules { functions: NameRule::WORD, ..Rules::ANY };
 
     const LOSSES: &'static [Loss] =
         &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures, Loss::Errors, Loss::OtherMedia];

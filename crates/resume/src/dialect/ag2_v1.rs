@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{Form, NameRule, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -24,12 +24,7 @@ mod write;
 pub struct Ag2V1;
 
 impl Form for Ag2V1 {
-    const RULES: &'static Rules = &Rules {
-        speakers: NameRule::ANY,
-        functions: NameRule::WORD,
-        call_ids: |_| true,
-        older_calls: OlderCalls::Converted,
-    };
+    const RULES: &'static Rules = &Rules { functions: NameRule::WORD, ..Rules::ANY };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer, is_word};
+use super::pipeline::{Form, NameRule, Rules, Writer, is_word};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -25,12 +25,8 @@ mod write;
 pub struct Anthropic;
 
 impl Form for Anthropic {
-    const RULES: &'static Rules = &Rules {
-        speakers: NameRule::ANY,
-        functions: NameRule::WORD,
-        call_ids: is_word,
-        older_calls: OlderCalls::Converted,
-    };
+    const RULES: &'static Rules =
+        &Rules { functions: NameRule::WORD, call_ids: is_word, ..Rules::ANY };
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

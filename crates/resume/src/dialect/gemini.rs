@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{Form, NameRule, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -30,14 +30,12 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl Form for Gemini {
     const RULES: &'static Rules = &Rules {
-        speakers: NameRule::ANY,
         functions: NameRule {
             max_chars: 128,
             begins: |first| first.is_ascii_alphabetic() || first == '_',
             goes_on: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
         },
-        call_ids: |_| true,
-        older_calls: OlderCalls::Converted,
+        ..Rules::ANY
     };
 
     const LOSSES: &'static [Loss] = &[

@@ -51,8 +51,8 @@ impl Form for OpenAi {
     const RULES: &'static Rules = &Rules {
         speakers: NameRule::WORD,
         functions: NameRule::WORD,
-        call_ids: |_| true,
         older_calls: OlderCalls::Kept,
+        ..Rules::ANY
     };
 
     const LOSSES: &'static [Loss] =

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{Form, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -24,12 +24,7 @@ pub(crate) use write::file;
 pub struct UiMessage;
 
 impl Form for UiMessage {
-    const RULES: &'static Rules = &Rules {
-        speakers: NameRule::ANY,
-        functions: NameRule::ANY,
-        call_ids: |_| true,
-        older_calls: OlderCalls::Converted,
-    };
+    const RULES: &'static Rules = &Rules::ANY;
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,
