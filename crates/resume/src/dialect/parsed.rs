@@ -1,6 +1,7 @@
 use records::{EventId, JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
+use crate::canonical::Reasoning;
 use crate::{DropReason, Dropped};
 
 /// What a transcript in a dialect says, ready to be stored.
@@ -90,6 +91,28 @@ pub(super) fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<
     match object.remove(field)? {
         Value::String(text) if !text.is_empty() => Some(text),
         _ => None,
+    }
+}
+
+/// What a message says, as far as it has been read.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) parts: Vec<Value>,
+    pub(super) calls: Vec<Value>,
+    pub(super) reasoning: Vec<Reasoning>,
+}
+
+impl Said {
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.calls.is_empty() && self.reasoning.is_empty()
+    }
+
+    /// Returns the stored form.
+    pub(super) fn into_body(self, role: &str, name: Option<&str>) -> MessageBody {
+        let mut body = MessageBody::new(role, name, content(self.parts));
+        put(&mut body, "tool_calls", self.calls);
+        put(&mut body, "reasoning_content", Reasoning::stored(self.reasoning));
+        body
     }
 }
 

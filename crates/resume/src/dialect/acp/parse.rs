@@ -1,9 +1,9 @@
-use records::{MessageBody, NewMessage};
+use records::NewMessage;
 use serde_json::Value;
 
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
-use crate::dialect::parsed::{self, content, event_id, put, text_part};
+use crate::dialect::parsed::{self, Said, content, event_id, text_part};
 use crate::dialect::{Parsed, Place};
 
 /// Reads updates; those that are part of one message come behind each other.
@@ -45,9 +45,7 @@ struct Open {
     role: &'static str,
     id: Option<String>,
     name: Option<String>,
-    parts: Vec<Value>,
-    reasoning: Vec<Reasoning>,
-    calls: Vec<Value>,
+    said: Said,
 }
 
 impl Open {
@@ -71,24 +69,22 @@ impl Open {
             "tool_call" => {
                 let text = |field: &str| update[field].as_str().unwrap_or_default();
                 let (id, name) = (text("toolCallId"), text("title"));
-                self.calls.push(parsed::call(id, name, &update["rawInput"]));
+                self.said.calls.push(parsed::call(id, name, &update["rawInput"]));
             }
             "agent_thought_chunk" => {
                 let text = content["text"].as_str().unwrap_or_default().to_owned();
-                self.reasoning.push(Reasoning::Text { text, signature: None });
+                self.said.reasoning.push(Reasoning::Text { text, signature: None });
             }
-            _ => self.parts.push(part(content)),
+            _ => self.said.parts.push(part(content)),
         }
     }
 
     fn end(&mut self, parsed: &mut Parsed) {
-        let Self { index, role, id, name, parts, reasoning, calls } = std::mem::take(self);
+        let Self { index, role, id, name, said } = std::mem::take(self);
         if role.is_empty() {
             return;
         }
-        let mut body = MessageBody::new(role, name.as_deref(), content(parts));
-        put(&mut body, "tool_calls", calls);
-        put(&mut body, "reasoning_content", Reasoning::stored(reasoning));
+        let body = said.into_body(role, name.as_deref());
         let message = NewMessage { event_id: event_id(id), ..body.into() };
         parsed.add(Place::Message(index), message);
     }

@@ -1,10 +1,10 @@
-use records::{MessageBody, NewMessage};
+use records::NewMessage;
 use serde_json::{Map, Value};
 
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
+use crate::dialect::parsed::{self, Said, as_object, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
     Parsed::of(system, messages, read)
@@ -23,23 +23,19 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
         _ => return Err(DropReason::NullContent),
     };
     let mut messages = Vec::new();
-    let (mut parts, mut calls, mut reasoning) = (Vec::new(), Vec::new(), Vec::new());
+    let mut said = Said::default();
     for block in blocks {
         match block["type"].as_str() {
             Some("tool_result") => messages.push(result(block)),
-            Some("tool_use") => calls.push(call(&block)),
+            Some("tool_use") => said.calls.push(call(&block)),
             _ => match Reasoning::read(&block) {
-                Some(read) => reasoning.push(read),
-                None => parts.push(part(block)),
+                Some(read) => said.reasoning.push(read),
+                None => said.parts.push(part(block)),
             },
         }
     }
-    let says_nothing = parts.is_empty() && calls.is_empty() && reasoning.is_empty();
-    if !says_nothing || messages.is_empty() {
-        let mut body = MessageBody::new(&role, None, content(parts));
-        put(&mut body, "tool_calls", calls);
-        put(&mut body, "reasoning_content", Reasoning::stored(reasoning));
-        messages.push(body.into());
+    if !said.is_empty() || messages.is_empty() {
+        messages.push(said.into_body(&role, None).into());
     }
     Ok(messages)
 }

@@ -1,11 +1,11 @@
-use records::{MessageBody, NewMessage};
+use records::NewMessage;
 use serde_json::{Value, json};
 
 use super::NO_SIGNATURE;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, as_object, content, put, take_text, text_part};
+use crate::dialect::parsed::{self, Said, as_object, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     let mut unnamed = Unnamed::default();
@@ -36,29 +36,25 @@ fn read(message: Value, unnamed: &mut Unnamed) -> Result<Vec<NewMessage>, DropRe
         Some("model") => "assistant",
         Some(other) => return Err(DropReason::unsupported_role(other)),
     };
-    let Some(Value::Array(read)) = object.remove("parts") else {
+    let Some(Value::Array(parts)) = object.remove("parts") else {
         return Err(DropReason::NullContent);
     };
     let mut messages = Vec::new();
-    let (mut parts, mut calls, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
-    for mut part in read {
+    let mut said = Said::default();
+    for mut part in parts {
         if part.get("functionCall").is_some() {
-            calls.push(call(&part, unnamed));
+            said.calls.push(call(&part, unnamed));
         } else if let Some(response) = part.get_mut("functionResponse") {
             messages.push(result(response, unnamed));
         } else if part["thought"] == true {
             let text = part["text"].as_str().unwrap_or_default().to_owned();
-            thoughts.push(Reasoning::Text { text, signature: None });
+            said.reasoning.push(Reasoning::Text { text, signature: None });
         } else {
-            parts.push(said(part));
+            said.parts.push(stored(part));
         }
     }
-    let says_nothing = parts.is_empty() && calls.is_empty() && thoughts.is_empty();
-    if !says_nothing || messages.is_empty() {
-        let mut body = MessageBody::new(role, None, content(parts));
-        put(&mut body, "tool_calls", calls);
-        put(&mut body, "reasoning_content", Reasoning::stored(thoughts));
-        messages.push(body.into());
+    if !said.is_empty() || messages.is_empty() {
+        messages.push(said.into_body(role, None).into());
     }
     Ok(messages)
 }
@@ -88,7 +84,7 @@ fn result(response: &mut Value, unnamed: &mut Unnamed) -> NewMessage {
 }
 
 /// Returns the stored form of a part; one that has none is kept as it is.
-fn said(part: Value) -> Value {
+fn stored(part: Value) -> Value {
     let field = part.as_object().filter(|object| object.len() == 1);
     match field.and_then(|object| object.keys().next()).map(String::as_str) {
         Some("text") => text_part(part["text"].clone()),

@@ -1,10 +1,10 @@
-use records::{EventId, JsonObject, MessageBody, NewMessage};
+use records::{EventId, JsonObject, NewMessage};
 use serde_json::{Map, Value};
 
 use crate::DropReason;
 use crate::canonical::{Media, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, as_object, content, event_id, put, take_text, text_part};
+use crate::dialect::parsed::{self, Said, as_object, event_id, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
     Parsed::of(system, messages, read)
@@ -33,7 +33,7 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     for part in parts {
         reader.read(part);
     }
-    if reader.messages.is_empty() || reader.says_something() {
+    if reader.messages.is_empty() || !reader.said.is_empty() {
         reader.end_step();
     }
     Ok(reader.messages)
@@ -48,9 +48,7 @@ struct Reader {
     /// For the first step.
     event_id: Option<EventId>,
     metadata: Option<JsonObject>,
-    parts: Vec<Value>,
-    reasoning: Vec<Reasoning>,
-    calls: Vec<Value>,
+    said: Said,
     results: Vec<NewMessage>,
 }
 
@@ -65,20 +63,20 @@ impl Reader {
             self.call(&function, part);
             return;
         }
-        if !self.calls.is_empty() {
+        if !self.said.calls.is_empty() {
             self.end_step();
         }
         match kind {
             "step-start" => {}
-            "text" => self.parts.push(text_part(part["text"].clone())),
-            "reasoning" => self.reasoning.push(reasoning(&part)),
-            _ => self.parts.push(file(&part).map_or(part, Value::from)),
+            "text" => self.said.parts.push(text_part(part["text"].clone())),
+            "reasoning" => self.said.reasoning.push(reasoning(&part)),
+            _ => self.said.parts.push(file(&part).map_or(part, Value::from)),
         }
     }
 
     fn call(&mut self, function: &str, mut part: Value) {
         let id = part["toolCallId"].as_str().unwrap_or_default().to_owned();
-        self.calls.push(parsed::call(&id, function, &part["input"]));
+        self.said.calls.push(parsed::call(&id, function, &part["input"]));
         let result = match part["state"].as_str() {
             Some("output-available") => parsed::result(&id, taken(&mut part, "output"), false),
             Some("output-error") => parsed::result(&id, taken(&mut part, "errorText"), true),
@@ -88,17 +86,10 @@ impl Reader {
         self.results.push(result);
     }
 
-    fn says_something(&self) -> bool {
-        !(self.parts.is_empty() && self.reasoning.is_empty() && self.calls.is_empty())
-    }
-
     fn end_step(&mut self) {
-        let content = content(std::mem::take(&mut self.parts));
-        let mut body = MessageBody::new(&self.role, self.name.as_deref(), content);
+        let said = std::mem::take(&mut self.said);
+        let mut body = said.into_body(&self.role, self.name.as_deref());
         body.metadata = self.metadata.take();
-        put(&mut body, "tool_calls", std::mem::take(&mut self.calls));
-        let reasoning = std::mem::take(&mut self.reasoning);
-        put(&mut body, "reasoning_content", Reasoning::stored(reasoning));
         self.messages.push(NewMessage { event_id: self.event_id.take(), ..body.into() });
         self.messages.append(&mut self.results);
     }
