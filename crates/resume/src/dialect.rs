@@ -179,6 +179,9 @@ pub struct Violation {
     pub detail: String,
 }
 
+/// The rule that a message breaks, and what is wrong.
+type Problem = (&'static str, String);
+
 /// Where a message that is being rendered comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
@@ -199,6 +202,11 @@ impl Rendered {
 impl Violation {
     fn new(index: usize, rule: &'static str, detail: impl Into<String>) -> Self {
         Self { index, rule, detail: detail.into() }
+    }
+
+    /// Returns the violations by the message at a position.
+    fn at(index: usize, problems: impl IntoIterator<Item = Problem>) -> impl Iterator<Item = Self> {
+        problems.into_iter().map(move |(rule, detail)| Self::new(index, rule, detail))
     }
 }
 

@@ -1,7 +1,9 @@
 use records::Message;
 use serde_json::{Map, Value};
 
-use super::{Dialect, Loss, Origin, Parsed, Rendered, Renderer, Survey, Violation, parsed};
+use super::{
+    Dialect, Loss, Origin, Parsed, Problem, Rendered, Renderer, Survey, Violation, parsed,
+};
 use crate::window::Window;
 use crate::{Options, Repair, calls, normalize};
 
@@ -86,11 +88,8 @@ fn violations(index: usize, message: &Value) -> Vec<Violation> {
         return vec![Violation::new(index, "not_an_object", "the message is not a JSON object")];
     };
     let problems = [role(object), name(object), content(object), fields(object)];
-    let found = problems.into_iter().flatten();
-    found.map(|(rule, detail)| Violation::new(index, rule, detail)).collect()
+    Violation::at(index, problems.into_iter().flatten()).collect()
 }
-
-type Problem = (&'static str, String);
 
 fn role(object: &Map<String, Value>) -> Option<Problem> {
     let role = object.get("role").unwrap_or(&Value::Null);

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::dialect::Violation;
+use crate::dialect::{Problem, Violation};
 
 /// Returns every way in which the updates break the rules, by position.
 pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
@@ -40,12 +40,10 @@ impl<'a> Walk<'a> {
             "plan" | "available_commands_update" | "current_mode_update" => None,
             _ => Some(("unknown_update", format!("there is no update {kind:?}"))),
         };
-        if let Some((rule, detail)) = problem {
-            self.found.push(Violation::new(index, rule, detail));
-        }
+        self.found.extend(Violation::at(index, problem));
     }
 
-    fn chunk(&mut self, update: &'a Value) -> Option<(&'static str, String)> {
+    fn chunk(&mut self, update: &'a Value) -> Option<Problem> {
         let id = update["messageId"].as_str();
         if id.is_none() || id != self.message {
             self.message = id;
@@ -57,7 +55,7 @@ impl<'a> Walk<'a> {
         (!is_content(&update["content"])).then(|| ("invalid_content", detail()))
     }
 
-    fn call(&mut self, index: usize, update: &'a Value) -> Option<(&'static str, String)> {
+    fn call(&mut self, index: usize, update: &'a Value) -> Option<Problem> {
         let id = update["toolCallId"].as_str();
         let Some(id) = id.filter(|_| update["title"].is_string()) else {
             return Some(("invalid_call", "the call has no id or no title".to_owned()));
@@ -71,7 +69,7 @@ impl<'a> Walk<'a> {
         None
     }
 
-    fn call_update(&mut self, update: &Value) -> Option<(&'static str, String)> {
+    fn call_update(&mut self, update: &Value) -> Option<Problem> {
         let id = update["toolCallId"].as_str().unwrap_or_default();
         if !self.calls.contains(id) {
             return Some(("orphan_update", format!("there is no call {id:?} before it")));

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
-use crate::dialect::Violation;
+use crate::dialect::{Problem, Violation};
 
 mod pairs;
 
@@ -13,16 +13,12 @@ pub(super) fn violations(profile: Profile, messages: &[Value]) -> Vec<Violation>
     }
     for (index, message) in messages.iter().enumerate() {
         let place = Place { profile, is_first: index == 0, is_last: index + 1 == messages.len() };
-        let problems = place.problems(message).into_iter();
-        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        found.extend(Violation::at(index, place.problems(message)));
     }
     found.extend(pairs::violations(messages));
     found.sort_by_key(|violation| violation.index);
     found
 }
-
-/// The rule that is broken, and what is wrong.
-type Problem = (&'static str, String);
 
 /// Some rules are for the first message or the last one only.
 struct Place {

@@ -9,17 +9,13 @@ mod shape;
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut found = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        let problems = shape::problems(message).into_iter();
-        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        found.extend(Violation::at(index, shape::problems(message)));
     }
     found.extend(ends(messages));
     found.extend(pairs::violations(messages));
     found.sort_by_key(|violation| violation.index);
     found
 }
-
-/// The rule that is broken, and what is wrong.
-type Problem = (&'static str, String);
 
 fn ends(messages: &[Value]) -> Vec<Violation> {
     const MOST: usize = 100_000;

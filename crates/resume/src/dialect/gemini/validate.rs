@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::dialect::Violation;
+use crate::dialect::{Problem, Violation};
 
 mod turns;
 
@@ -8,16 +8,12 @@ mod turns;
 pub(super) fn violations(contents: &[Value]) -> Vec<Violation> {
     let mut found = Vec::new();
     for (index, content) in contents.iter().enumerate() {
-        let problems = problems(content).into_iter();
-        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        found.extend(Violation::at(index, problems(content)));
     }
     found.extend(turns::violations(contents));
     found.sort_by_key(|violation| violation.index);
     found
 }
-
-/// The rule that is broken, and what is wrong.
-type Problem = (&'static str, String);
 
 fn problems(content: &Value) -> Vec<Problem> {
     let Some(object) = content.as_object() else {

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::Violation;
+use crate::dialect::{Problem, Violation};
 
 const TYPES: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 
@@ -13,8 +13,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let answered: HashSet<_> =
         answers.filter_map(|message| message["data"]["tool_call_id"].as_str()).collect();
     for (index, message) in messages.iter().enumerate() {
-        let problems = problems(message).into_iter();
-        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        found.extend(Violation::at(index, problems(message)));
         let calls = message["data"]["tool_calls"].as_array().into_iter().flatten();
         let open = calls.filter_map(|call| call["id"].as_str()).filter(|id| !answered.contains(id));
         found.extend(open.map(|id| {
@@ -24,9 +23,6 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     }
     found
 }
-
-/// The rule that is broken, and what is wrong.
-type Problem = (&'static str, String);
 
 fn problems(message: &Value) -> Vec<Problem> {
     if !message.is_object() {

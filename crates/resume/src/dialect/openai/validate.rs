@@ -10,16 +10,12 @@ mod shape;
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut found = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        let problems = shape::problems(message).into_iter();
-        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        found.extend(Violation::at(index, shape::problems(message)));
     }
     found.extend(pairs::violations(messages));
     found.sort_by_key(|violation| violation.index);
     found
 }
-
-/// The rule that is broken, and what is wrong.
-type Problem = (&'static str, String);
 
 /// Says whether a name of a speaker or a function matches `^[a-zA-Z0-9_-]{1,64}$`.
 fn is_name(value: &Value) -> bool {

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::Violation;
+use crate::dialect::{Problem, Violation};
 
 mod part;
 
@@ -14,17 +14,13 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     }
     let mut ids = HashSet::new();
     for (index, message) in messages.iter().enumerate() {
-        let problems = problems(message).into_iter();
-        found.extend(problems.map(|(rule, detail)| Violation::new(index, rule, detail)));
+        found.extend(Violation::at(index, problems(message)));
         if message["id"].as_str().is_some_and(|id| !ids.insert(id)) {
             found.push(Violation::new(index, "duplicate_id", "the id is not new"));
         }
     }
     found
 }
-
-/// The rule that is broken, and what is wrong.
-type Problem = (&'static str, String);
 
 fn problems(message: &Value) -> Vec<Problem> {
     if !message.is_object() {

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::Problem;
+use crate::dialect::Problem;
 
 const OF_USERS: [&str; 7] = [
     "text",

@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::{Problem, is_name};
+use super::is_name;
+use crate::dialect::Problem;
 
 /// Returns what is wrong with the calls that a message makes.
 pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::calls;
-use super::{Problem, is_name};
+use super::{calls, is_name};
+use crate::dialect::Problem;
 
 /// What a message of a role may have.
 struct Shape {
