@@ -8,8 +8,8 @@ pub use store::{
     EntryPage, Exchange, Exchanges, Forks, HourlyStats, InputCursor, InputPage, InputRequests,
     Interrupted, Joined, Leases, MessageRange, Messages, Outcome, Page, ParticipantCursor,
     ParticipantPage, Participants, Payment, Presence, RecordedCall, Recording, RequestedInput,
-    ResumePointFilter, Resumption, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets,
-    WorkflowStats, WorkflowSummary,
+    ResumePointCursor, ResumePointFilter, ResumePointPage, Resumption, Stats, Store, Tickets,
+    Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
 };
 
 mod error;

@@ -30,7 +30,9 @@ pub async fn a_chat_is_brought_back_whole(store: Arc<dyn Store>) {
         let state = resume(&chat).await.unwrap();
         let request_id = chat.session().await.last_turn.map(|turn| turn.request_id);
         let of_turn = ResumePointFilter { request_id, stack_id: None };
-        let points = store.list_resume_points(&chat.scope, &chat.id, &of_turn).await.unwrap();
+        let points = store.list_resume_points(&chat.scope, &chat.id, &of_turn, 100, None);
+        let mut points = points.await.unwrap().points;
+        points.reverse();
         let mut pending = Vec::new();
         for id in &state.chat.pending_inputs {
             pending.push(store.get_input_request(&chat.scope, &chat.id, id).await.unwrap());

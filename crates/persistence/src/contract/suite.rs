@@ -49,6 +49,7 @@ macro_rules! contract_tests {
                 a_turn_with_anything_else_in_it_conflicts,
                 only_steps_that_were_not_done_are_kept,
                 resume_points_are_listed_by_turn_and_deleted,
+                resume_points_come_in_pages,
                 a_turn_may_be_nothing_but_steps,
                 the_name_of_a_turn_is_taken_whatever_is_in_it,
                 every_field_of_a_step_comes_back,

@@ -13,7 +13,10 @@ use super::fixture::{
     TestChat, assert_dense, assert_invalid, assert_refused, contents, event, message, numbered,
     object, race,
 };
-use crate::{AppendedTurn, MessageRange, Outcome, ResumePointFilter, Store, StoreError};
+use crate::{
+    AppendedTurn, MessageRange, Outcome, ResumePointCursor, ResumePointFilter, ResumePointPage,
+    Store, StoreError,
+};
 
 pub async fn a_turn_is_written_whole_and_noted_with_its_chat(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -134,11 +137,16 @@ pub async fn resume_points_are_listed_by_turn_and_deleted(store: Arc<dyn Store>)
     assert_eq!(last.unwrap().request_id, id("short"));
 
     let listed = async |filter| {
-        let points = store.list_resume_points(&chat.scope, &chat.id, &filter).await.unwrap();
-        points.into_iter().map(|point| (point.turn, point.sequence)).collect::<Vec<_>>()
+        let page = store.list_resume_points(&chat.scope, &chat.id, &filter, 100, None);
+        page.await
+            .unwrap()
+            .points
+            .into_iter()
+            .map(|point| (point.turn, point.sequence))
+            .collect::<Vec<_>>()
     };
     let of_turn = ResumePointFilter { request_id: Some(id("short")), ..Default::default() };
-    assert_eq!(listed(of_turn.clone()).await, [(2, 3), (2, 5)]);
+    assert_eq!(listed(of_turn.clone()).await, [(2, 5), (2, 3)]);
     let of_stack = ResumePointFilter { stack_id: Some(stack("stk_002")), ..Default::default() };
     assert_eq!(listed(of_stack).await, [(2, 5)]);
     let neither = ResumePointFilter { stack_id: Some(stack("stk_long")), ..of_turn };
@@ -152,6 +160,37 @@ pub async fn resume_points_are_listed_by_turn_and_deleted(store: Arc<dyn Store>)
     assert_eq!(points(&chat).await.len(), 9);
     assert_eq!(delete(None).await, 9);
     assert_eq!(store.last_resume_point(&chat.scope, &chat.id).await.unwrap(), None);
+}
+
+pub async fn resume_points_come_in_pages(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let step = |bytes: usize| {
+        let input = JsonObject::from_iter([("text".to_owned(), "x".repeat(bytes).into())]);
+        let frame = StackFrame::root(stack("stk_001"));
+        Step { input: Some(input), ..Step::new(StepKind::Tool, frame) }
+    };
+    // More than fits into a page.
+    let large = NewTurn { steps: vec![step(3 << 20), step(3 << 20), step(1)], ..broken("r1", []) };
+    let larger = NewTurn { steps: vec![step(5 << 20), step(1)], ..broken("r2", []) };
+    for turn in [large, larger] {
+        write(&chat, turn).await.unwrap();
+    }
+    let everything = ResumePointFilter::default();
+    for limit in [1, 2, 3, 5, 100] {
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = store.list_resume_points(&chat.scope, &chat.id, &everything, limit, cursor);
+            let ResumePointPage { points, next } = page.await.unwrap();
+            assert!((1..=limit).contains(&points.len()));
+            assert_eq!(next, next.and(points.last().map(ResumePointCursor::after)));
+            found.extend(points.into_iter().map(|point| (point.turn, point.sequence)));
+            match next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(found, [(2, 2), (2, 1), (1, 3), (1, 2), (1, 1)], "{limit}");
+    }
 }
 
 pub async fn a_turn_may_be_nothing_but_steps(store: Arc<dyn Store>) {
@@ -345,7 +384,7 @@ pub async fn turns_stay_within_their_scope(store: Arc<dyn Store>) {
         let (scope, id) = (&elsewhere.scope, &elsewhere.id);
         let everything = ResumePointFilter::default();
         assert_refused(write(&elsewhere, turn("r2", ["b"])).await, &unknown);
-        assert_refused(store.list_resume_points(scope, id, &everything).await, &unknown);
+        assert_refused(store.list_resume_points(scope, id, &everything, 100, None).await, &unknown);
         assert_refused(store.last_resume_point(scope, id).await, &unknown);
         assert_refused(store.delete_resume_points(scope, id, None).await, &unknown);
     }
@@ -439,5 +478,9 @@ async fn write(chat: &TestChat, turn: NewTurn) -> Result<AppendedTurn, StoreErro
 
 async fn points(chat: &TestChat) -> Vec<ResumePoint> {
     let everything = ResumePointFilter::default();
-    chat.store.list_resume_points(&chat.scope, &chat.id, &everything).await.unwrap()
+    let page = chat.store.list_resume_points(&chat.scope, &chat.id, &everything, 1_000, None);
+    let ResumePointPage { mut points, next } = page.await.unwrap();
+    assert_eq!(next, None);
+    points.reverse();
+    points
 }

@@ -3,7 +3,9 @@ use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
 use super::MemoryStore;
 use crate::StoreError;
-use crate::store::{AppendedTurn, Outcome, ResumePointFilter, Turns};
+use crate::store::{
+    AppendedTurn, Outcome, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns,
+};
 use crate::turn_batch::TurnBatch;
 
 #[async_trait]
@@ -55,12 +57,18 @@ impl Turns for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
         filter: &ResumePointFilter,
-    ) -> Result<Vec<ResumePoint>, StoreError> {
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, StoreError> {
         self.with_chat(scope, chat_id, |chat| {
-            let points = chat.points.iter();
-            let points: Vec<_> = points.filter(|point| filter.admits(point)).cloned().collect();
-            let start = points.len().saturating_sub(ResumePointFilter::MOST);
-            Ok(points[start..].to_vec())
+            let is_later = |point: &ResumePoint| cursor <= Some(ResumePointCursor::after(point));
+            let is_next = |point: &&ResumePoint| cursor.is_none() || !is_later(point);
+            let points = chat.points.iter().rev().filter(is_next);
+            let mut points = points.filter(|point| filter.admits(point)).cloned();
+            let page: Vec<_> = points.by_ref().take(limit).collect();
+            let has_more = points.next().is_some();
+            let next = page.last().filter(|_| has_more).map(ResumePointCursor::after);
+            Ok(ResumePointPage { points: page, next })
         })
     }
 

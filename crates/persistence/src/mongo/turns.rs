@@ -1,15 +1,19 @@
 use async_trait::async_trait;
-use bson::{DateTime, RawDocumentBuf, doc};
+use bson::{DateTime, doc};
 use futures::TryStreamExt;
 use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
 use super::MongoStore;
-use super::documents::{point_record, points_in, points_of};
+use super::documents::{counter, point_record, points_in, points_of};
 use super::failure::Failure;
+use super::paging::limit_and_one;
 use super::scope::writable_chat;
 use crate::StoreError;
-use crate::store::{AppendedTurn, ResumePointFilter, Turns};
+use crate::store::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 use crate::turn_batch::TurnBatch;
+
+/// A page of resume points is not to be larger, unless its first one is.
+const PAGE_BYTES: usize = 8 << 20;
 
 #[async_trait]
 impl Turns for MongoStore {
@@ -30,11 +34,10 @@ impl Turns for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         filter: &ResumePointFilter,
-    ) -> Result<Vec<ResumePoint>, StoreError> {
-        let limit = i64::try_from(ResumePointFilter::MOST).unwrap_or(i64::MAX);
-        let mut found = self.latest_points(scope, chat_id, filter, limit).await?;
-        found.reverse();
-        found.iter().map(point_record).collect()
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, StoreError> {
+        self.read(|| self.latest_points(scope, chat_id, filter, limit, cursor)).await
     }
 
     async fn last_resume_point(
@@ -43,8 +46,8 @@ impl Turns for MongoStore {
         chat_id: &ChatId,
     ) -> Result<Option<ResumePoint>, StoreError> {
         let everything = ResumePointFilter::default();
-        let found = self.latest_points(scope, chat_id, &everything, 1).await?;
-        found.first().map(point_record).transpose()
+        let last = self.list_resume_points(scope, chat_id, &everything, 1, None).await?;
+        Ok(last.points.into_iter().next())
     }
 
     async fn delete_resume_points(
@@ -63,8 +66,10 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         filter: &ResumePointFilter,
-        limit: i64,
-    ) -> Result<Vec<RawDocumentBuf>, StoreError> {
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, Failure> {
+        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
         let mut query = match &filter.request_id {
             Some(request_id) => points_of(scope, chat_id, request_id),
             None => points_in(scope, chat_id),
@@ -72,13 +77,29 @@ impl MongoStore {
         if let Some(stack_id) = &filter.stack_id {
             query.insert("stack_id", stack_id.as_str());
         }
-        self.read(|| async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            let find = self.inner.resume_points.find(query.clone());
-            let find = find.sort(doc! { "turn": -1, "_id.sequence": -1 }).limit(limit);
-            Ok(find.await?.try_collect().await?)
-        })
-        .await
+        if let Some(ResumePointCursor { turn, sequence }) = cursor {
+            let turn = counter(turn);
+            query.insert("turn", doc! { "$lte": turn });
+            let earlier = [
+                doc! { "turn": { "$lt": turn } },
+                doc! { "_id.sequence": { "$lt": i64::from(sequence) } },
+            ];
+            query.insert("$or", earlier.to_vec());
+        }
+        let find =
+            self.inner.resume_points.find(query).sort(doc! { "turn": -1, "_id.sequence": -1 });
+        let mut found = find.limit(limit_and_one(limit)).await?;
+        let (mut page, mut bytes) = (ResumePointPage::default(), 0);
+        while let Some(raw) = found.try_next().await? {
+            let is_full = page.points.len() == limit || bytes + raw.as_bytes().len() > PAGE_BYTES;
+            if let Some(last) = page.points.last().filter(|_| is_full) {
+                page.next = Some(ResumePointCursor::after(last));
+                break;
+            }
+            bytes += raw.as_bytes().len();
+            page.points.push(point_record(&raw)?);
+        }
+        Ok(page)
     }
 
     /// Deletes them in a transaction with a touch of their chat, which decides whether the caller may.

@@ -55,7 +55,7 @@ pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
 };
 pub use tickets::Tickets;
-pub use turns::{AppendedTurn, ResumePointFilter, Turns};
+pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};
 
 /// A whole store.

@@ -24,13 +24,16 @@ pub trait Turns: Send + Sync {
         turn: NewTurn,
     ) -> Result<AppendedTurn, StoreError>;
 
-    /// Lists the resume points of a chat, by turn and then by sequence.
+    /// Lists at most `limit` resume points of a chat, the latest first: by turn, then by sequence. A page
+    /// is shorter where they are large.
     async fn list_resume_points(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         filter: &ResumePointFilter,
-    ) -> Result<Vec<ResumePoint>, StoreError>;
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, StoreError>;
 
     /// Returns the last resume point of a chat: of the latest turn that has any, the last step.
     async fn last_resume_point(
@@ -72,10 +75,32 @@ pub struct ResumePointFilter {
     pub stack_id: Option<StackId>,
 }
 
-impl ResumePointFilter {
-    /// Most resume points that are listed: the latest ones.
-    pub const MOST: usize = 10_000;
+/// A page of resume points.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResumePointPage {
+    /// The latest first.
+    pub points: Vec<ResumePoint>,
+    /// Where the next page begins; none if this is the last one.
+    pub next: Option<ResumePointCursor>,
+}
 
+/// The place after a resume point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ResumePointCursor {
+    /// Its turn.
+    pub turn: u64,
+    /// Its place in the turn.
+    pub sequence: u32,
+}
+
+impl ResumePointCursor {
+    /// The place after a resume point.
+    pub fn after(point: &ResumePoint) -> Self {
+        Self { turn: point.turn, sequence: point.sequence }
+    }
+}
+
+impl ResumePointFilter {
     /// Tells whether a resume point passes.
     pub fn admits(&self, point: &ResumePoint) -> bool {
         self.request_id.as_ref().is_none_or(|id| *id == point.request_id)

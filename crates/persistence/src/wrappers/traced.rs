@@ -21,8 +21,9 @@ use crate::store::{
     ContextHistory, ContextVersionPage, Contexts, CountedApps, Cursor, EntryPage, Exchange,
     Exchanges, Forks, HourlyStats, InputCursor, InputPage, InputRequests, Interrupted, Joined,
     Leases, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage, Participants,
-    Presence, Recording, RequestedInput, ResumePointFilter, Resumption, Stats, Store, Tickets,
-    Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    Presence, Recording, RequestedInput, ResumePointCursor, ResumePointFilter, ResumePointPage,
+    Resumption, Stats, Store, Tickets, Transcript, Turns, WalletPage, Wallets, WorkflowStats,
+    WorkflowSummary,
 };
 
 /// Says of every call to a store how long it took: a slow one as a warning, any other at debug
@@ -145,8 +146,10 @@ impl<S: Store> Turns for Traced<S> {
         scope: &Scope,
         chat_id: &ChatId,
         filter: &ResumePointFilter,
-    ) -> Result<Vec<ResumePoint>, StoreError> {
-        let work = self.store.list_resume_points(scope, chat_id, filter);
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, StoreError> {
+        let work = self.store.list_resume_points(scope, chat_id, filter, limit, cursor);
         self.trace(Call::ListResumePoints, Some(chat_id), work).await
     }
 

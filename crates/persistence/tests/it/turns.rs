@@ -47,7 +47,10 @@ impl Chat {
 
     async fn points(&self) -> Vec<ResumePoint> {
         let everything = ResumePointFilter::default();
-        self.store.list_resume_points(&self.scope, &self.id, &everything).await.unwrap()
+        let page = self.store.list_resume_points(&self.scope, &self.id, &everything, 100, None);
+        let mut points = page.await.unwrap().points;
+        points.reverse();
+        points
     }
 
     async fn last_outcome(&self) -> Option<TurnOutcome> {

@@ -3,6 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
+use persistence::ResumePointCursor;
+
+const NOT_ISSUED: &str = "must be a next_cursor from an earlier answer";
 
 /// Writes the position after the record of a moment with an id.
 pub(super) fn encode(at: DateTime<Utc>, id: &str) -> String {
@@ -17,13 +20,33 @@ where
     decoded(text)
         .filter(|(at, id)| encode(*at, id) == text)
         .and_then(|(at, id)| Some((at, I::try_from(id).ok()?)))
-        .ok_or("must be a next_cursor from an earlier answer")
+        .ok_or(NOT_ISSUED)
+}
+
+/// Writes the position after a resume point.
+pub(super) fn encode_point(ResumePointCursor { turn, sequence }: ResumePointCursor) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{turn} {sequence}"))
+}
+
+/// Reads what [`encode_point`] wrote, and refuses everything else.
+pub(super) fn decode_point(text: &str) -> Result<ResumePointCursor, &'static str> {
+    plain(text)
+        .and_then(|plain| {
+            let (turn, sequence) = plain.split_once(' ')?;
+            Some(ResumePointCursor { turn: turn.parse().ok()?, sequence: sequence.parse().ok()? })
+        })
+        .filter(|cursor| encode_point(*cursor) == text)
+        .ok_or(NOT_ISSUED)
 }
 
 fn decoded(text: &str) -> Option<(DateTime<Utc>, String)> {
-    let plain = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+    let plain = plain(text)?;
     let (millis, id) = plain.split_once(' ')?;
     Some((DateTime::from_timestamp_millis(millis.parse().ok()?)?, id.to_owned()))
+}
+
+fn plain(text: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -39,6 +62,15 @@ mod tests {
         assert_eq!(decode(&encode(at, id.as_str())), Ok((at, id)));
         let id = CallId::parse("a call with spaces").unwrap();
         assert_eq!(decode(&encode(at, id.as_str())), Ok((at, id)));
+    }
+
+    #[test]
+    fn the_cursor_of_a_resume_point_comes_back_as_it_was() {
+        let cursor = ResumePointCursor { turn: u64::MAX, sequence: 0 };
+        assert_eq!(decode_point(&encode_point(cursor)), Ok(cursor));
+        for text in ["", "x", &URL_SAFE_NO_PAD.encode("+1 2"), &URL_SAFE_NO_PAD.encode("1 2 3")] {
+            assert!(decode_point(text).is_err(), "{text}");
+        }
     }
 
     #[test]

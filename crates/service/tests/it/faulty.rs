@@ -17,8 +17,9 @@ use persistence::{
     ChatStatsPage, ContextHistory, ContextVersionPage, Contexts, CountedApps, Cursor, EntryPage,
     Exchange, Exchanges, Forks, HourlyStats, InputCursor, InputPage, InputRequests, Interrupted,
     Joined, Leases, MessageRange, Messages, Page, ParticipantCursor, ParticipantPage, Participants,
-    Presence, Recording, RequestedInput, ResumePointFilter, Resumption, Stats, Store, StoreError,
-    Tickets, Transcript, Turns, WalletPage, Wallets, WorkflowStats, WorkflowSummary,
+    Presence, Recording, RequestedInput, ResumePointCursor, ResumePointFilter, ResumePointPage,
+    Resumption, Stats, Store, StoreError, Tickets, Transcript, Turns, WalletPage, Wallets,
+    WorkflowStats, WorkflowSummary,
 };
 use records::{
     App, AppId, AppStatus, Artifact, CallId, ChatId, ChatSession, ChatStatus, Connection,
@@ -178,7 +179,9 @@ impl Turns for Faulty {
         _: &Scope,
         _: &ChatId,
         _: &ResumePointFilter,
-    ) -> Result<Vec<ResumePoint>, StoreError> {
+        _: usize,
+        _: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, StoreError> {
         self.fail().await
     }
 

@@ -55,6 +55,13 @@ async fn a_nested_turn_is_resumed_where_it_broke_off() {
     assert_json_snapshot!("stack", client.get(&format!("{chat}/stacks/stk_002")).await.snapshot());
     let of_stack = client.get(&format!("{chat}/resume-points?stack_id=stk_001")).await.body();
     assert_eq!(of_stack["resume_points"][0]["type"], "delegate");
+    let first = client.get(&format!("{chat}/resume-points?limit=1")).await.body();
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = client.get(&format!("{chat}/resume-points?limit=1&cursor={cursor}")).await.body();
+    assert_eq!(
+        (&rest["resume_points"], &rest["next_cursor"]),
+        (&of_stack["resume_points"], &Value::Null)
+    );
 
     client.put(&format!("{chat}/context"), json!({"data": "sales.csv"})).await;
     client.put(&format!("{chat}/artifact"), json!({"payload": {"rows": 3}})).await;

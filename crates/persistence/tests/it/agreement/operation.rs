@@ -99,7 +99,7 @@ impl Playground {
             Call::ChatUsage,
             Call::Input(InputCall::List),
             Call::ListParticipants,
-            Call::Turn(TurnCall::List(ResumePointFilter::default())),
+            Call::Turn(TurnCall::List(ResumePointFilter::default(), 100, None)),
         ];
         let of_an_app = [
             Call::List { filter: ChatFilter::default(), limit: 10 },

@@ -1,4 +1,4 @@
-use persistence::{ResumePointFilter, Store};
+use persistence::{ResumePointCursor, ResumePointFilter, Store};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -13,7 +13,7 @@ use super::operation::print;
 #[derive(Debug, Clone)]
 pub(crate) enum TurnCall {
     Append(NewTurn),
-    List(ResumePointFilter),
+    List(ResumePointFilter, usize, Option<ResumePointCursor>),
     Delete(Option<TurnId>),
 }
 
@@ -26,8 +26,8 @@ impl TurnCall {
     ) -> String {
         match self {
             Self::Append(turn) => print(store.append_turn(scope, chat_id, turn).await),
-            Self::List(filter) => print((
-                store.list_resume_points(scope, chat_id, &filter).await,
+            Self::List(filter, limit, cursor) => print((
+                store.list_resume_points(scope, chat_id, &filter, limit, cursor).await,
                 store.last_resume_point(scope, chat_id).await,
             )),
             Self::Delete(request_id) => {
@@ -40,9 +40,12 @@ impl TurnCall {
 pub(crate) fn turn_call() -> impl Strategy<Value = TurnCall> {
     let filter = (option::of(id()), option::of(stack()))
         .prop_map(|(request_id, stack_id)| ResumePointFilter { request_id, stack_id });
+    let cursor =
+        (0..6_u64, 0..4_u32).prop_map(|(turn, sequence)| ResumePointCursor { turn, sequence });
+    let list = (filter, 1..5_usize, option::of(cursor));
     prop_oneof![
         8 => new_turn().prop_map(TurnCall::Append),
-        1 => filter.prop_map(TurnCall::List),
+        1 => list.prop_map(|(filter, limit, cursor)| TurnCall::List(filter, limit, cursor)),
         1 => option::of(id()).prop_map(TurnCall::Delete),
     ]
 }

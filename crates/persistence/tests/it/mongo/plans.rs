@@ -9,7 +9,7 @@ use persistence::mongo::Interruption;
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, ContextHistory, Contexts,
     Cursor, Exchanges, Forks, InputRequests, Leases, MessageRange, Messages, Participants,
-    Presence, ResumePointFilter, Stats, Tickets, Turns, Wallets,
+    Presence, ResumePointCursor, ResumePointFilter, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
@@ -236,7 +236,9 @@ async fn use_turns(database: &Database, scope: &Scope, chat_id: &ChatId) {
         ResumePointFilter { request_id: request_id.clone(), stack_id: None },
         ResumePointFilter { request_id: None, stack_id: Some(stack_id) },
     ] {
-        database.list_resume_points(scope, chat_id, &filter).await.unwrap();
+        for cursor in [None, Some(ResumePointCursor { turn: 2, sequence: 1 })] {
+            database.list_resume_points(scope, chat_id, &filter, 10, cursor).await.unwrap();
+        }
     }
     database.last_resume_point(scope, chat_id).await.unwrap();
     for request_id in [request_id.as_ref(), None] {

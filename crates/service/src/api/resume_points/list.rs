@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use persistence::{ResumePointFilter, Store};
+use persistence::{ResumePointCursor, ResumePointFilter, Store};
 use records::{StackId, TurnId};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::ResumePointResponse;
+use crate::api::cursor;
 use crate::config::Limits;
 use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::openapi::ChatPath;
@@ -22,29 +23,42 @@ pub(crate) struct ListResumePointsQuery {
     /// Only those of this call of a call stack.
     #[param(value_type = Option<String>)]
     stack_id: Option<StackId>,
+    /// At most this many, 20 unless said, up to 100; fewer where they are large.
+    #[param(value_type = Option<usize>, minimum = 1)]
+    limit: usize,
+    /// The `next_cursor` of the page before.
+    #[param(value_type = Option<String>)]
+    cursor: Option<ResumePointCursor>,
 }
 
 impl FromParams for ListResumePointsQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
-        Ok(Self { request_id: params.take("request_id")?, stack_id: params.take("stack_id")? })
+    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+        Ok(Self {
+            request_id: params.take("request_id")?,
+            stack_id: params.take("stack_id")?,
+            limit: params.take_limit(limits)?,
+            cursor: params.take_with("cursor", cursor::decode_point)?,
+        })
     }
 }
 
-/// The resume points of a chat.
+/// A page of the resume points of a chat.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListResumePointsResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// By turn and then by sequence: the last one is where to resume.
+    /// The latest first, by turn and then by sequence: the first of all is where to resume.
     resume_points: Vec<ResumePointResponse>,
+    /// Where the next page begins; null when this is the last one.
+    next_cursor: Option<String>,
 }
 
-/// Lists the steps that were not done; of more than 10,000 the latest.
+/// Lists the steps that were not done, the latest first.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
     operation_id = "list_resume_points", params(ChatPath, ListResumePointsQuery),
     responses(
-        (status = 200, description = "The resume points", body = ListResumePointsResponse),
+        (status = 200, description = "A page of resume points", body = ListResumePointsResponse),
         ChatProblems,
     ),
 )]
@@ -53,9 +67,12 @@ pub(crate) async fn list_resume_points(
     InChat { scope, chat_id }: InChat,
     Query(query): Query<ListResumePointsQuery>,
 ) -> Result<Json<ListResumePointsResponse>, Problem> {
-    let ListResumePointsQuery { request_id, stack_id } = query;
+    let ListResumePointsQuery { request_id, stack_id, limit, cursor } = query;
     let filter = ResumePointFilter { request_id, stack_id };
-    let points = store.list_resume_points(&scope, &chat_id, &filter).await?;
-    let resume_points = points.into_iter().map(Into::into).collect();
-    Ok(Json(ListResumePointsResponse { chat_id: chat_id.into(), resume_points }))
+    let page = store.list_resume_points(&scope, &chat_id, &filter, limit, cursor).await?;
+    Ok(Json(ListResumePointsResponse {
+        chat_id: chat_id.into(),
+        resume_points: page.points.into_iter().map(Into::into).collect(),
+        next_cursor: page.next.map(cursor::encode_point),
+    }))
 }

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use persistence::{ResumePointFilter, Store};
+use persistence::{ResumePointFilter, Store, StoreError};
+use records::{ChatId, NewTurn, ResumePoint, Scope, StackId};
 use resume::call_stack;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -22,7 +23,7 @@ pub(crate) struct StackResponse {
     /// From the outermost call to this one.
     #[schema(example = json!(["stk_001", "stk_002"]))]
     stack_path: Vec<String>,
-    /// The resume points of these calls, by turn and then by sequence.
+    /// The resume points of these calls, in the order of their steps.
     resume_points: Vec<ResumePointResponse>,
 }
 
@@ -38,8 +39,7 @@ pub(crate) async fn get_stack(
     StackName(stack_id): StackName,
     Query(()): Query<()>,
 ) -> Result<Json<StackResponse>, Problem> {
-    let everything = ResumePointFilter::default();
-    let mut points = store.list_resume_points(&scope, &chat_id, &everything).await?;
+    let mut points = points_with(&*store, &scope, &chat_id, &stack_id).await?;
     let path = call_stack::path(&call_stack::frames(&points), &stack_id)?;
     points.retain(|point| path.contains(&point.step.frame.stack_id));
     Ok(Json(StackResponse {
@@ -48,4 +48,34 @@ pub(crate) async fn get_stack(
         stack_path: path.into_iter().map(Into::into).collect(),
         resume_points: points.into_iter().map(Into::into).collect(),
     }))
+}
+
+/// Returns the resume points of the latest turn that broke off in a call; of the latest of all if it
+/// broke off in none that is called so, but maybe in one that was made from it.
+async fn points_with(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    stack_id: &StackId,
+) -> Result<Vec<ResumePoint>, StoreError> {
+    let of_stack = ResumePointFilter { stack_id: Some(stack_id.clone()), request_id: None };
+    let mut latest =
+        store.list_resume_points(scope, chat_id, &of_stack, 1, None).await?.points.pop();
+    if latest.is_none() {
+        latest = store.last_resume_point(scope, chat_id).await?;
+    }
+    let Some(latest) = latest else { return Ok(Vec::new()) };
+    let of_turn = ResumePointFilter { request_id: Some(latest.request_id), stack_id: None };
+    let (mut points, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = store.list_resume_points(scope, chat_id, &of_turn, NewTurn::MAX_STEPS, cursor);
+        let page = page.await?;
+        points.extend(page.points);
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    points.reverse();
+    Ok(points)
 }
