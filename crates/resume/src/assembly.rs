@@ -72,6 +72,7 @@ pub struct Assembly {
     id: String,
     order: Order,
     messages: Vec<Message>,
+    calls: acp::Calls,
 }
 
 impl Assembly {
@@ -79,7 +80,13 @@ impl Assembly {
     ///
     /// Messages without ids of their own are named after the stream: `id`, and their number.
     pub fn new(stream: Stream, id: &str) -> Self {
-        Self { stream, id: id.to_owned(), order: Order::default(), messages: Vec::new() }
+        Self {
+            stream,
+            id: id.to_owned(),
+            order: Order::default(),
+            messages: Vec::new(),
+            calls: acp::Calls::new(),
+        }
     }
 
     /// Takes the chunk at a position of the stream.
@@ -90,7 +97,7 @@ impl Assembly {
         while let Some((position, chunk)) = self.order.next() {
             let added = match self.stream {
                 Stream::UiMessage => ui_message::add(&mut self.messages, chunk),
-                Stream::Acp => acp::add(&mut self.messages, chunk),
+                Stream::Acp => acp::add(&mut self.messages, &mut self.calls, chunk),
             };
             if let Err(detail) = added {
                 outcome = outcome.and(Err(AssemblyError::Unknown { position, detail }));

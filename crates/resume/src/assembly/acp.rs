@@ -1,12 +1,30 @@
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::message::Message;
 use super::tool::{Output, Tool};
 use crate::canonical::taken;
+use crate::dialect::acp::Call;
 use crate::dialect::{acp, ui_message};
 
+/// The calls of a session, by their ids.
+pub(super) type Calls = HashMap<String, Known>;
+
+/// A call that was told of.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The number of its message.
+    message: usize,
+    call: Call,
+}
+
 /// Adds an update of a session; says what is wrong with one that is none.
-pub(super) fn add(messages: &mut Vec<Message>, mut update: Value) -> Result<(), &'static str> {
+pub(super) fn add(
+    messages: &mut Vec<Message>,
+    calls: &mut Calls,
+    update: Value,
+) -> Result<(), &'static str> {
     let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
     match kind.as_str() {
         "user_message_chunk" => said(message(messages, "user", &update), "text", update),
@@ -14,9 +32,9 @@ pub(super) fn add(messages: &mut Vec<Message>, mut update: Value) -> Result<(), 
         "agent_thought_chunk" => said(message(messages, "assistant", &update), "reasoning", update),
         "tool_call" | "tool_call_update" => {
             let id = update["toolCallId"].as_str().ok_or("it has no call id")?.to_owned();
-            call(messages, &id, &mut update);
+            call(messages, calls, &id, &update);
         }
-        "plan" | "available_commands_update" | "current_mode_update" => {}
+        _ if acp::UNSAID.contains(&kind.as_str()) => {}
         _ => return Err("its kind is not known"),
     }
     Ok(())
@@ -57,25 +75,30 @@ fn said(message: &mut Message, kind: &'static str, mut update: Value) {
 }
 
 /// Brings a tool part up to date, which begins with the update if there is none.
-fn call(messages: &mut Vec<Message>, call_id: &str, update: &mut Value) {
-    let is_known = messages.iter_mut().any(|message| message.tool(call_id).is_some());
-    if !is_known {
-        let name = update["title"].as_str().unwrap_or(call_id);
-        let tool = Tool::new(call_id, name, true);
-        message(messages, "assistant", update).add_tool(tool);
+fn call(messages: &mut Vec<Message>, calls: &mut Calls, call_id: &str, update: &Value) {
+    if !calls.contains_key(call_id) {
+        message(messages, "assistant", update).add_tool(Tool::new(call_id, call_id, true));
+        let known = Known { message: messages.len() - 1, call: Call::default() };
+        calls.insert(call_id.to_owned(), known);
     }
-    let Some(tool) = messages.iter_mut().find_map(|message| message.tool(call_id)) else { return };
-    if let Some(input) = update.get_mut("rawInput") {
-        tool.give_input(input.take());
+    let Some(Known { message, call }) = calls.get_mut(call_id) else { return };
+    call.tell(update);
+    let tool = messages.get_mut(*message).and_then(|message| message.tool(call_id));
+    let Some(tool) = tool else { return };
+    if let Some(name) = call.name() {
+        name.clone_into(&mut tool.name);
     }
-    match update["status"].as_str() {
-        Some("completed") => {
-            tool.end(Output::Available { value: acp::output(update), is_preliminary: false });
+    if let Some(input) = update.get("rawInput").filter(|input| !input.is_null()) {
+        tool.give_input(input.clone());
+    }
+    match call.has_failed() {
+        Some(false) => {
+            tool.end(Output::Available { value: call.output(), is_preliminary: false });
         }
-        Some("failed") => tool.end(Output::Failed(match acp::output(update) {
+        Some(true) => tool.end(Output::Failed(match call.output() {
             text @ Value::String(_) => text,
             other => other.to_string().into(),
         })),
-        _ => {}
+        None => {}
     }
 }

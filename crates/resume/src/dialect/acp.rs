@@ -4,10 +4,15 @@ use super::pipeline::{Form, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
+mod call;
+pub(crate) use call::Call;
+
 mod parse;
-pub(crate) use parse::{media, output};
+pub(crate) use parse::media;
 
 mod validate;
+pub(crate) use validate::UNSAID;
+
 mod write;
 
 /// The updates by which an agent replays a session in the Agent Client Protocol: what stands in

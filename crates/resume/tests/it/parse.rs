@@ -227,6 +227,31 @@ fn the_chunks_of_acp_are_read_without_ids_too() {
 }
 
 #[test]
+fn a_call_of_acp_may_end_at_once_and_its_message_go_on() {
+    let chunk = |text: &str| {
+        json!({
+            "sessionUpdate": "agent_message_chunk", "messageId": "m1",
+            "content": {"type": "text", "text": text},
+        })
+    };
+    let updates = json!([
+        chunk("let me see"),
+        {"sessionUpdate": "tool_call", "toolCallId": "a", "title": "f", "rawInput": {"a": 1},
+         "status": "completed", "rawOutput": "done"},
+        chunk("done"),
+    ]);
+    assert_eq!(violations(&dialect::Acp, updates.as_array().unwrap()), []);
+    let parsed = parse("acp", &updates);
+    let said: Vec<_> = parsed
+        .messages
+        .iter()
+        .map(|it| (it.event_id.as_ref().map(EventId::as_str), it.body.role.as_str()))
+        .collect();
+    assert_eq!(said, [(Some("m1"), "assistant"), (None, "tool"), (None, "assistant")]);
+    assert_eq!(parsed.messages[1].body.content, "done");
+}
+
+#[test]
 fn the_text_none_beside_calls_is_null_again() {
     let mut chat = exchange("a");
     chat[1]["content"] = json!("None");

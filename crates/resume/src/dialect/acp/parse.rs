@@ -1,24 +1,31 @@
+use std::collections::{HashMap, HashSet};
+
 use records::NewMessage;
 use serde_json::Value;
 
+use super::call::Call;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
-use crate::dialect::parsed::{self, Said, content, event_id, text_part};
+use crate::dialect::parsed::{self, Said, event_id, text_part};
 use crate::dialect::{Parsed, Place};
 
 /// Reads updates; those that are part of one message come behind each other.
+///
+/// A call is read as it stood in the end, where it is made; its result, where it ends.
 pub(super) fn parse(updates: Vec<Value>) -> Parsed {
+    let calls = calls(&updates);
     let mut parsed = Parsed::default();
     let mut open = Open::default();
+    let mut ended = HashSet::new();
     for (index, update) in updates.into_iter().enumerate() {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
         let role = match kind.as_str() {
             "user_message_chunk" => "user",
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" => "assistant",
             "tool_call_update" => {
-                if let Some(result) = result(update) {
+                if let Some((id, call)) = ends(&update, &calls, &mut ended) {
                     open.end(&mut parsed);
-                    parsed.add(Place::Message(index), result);
+                    parsed.add(Place::Message(index), result(id, call));
                 }
                 continue;
             }
@@ -32,10 +39,44 @@ pub(super) fn parse(updates: Vec<Value>) -> Parsed {
             }
         };
         open.join(index, role, &update, &mut parsed);
-        open.read(&kind, update);
+        if kind != "tool_call" {
+            open.read(&kind, update);
+            continue;
+        }
+        let id = update["toolCallId"].as_str().unwrap_or_default();
+        let call = &calls[id];
+        let input = call.input().unwrap_or(&Value::Null);
+        open.said.calls.push(parsed::call(id, call.name().unwrap_or_default(), input));
+        if let Some((id, call)) = ends(&update, &calls, &mut ended) {
+            open.end(&mut parsed);
+            parsed.add(Place::Message(index), result(id, call));
+        }
     }
     open.end(&mut parsed);
     parsed
+}
+
+/// Returns what is told of each call, by its id.
+fn calls(updates: &[Value]) -> HashMap<String, Call> {
+    let mut calls: HashMap<String, Call> = HashMap::new();
+    for update in updates {
+        if matches!(update["sessionUpdate"].as_str(), Some("tool_call" | "tool_call_update")) {
+            let id = update["toolCallId"].as_str().unwrap_or_default();
+            calls.entry(id.to_owned()).or_default().tell(update);
+        }
+    }
+    calls
+}
+
+/// Returns the call that an update ends, if it is the first to do so.
+fn ends<'a>(
+    update: &Value,
+    calls: &'a HashMap<String, Call>,
+    ended: &mut HashSet<&'a str>,
+) -> Option<(&'a str, &'a Call)> {
+    let is_end = matches!(update["status"].as_str(), Some("completed" | "failed"));
+    let (id, call) = calls.get_key_value(update["toolCallId"].as_str().unwrap_or_default())?;
+    (is_end && ended.insert(id)).then_some((id, call))
 }
 
 /// The message whose updates are being read.
@@ -46,6 +87,8 @@ struct Open {
     id: Option<String>,
     name: Option<String>,
     said: Said,
+    /// Every id there was: where a message goes on behind a result, that is another one.
+    ids: HashSet<String>,
 }
 
 impl Open {
@@ -65,53 +108,34 @@ impl Open {
 
     fn read(&mut self, kind: &str, mut update: Value) {
         let content = taken(&mut update, "content");
-        match kind {
-            "tool_call" => {
-                let text = |field: &str| update[field].as_str().unwrap_or_default();
-                let (id, name) = (text("toolCallId"), text("title"));
-                self.said.calls.push(parsed::call(id, name, &update["rawInput"]));
-            }
-            "agent_thought_chunk" => {
-                let text = content["text"].as_str().unwrap_or_default().to_owned();
-                self.said.reasoning.push(Reasoning::Text { text, signature: None });
-            }
-            _ => self.said.parts.push(part(content)),
+        if kind == "agent_thought_chunk" {
+            let text = content["text"].as_str().unwrap_or_default().to_owned();
+            self.said.reasoning.push(Reasoning::Text { text, signature: None });
+        } else {
+            self.said.parts.push(part(content));
         }
     }
 
     fn end(&mut self, parsed: &mut Parsed) {
-        let Self { index, role, id, name, said } = std::mem::take(self);
+        let ids = std::mem::take(&mut self.ids);
+        let Self { index, role, id, name, said, .. } =
+            std::mem::replace(self, Self { ids, ..Self::default() });
         if role.is_empty() {
             return;
         }
+        let id = id.filter(|id| self.ids.insert(id.clone()));
         let body = said.into_body(role, name.as_deref());
         let message = NewMessage { event_id: event_id(id), ..body.into() };
         parsed.add(Place::Message(index), message);
     }
 }
 
-/// Reads the result of a call, once there is one.
-fn result(mut update: Value) -> Option<NewMessage> {
-    let failed = match update["status"].as_str() {
-        Some("completed") => false,
-        Some("failed") => true,
-        _ => return None,
-    };
-    let output = output(&mut update);
-    let id = update["toolCallId"].as_str().unwrap_or_default();
-    Some(parsed::result(id, output, failed))
-}
-
-/// Takes what came of a call, or else what was shown of it.
-pub(crate) fn output(update: &mut Value) -> Value {
-    update.get_mut("rawOutput").map(Value::take).unwrap_or_else(|| {
-        let shown = update["content"].as_array_mut().into_iter().flatten();
-        content(shown.map(|item| part(taken(item, "content"))).collect())
-    })
+fn result(id: &str, call: &Call) -> NewMessage {
+    parsed::result(id, call.output(), call.has_failed() == Some(true))
 }
 
 /// Returns the stored form of a content; one that has none is kept as it is.
-fn part(content: Value) -> Value {
+pub(super) fn part(content: Value) -> Value {
     match content["type"].as_str() {
         Some("text") => text_part(content["text"].clone()),
         _ => media(&content).map_or(content, Value::from),

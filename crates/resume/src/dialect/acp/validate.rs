@@ -4,6 +4,19 @@ use serde_json::Value;
 
 use crate::dialect::{Problem, Violation};
 
+/// Updates that are no part of what was said.
+pub(crate) const UNSAID: [&str; 9] = [
+    "plan",
+    "available_commands_update",
+    "current_mode_update",
+    "config_option_update",
+    "session_info_update",
+    "usage_update",
+    "notice",
+    "compaction_update",
+    "compaction_summary_chunk",
+];
+
 /// Returns every way in which the updates break the rules, by position.
 pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
     let mut walk = Walk::default();
@@ -37,7 +50,7 @@ impl<'a> Walk<'a> {
             }
             "tool_call" => self.call(index, update),
             "tool_call_update" => self.call_update(update),
-            "plan" | "available_commands_update" | "current_mode_update" => None,
+            _ if UNSAID.contains(&kind) => None,
             _ => Some(("unknown_update", format!("there is no update {kind:?}"))),
         };
         self.found.extend(Violation::at(index, problem));
