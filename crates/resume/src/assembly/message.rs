@@ -11,6 +11,11 @@ pub(super) struct Message {
     pub(super) role: &'static str,
     pub(super) metadata: Map<String, Value>,
     parts: Vec<Part>,
+    /// Where the tool part of each call is, and the last one of all.
+    tools: HashMap<String, usize>,
+    last_tool: Option<usize>,
+    /// Where the data of each type and id is.
+    data: HashMap<(String, String), usize>,
     /// Where the text or reasoning of that kind and id goes on.
     open: HashMap<(&'static str, String), usize>,
     ended: HashSet<(&'static str, String)>,
@@ -50,7 +55,7 @@ impl Message {
         if self.ended.contains(&key) {
             return None;
         }
-        let is_behind = |at: &usize| self.parts[*at..].iter().any(Part::is_tool);
+        let is_behind = |at: &usize| self.last_tool >= Some(*at);
         if self.open.get(&key).is_none_or(is_behind) {
             self.begin(kind, id);
         }
@@ -77,17 +82,22 @@ impl Message {
         self.parts.push(Part::Plain(part));
     }
 
-    /// Returns the part of that type and id.
-    pub(super) fn part(&mut self, kind: &str, id: &Value) -> Option<&mut Value> {
-        self.parts.iter_mut().find_map(|part| match part {
-            Part::Plain(part) if part["type"] == kind && part["id"] == *id => Some(part),
-            _ => None,
-        })
+    /// Adds data, or puts it where what has its type and id was.
+    pub(super) fn put_data(&mut self, kind: &str, id: &Value, part: Value) {
+        let end = self.parts.len();
+        let at = *self.data.entry((kind.to_owned(), id.to_string())).or_insert(end);
+        match self.parts.get_mut(at) {
+            Some(place) => *place = Part::Plain(part),
+            None => self.add(part),
+        }
     }
 
     /// Returns the tool part of a call.
     pub(super) fn tool(&mut self, call_id: &str) -> Option<&mut Tool> {
-        self.tools().find(|tool| tool.call_id == call_id)
+        match self.parts.get_mut(*self.tools.get(call_id)?)? {
+            Part::Tool(tool) => Some(tool),
+            Part::Plain(_) => None,
+        }
     }
 
     pub(super) fn tools(&mut self) -> impl Iterator<Item = &mut Tool> {
@@ -98,6 +108,8 @@ impl Message {
     }
 
     pub(super) fn add_tool(&mut self, tool: Tool) {
+        self.last_tool = Some(self.parts.len());
+        self.tools.insert(tool.call_id.clone(), self.parts.len());
         self.parts.push(Part::Tool(tool.into()));
     }
 
@@ -108,6 +120,9 @@ impl Message {
         let begin = self.parts.iter().rposition(is_start).map_or(0, |at| at + 1);
         self.parts.truncate(begin);
         self.open.retain(|_, at| *at < begin);
+        self.tools.retain(|_, at| *at < begin);
+        self.data.retain(|_, at| *at < begin);
+        self.last_tool = self.tools.values().copied().max();
     }
 
     /// Returns the UI message; one without an id is named after its stream.
@@ -123,11 +138,5 @@ impl Message {
         }
         object["parts"] = parts.collect();
         object
-    }
-}
-
-impl Part {
-    fn is_tool(&self) -> bool {
-        matches!(self, Self::Tool(_))
     }
 }

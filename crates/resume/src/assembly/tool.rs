@@ -11,6 +11,8 @@ pub(super) struct Tool {
     streamed: String,
     input: Option<Value>,
     approval: Option<Value>,
+    /// What else is told of the call, as it stands in the part.
+    besides: Map<String, Value>,
 }
 
 #[derive(Debug)]
@@ -36,14 +38,35 @@ impl Tool {
     pub(super) fn new(call_id: &str, name: &str, is_dynamic: bool) -> Self {
         let (call_id, name) = (call_id.to_owned(), name.to_owned());
         let (state, streamed) = (State::Streaming, String::new());
-        Self { call_id, name, is_dynamic, state, streamed, input: None, approval: None }
+        let besides = Map::new();
+        Self { call_id, name, is_dynamic, state, streamed, input: None, approval: None, besides }
+    }
+
+    /// Notes what a chunk tells besides what it is for.
+    pub(super) fn note(&mut self, kind: &str, chunk: &Value) {
+        if self.is_done() {
+            return;
+        }
+        let is_end =
+            matches!(kind, "tool-output-available" | "tool-output-error" | "tool-input-error");
+        let metadata = if is_end { "resultProviderMetadata" } else { "callProviderMetadata" };
+        let fields = [
+            ("title", "title"),
+            ("toolMetadata", "toolMetadata"),
+            ("providerExecuted", "providerExecuted"),
+            ("providerMetadata", metadata),
+        ];
+        for (told, kept) in fields {
+            if let Some(value) = chunk.get(told).filter(|value| !value.is_null()) {
+                self.besides.insert(kept.to_owned(), value.clone());
+            }
+        }
     }
 
     /// Adds to the input; it is shown once it is JSON.
     pub(super) fn extend_input(&mut self, delta: &str) {
         if matches!(self.state, State::Streaming) {
             self.streamed.push_str(delta);
-            self.input = records::json::parse(self.streamed.as_bytes()).ok();
         }
     }
 
@@ -74,6 +97,12 @@ impl Tool {
         if !self.is_done() {
             self.state = State::Done(output);
         }
+    }
+
+    /// Returns the input: that which was given whole, or else what was streamed, if it is JSON by now.
+    fn input(&self) -> Option<Value> {
+        let streamed = || records::json::parse(self.streamed.as_bytes()).ok();
+        self.input.clone().or_else(streamed)
     }
 
     fn is_done(&self) -> bool {
@@ -110,11 +139,14 @@ impl From<&Tool> for Value {
         }
         put("toolCallId", tool.call_id.as_str().into());
         put("state", tool.state().into());
-        match &tool.input {
-            Some(input) => _ = put("input", input.clone()),
-            None if matches!(tool.state, State::Streaming) => {}
+        let is_streaming = matches!(tool.state, State::Streaming);
+        match tool.input() {
+            Some(input) => _ = put("input", input),
+            None if is_streaming => {}
             None => _ = put("input", Value::Null),
         }
+        part.extend(tool.besides.clone());
+        let mut put = |field: &str, value: Value| part.insert(field.to_owned(), value);
         match &tool.state {
             State::Done(Output::Available { value, is_preliminary }) => {
                 put("output", value.clone());

@@ -43,9 +43,8 @@ fn data(message: &mut Message, kind: &str, chunk: Value) {
     if chunk["transient"] == true {
         return;
     }
-    let known = chunk.get("id").and_then(|id| message.part(kind, id));
-    match known {
-        Some(part) => *part = chunk,
+    match chunk.get("id").cloned() {
+        Some(id) => message.put_data(kind, &id, chunk),
         None => message.add(chunk),
     }
 }
@@ -85,6 +84,7 @@ fn tool(message: &mut Message, kind: &str, mut chunk: Value) -> Result<(), &'sta
         message.add_tool(Tool::new(&call_id, name, chunk["dynamic"] == true));
     }
     let Some(tool) = message.tool(&call_id) else { return Ok(()) };
+    tool.note(kind, &chunk);
     match kind {
         "tool-input-start" => {}
         "tool-input-delta" => {

@@ -197,6 +197,97 @@ fn an_approval_is_asked_for_and_refused() {
 }
 
 #[test]
+fn what_is_told_of_a_call_besides_stays_with_its_part() {
+    let chunk = |kind: &str, besides: Value| {
+        let mut chunk = json!({"type": kind, "toolCallId": "c", "toolName": "f"});
+        chunk.as_object_mut().unwrap().extend(besides.as_object().unwrap().clone());
+        chunk
+    };
+    let chunks = json!([
+        chunk("tool-input-start", json!({"providerExecuted": true, "title": "Find"})),
+        chunk(
+            "tool-input-available",
+            json!({"input": {}, "providerMetadata": {"g": {"s": "abc"}}})
+        ),
+        chunk(
+            "tool-output-available",
+            json!({"output": 1, "providerMetadata": {"g": {"s": "def"}}})
+        ),
+        chunk("tool-output-available", json!({"output": 2, "title": "late"})),
+    ]);
+    let part = json!({
+        "type": "tool-f", "toolCallId": "c", "state": "output-available", "input": {}, "output": 1,
+        "title": "Find", "providerExecuted": true,
+        "callProviderMetadata": {"g": {"s": "abc"}}, "resultProviderMetadata": {"g": {"s": "def"}},
+    });
+    assert_eq!(parts(Stream::UiMessage, chunks), json!([part]));
+}
+
+#[test]
+fn updates_of_a_call_tell_only_what_has_changed() {
+    let update = |fields: Value| {
+        let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c"});
+        update.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        update
+    };
+    let diff = json!({"type": "diff", "path": "a.txt", "newText": "b"});
+    let chunks = json!([
+        {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit a.txt"},
+        {"sessionUpdate": "usage_update", "used": 1, "size": 2},
+        update(json!({"rawInput": {"path": "a.txt"}, "name": "edit"})),
+        update(json!({"content": [diff], "rawOutput": null})),
+        update(json!({"status": "completed", "content": null})),
+    ]);
+    let part = json!({
+        "type": "dynamic-tool", "toolName": "edit", "toolCallId": "c", "state": "output-available",
+        "input": {"path": "a.txt"}, "output": [diff],
+    });
+    assert_eq!(parts(Stream::Acp, chunks.clone()), json!([part]));
+
+    let updates: Vec<Value> = chunks.as_array().unwrap().clone();
+    assert_eq!(violations(&Acp, &updates), []);
+    let parsed = Acp.parse(Vec::new(), updates);
+    let call = &parsed.messages[0].body.extra["tool_calls"][0]["function"];
+    assert_eq!(call, &json!({"name": "edit", "arguments": "{\"path\":\"a.txt\"}"}));
+    assert_eq!(parsed.messages[1].body.content, json!([diff]));
+}
+
+#[test]
+fn a_long_stream_is_put_together_piece_by_piece() {
+    // Each looked for among all others, these would take minutes.
+    const MANY: usize = 40_000;
+    let calls = (0..MANY).flat_map(|n| {
+        let id = format!("c{n}");
+        let start = json!({"type": "tool-input-start", "toolCallId": id, "toolName": "f"});
+        let delta = json!({"type": "text-delta", "id": "t", "delta": "x"});
+        [start, delta, json!({"type": "data-x", "id": n, "data": 1})]
+    });
+    let input = (0..MANY).map(
+        |_| json!({"type": "tool-input-delta", "toolCallId": "c0", "inputTextDelta": "[1,2]"}),
+    );
+    let chunks = calls.chain(input);
+    let mut assembly = Assembly::new(Stream::UiMessage, "s");
+    for (position, chunk) in (0..).zip(chunks) {
+        assembly.push(position, chunk).unwrap();
+    }
+    assert_eq!(assembly.messages()[0]["parts"].as_array().unwrap().len(), 3 * MANY);
+
+    let mut assembly = Assembly::new(Stream::Acp, "s");
+    for n in 0..MANY {
+        let call =
+            json!({"sessionUpdate": "tool_call", "toolCallId": format!("c{n}"), "title": "f"});
+        let said = json!({
+            "sessionUpdate": "user_message_chunk", "messageId": format!("m{n}"),
+            "content": {"type": "text", "text": "x"},
+        });
+        for (at, chunk) in [call, said].into_iter().enumerate() {
+            assembly.push((2 * n + at) as u64, chunk).unwrap();
+        }
+    }
+    assert_eq!(assembly.messages().len(), 2 * MANY);
+}
+
+#[test]
 fn a_call_that_is_told_of_when_it_is_done_has_a_part() {
     let shown = json!([{"type": "content", "content": {"type": "text", "text": "done"}}]);
     let update = json!({
