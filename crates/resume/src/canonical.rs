@@ -12,7 +12,7 @@ mod message;
 pub(crate) use message::{Canonical, is_blank};
 
 mod part;
-pub(crate) use part::Part;
+pub(crate) use part::{Part, are_parts};
 
 mod read;
 pub(crate) use read::{read, taken};

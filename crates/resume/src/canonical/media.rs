@@ -41,15 +41,14 @@ impl Media {
     fn read_image(part: &Value) -> Option<Self> {
         // How closely to look at it is for one provider to know.
         let [url, _detail] = only(part.get("image_url")?, ["url", "detail"])?;
-        let source = MediaSource::of_url(url?);
-        Some(Self { kind: MediaKind::Image, source, name: None })
+        Some(Self::new(MediaKind::Image, MediaSource::of_url(url?), filename(part)))
     }
 
     fn read_audio(part: &Value) -> Option<Self> {
         let [data, format] = only(part.get("input_audio")?, ["data", "format"])?;
         let (data, media_type) = (data?.to_owned(), format!("audio/{}", format?));
         let source = MediaSource::Data { media_type, data };
-        Some(Self { kind: MediaKind::Audio, source, name: None })
+        Some(Self::new(MediaKind::Audio, source, filename(part)))
     }
 
     fn read_file(part: &Value) -> Option<Self> {
@@ -61,7 +60,22 @@ impl Media {
             (None, None, Some(id)) => MediaSource::Id(id.to_owned()),
             _ => return None,
         };
-        Some(Self { kind: MediaKind::File, source, name: name.map(str::to_owned) })
+        Some(Self::new(MediaKind::File, source, name.map(str::to_owned)))
+    }
+
+    /// Data is of the kind that its media type says.
+    fn new(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
+        let kind = match &source {
+            MediaSource::Data { media_type, .. } => Self::kind_of(media_type),
+            MediaSource::Url(_) | MediaSource::Id(_) => kind,
+        };
+        Self { kind, source, name }
+    }
+
+    /// Returns a file that is a picture or a sound as the content part of one, without a name.
+    pub(crate) fn of_file(part: &Value) -> Option<Value> {
+        let media = Self::read(part).filter(|media| media.kind != MediaKind::File)?;
+        (part["type"] == "file").then(|| Self { name: None, ..media }.into())
     }
 
     /// Returns the kind of what has this media type.
@@ -100,27 +114,37 @@ impl From<Media> for Value {
     /// Writes the content part that [`Media::read`] reads.
     fn from(media: Media) -> Self {
         let Media { kind, source, name } = media;
-        match (if name.is_some() { MediaKind::File } else { kind }, source) {
-            (MediaKind::Image, source @ (MediaSource::Data { .. } | MediaSource::Url(_))) => {
+        let mut part = match (kind, &source) {
+            (MediaKind::Image, MediaSource::Data { .. } | MediaSource::Url(_)) => {
                 json!({"type": "image_url", "image_url": {"url": source.url()}})
             }
             (MediaKind::Audio, MediaSource::Data { media_type, data }) => {
-                let format = media_type.strip_prefix("audio/").unwrap_or(&media_type);
+                let format = media_type.strip_prefix("audio/").unwrap_or(media_type);
                 json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
             }
-            (_, source) => {
-                let mut file = Map::new();
-                let (field, value) = match &source {
-                    MediaSource::Data { .. } => ("file_data", source.url()),
-                    MediaSource::Url(url) => ("file_url", Some(url.clone())),
-                    MediaSource::Id(id) => ("file_id", Some(id.clone())),
-                };
-                file.insert(field.to_owned(), value.into());
-                file.extend(name.map(|name| ("filename".to_owned(), name.into())));
-                json!({"type": "file", "file": file})
-            }
+            _ => return file(&source, name),
+        };
+        if let Some(name) = name {
+            part["filename"] = name.into();
         }
+        part
     }
+}
+
+fn file(source: &MediaSource, name: Option<String>) -> Value {
+    let (field, value) = match source {
+        MediaSource::Data { .. } => ("file_data", source.url()),
+        MediaSource::Url(url) => ("file_url", Some(url.clone())),
+        MediaSource::Id(id) => ("file_id", Some(id.clone())),
+    };
+    let mut file = Map::from_iter([(field.to_owned(), value.into())]);
+    file.extend(name.map(|name| ("filename".to_owned(), name.into())));
+    json!({"type": "file", "file": file})
+}
+
+/// Returns what a picture or a sound is called, which stands beside it.
+fn filename(part: &Value) -> Option<String> {
+    part.get("filename")?.as_str().map(str::to_owned)
 }
 
 /// Returns the texts of the fields, if the object has no others.

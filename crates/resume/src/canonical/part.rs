@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::media::Media;
 use super::message::Canonical;
@@ -20,7 +20,7 @@ impl Canonical {
         let mut parts = match self.content.take() {
             Value::Null => Vec::new(),
             Value::String(text) => vec![Part::Text(text)],
-            Value::Array(list) if !list.is_empty() && list.iter().all(has_type) => {
+            Value::Array(list) if !list.is_empty() && are_parts(&list) => {
                 list.into_iter().map(|part| self.read_part(part)).collect()
             }
             other => {
@@ -33,6 +33,23 @@ impl Canonical {
             parts.push(Part::Text(refusal));
         }
         parts
+    }
+
+    /// Returns content parts for a form that has those of the log: a file that is a picture or a
+    /// sound becomes one, and what does not fit becomes its JSON text.
+    pub(crate) fn fit_parts(&mut self, parts: Vec<Value>, fits: impl Fn(&Value) -> bool) -> Value {
+        let fit = |part: Value| {
+            let mut part = Media::of_file(&part).filter(&fits).unwrap_or(part);
+            if !fits(&part) {
+                self.repairs.push(Repair::PartSerialised);
+                return json!({"type": "text", "text": part.to_string()});
+            }
+            if let Some(object) = part.as_object_mut() {
+                object.remove("filename");
+            }
+            part
+        };
+        parts.into_iter().map(fit).collect()
     }
 
     /// Takes the content as one text: for forms where it cannot be anything else.
@@ -74,6 +91,7 @@ impl Canonical {
     }
 }
 
-fn has_type(part: &Value) -> bool {
-    part.get("type").is_some_and(Value::is_string)
+/// Says whether the values of a list are content parts, of whatever type.
+pub(crate) fn are_parts(list: &[Value]) -> bool {
+    list.iter().all(|part| part.get("type").is_some_and(Value::is_string))
 }

@@ -36,6 +36,7 @@ impl Form for Acp {
         Loss::CustomCalls,
         Loss::CallSignatures,
         Loss::MediaKinds,
+        Loss::MediaNames,
     ];
 
     fn name(&self) -> &'static str {

@@ -52,8 +52,14 @@ impl Profile {
 impl Form for Ag2Classic {
     const RULES: &'static Rules = &Rules { functions: NameRule::WORD, ..Rules::ANY };
 
-    const LOSSES: &'static [Loss] =
-        &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures, Loss::Errors, Loss::OtherMedia];
+    const LOSSES: &'static [Loss] = &[
+        Loss::BlankText,
+        Loss::CustomCalls,
+        Loss::CallSignatures,
+        Loss::Errors,
+        Loss::OtherMedia,
+        Loss::MediaNames,
+    ];
 
     fn name(&self) -> &'static str {
         match self.profile {

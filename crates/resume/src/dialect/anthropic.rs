@@ -39,6 +39,7 @@ impl Form for Anthropic {
         Loss::CustomCalls,
         Loss::CallSignatures,
         Loss::Sounds,
+        Loss::MediaNames,
     ];
 
     fn name(&self) -> &'static str {

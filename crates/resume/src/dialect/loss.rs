@@ -45,6 +45,8 @@ pub enum Loss {
     OtherMedia,
     /// Sounds, likewise.
     Sounds,
+    /// What a picture or a sound is called.
+    MediaNames,
     /// Whether what is given by its address is a picture or a file, and what it is called.
     MediaKinds,
 }

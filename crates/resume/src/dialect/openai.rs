@@ -34,7 +34,8 @@ mod write;
 /// # Content
 ///
 /// A content is text or a list of content parts that its role may have; anything else becomes its
-/// JSON text. Null is kept beside calls only, where it also stands for the empty text; a refusal
+/// JSON text, and so does a part by itself. A file that is a picture or a sound is given as one,
+/// without its name. Null is kept beside calls only, where it also stands for the empty text; a refusal
 /// without content becomes a content part; the null of a `tool` message becomes the text `null`, and
 /// that of a `function` message is kept. Any other message with null content is dropped.
 ///
@@ -56,7 +57,7 @@ impl Form for OpenAi {
     };
 
     const LOSSES: &'static [Loss] =
-        &[Loss::BlankText, Loss::Reasoning, Loss::Errors, Loss::CallSignatures];
+        &[Loss::BlankText, Loss::Reasoning, Loss::Errors, Loss::CallSignatures, Loss::MediaNames];
 
     fn name(&self) -> &'static str {
         "openai"

@@ -57,8 +57,15 @@ fn user() -> impl Strategy<Value = Value> {
         "type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE", "filename": "a.pdf"},
     });
     let linked = json!({"type": "image_url", "image_url": {"url": "https://example.org/a.png"}});
+    let mut named = image.clone();
+    named["filename"] = json!("a.png");
     let text = json!({"type": "text", "text": "look"});
-    let contents = vec![json!("hi"), json!([text, image, linked]), json!([text, sound, file])];
+    let contents = vec![
+        json!("hi"),
+        json!([text, image, linked]),
+        json!([text, sound, file]),
+        json!([text, named]),
+    ];
     (select(contents), name()).prop_map(|(content, name)| with_name("user", name, &content))
 }
 
@@ -196,6 +203,9 @@ fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
         Some("input_audio") if lost(Loss::Sounds) => true,
         _ => lost(Loss::Media) || lost(Loss::OtherMedia),
     };
+    for part in parts.iter_mut().filter(|_| lost(Loss::MediaNames)) {
+        part.as_object_mut().map(|part| part.remove("filename"));
+    }
     for part in parts.iter_mut().filter(|part| is_lost(part)) {
         *part = json!({"type": "text", "text": part.to_string()});
     }

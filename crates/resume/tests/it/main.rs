@@ -6,6 +6,7 @@ mod assembly;
 mod call_stack;
 mod fixtures;
 mod losses;
+mod media;
 mod normalize;
 mod openai;
 mod parse;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{EXECUTOR, Profile};
 use crate::Repair;
-use crate::canonical::{Canonical, Role, is_blank};
+use crate::canonical::{Canonical, Role, are_parts, is_blank};
 use crate::dialect::Rendered;
 use crate::dialect::pipeline::Writer;
 
@@ -102,16 +102,7 @@ fn content(message: &mut Canonical) -> Value {
         },
         Value::String(text) if makes_calls && text == "None" => filled(message),
         text @ Value::String(_) => text,
-        Value::Array(parts) if parts.iter().all(|part| part["type"].is_string()) => {
-            let fit = |part| {
-                if is_part(&part) {
-                    return part;
-                }
-                message.repairs.push(Repair::PartSerialised);
-                json!({"type": "text", "text": part.to_string()})
-            };
-            parts.into_iter().map(fit).collect()
-        }
+        Value::Array(parts) if are_parts(&parts) => message.fit_parts(parts, is_part),
         other => {
             message.repairs.push(Repair::ContentSerialised);
             other.to_string().into()

@@ -119,7 +119,8 @@ fn block(message: &mut Canonical, part: Part) -> Value {
     }
     let mut block =
         Map::from_iter([("type".to_owned(), kind.into()), ("source".to_owned(), source)]);
-    block.extend(media.name.map(|name| ("title".to_owned(), name.into())));
+    let title = media.name.filter(|_| kind == "document");
+    block.extend(title.map(|name| ("title".to_owned(), name.into())));
     Value::Object(block)
 }
 

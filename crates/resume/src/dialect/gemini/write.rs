@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::NO_SIGNATURE;
-use crate::canonical::{Canonical, Media, MediaSource, Part, Role};
+use crate::canonical::{Canonical, MediaSource, Part, Role};
 use crate::dialect::pipeline::Writer;
 use crate::dialect::turns::{Kind, Turn, Turns};
 use crate::dialect::{Rendered, speaker};
@@ -107,9 +107,8 @@ fn part(message: &mut Canonical, part: Part) -> Value {
         Part::Media(media) => media,
     };
     let is_instruction = matches!(message.role, Role::System | Role::Developer);
-    let has_kind = |media_type: &str| Media::kind_of(media_type) == media.kind;
     match &media.source {
-        MediaSource::Data { media_type, data } if !is_instruction && has_kind(media_type) => {
+        MediaSource::Data { media_type, data } if !is_instruction => {
             let mut inline = json!({"mimeType": media_type, "data": data});
             if let Some(name) = media.name {
                 inline["displayName"] = name.into();

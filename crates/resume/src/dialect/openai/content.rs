@@ -1,16 +1,22 @@
 use serde_json::Value;
 
-use crate::canonical::Role;
+use crate::Repair;
+use crate::canonical::{Canonical, Role, are_parts};
 
-/// Returns the content as the role may have it, when it is not so already.
-pub(super) fn serialised(role: Role, content: &Value) -> Option<Value> {
-    let fits = match content {
-        Value::String(_) => true,
-        Value::Null => matches!(role, Role::Assistant | Role::Function),
-        Value::Array(parts) => !parts.is_empty() && parts.iter().all(|part| is_part(role, part)),
-        _ => false,
+/// Gives a message the content that its role may have.
+pub(super) fn fit(message: &mut Canonical) {
+    let role = message.role;
+    message.content = match message.content.take() {
+        text @ Value::String(_) => text,
+        Value::Null if matches!(role, Role::Assistant | Role::Function) => Value::Null,
+        Value::Array(parts) if role != Role::Function && !parts.is_empty() && are_parts(&parts) => {
+            message.fit_parts(parts, |part| is_part(role, part))
+        }
+        other => {
+            message.repairs.push(Repair::ContentSerialised);
+            other.to_string().into()
+        }
     };
-    (!fits).then(|| Value::from(content.to_string()))
 }
 
 /// Says whether the value is a content part that the role may have.
@@ -21,7 +27,6 @@ fn is_part(role: Role, part: &Value) -> bool {
     // Every kind of part holds its payload in the field named like the kind.
     let payload = &part[kind];
     match (role, kind) {
-        (Role::Function, _) => false,
         (_, "text") | (Role::Assistant, "refusal") => payload.is_string(),
         (Role::User, "image_url") => payload["url"].is_string(),
         (Role::User, "input_audio" | "file") => payload.is_object(),
@@ -34,24 +39,37 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::dialect::Origin;
 
-    #[test]
-    fn text_and_known_parts_stay() {
-        let image = json!([{"type": "image_url", "image_url": {"url": "https://example.org"}}]);
-        assert_eq!(serialised(Role::User, &image), None);
-        assert_eq!(serialised(Role::Tool, &json!("")), None);
-        assert_eq!(
-            serialised(Role::Assistant, &json!([{"type": "refusal", "refusal": "no"}])),
-            None
-        );
+    fn fitted(role: Role, content: &Value) -> (Value, Vec<&'static str>) {
+        let origin = Origin { index: 0, sequence: 0 };
+        let mut message = Canonical::new(origin, role, content.clone());
+        fit(&mut message);
+        (message.content, message.repairs.iter().map(Repair::slug).collect())
     }
 
     #[test]
-    fn everything_else_becomes_its_json_text() {
+    fn text_and_known_parts_stay() {
+        let cases = [
+            (
+                Role::User,
+                json!([{"type": "image_url", "image_url": {"url": "https://example.org"}}]),
+            ),
+            (Role::Tool, json!("")),
+            (Role::Assistant, json!([{"type": "refusal", "refusal": "no"}])),
+            (Role::Function, json!(null)),
+        ];
+        for (role, content) in cases {
+            assert_eq!(fitted(role, &content), (content, vec![]));
+        }
+    }
+
+    #[test]
+    fn every_other_content_becomes_its_json_text() {
         let cases = [
             (Role::User, json!({"b": 1, "a": [2]}), r#"{"b":1,"a":[2]}"#),
             (Role::User, json!([]), "[]"),
-            (Role::System, json!([{"type": "text"}]), r#"[{"type":"text"}]"#),
+            (Role::User, json!(["a"]), r#"["a"]"#),
             (Role::Assistant, json!(false), "false"),
             (Role::Tool, json!(null), "null"),
             (
@@ -61,7 +79,20 @@ mod tests {
             ),
         ];
         for (role, content, text) in cases {
-            assert_eq!(serialised(role, &content), Some(json!(text)));
+            assert_eq!(fitted(role, &content), (json!(text), vec!["content_serialised"]));
+        }
+    }
+
+    #[test]
+    fn every_other_part_becomes_its_json_text() {
+        let text = json!({"type": "text", "text": "x"});
+        for (role, part) in [
+            (Role::System, json!({"type": "text"})),
+            (Role::Assistant, json!({"type": "image_url", "image_url": {"url": "u"}})),
+        ] {
+            let given = json!({"type": "text", "text": part.to_string()});
+            let expected = (json!([text, given]), vec!["part_serialised"]);
+            assert_eq!(fitted(role, &json!([text, part])), expected);
         }
     }
 }

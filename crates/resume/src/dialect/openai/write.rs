@@ -25,10 +25,7 @@ fn fit_content(message: &mut Canonical) {
         message.content = json!([{"type": "refusal", "refusal": refusal}]);
         message.repairs.push(Repair::RefusalMoved);
     }
-    if let Some(text) = content::serialised(message.role, &message.content) {
-        message.content = text;
-        message.repairs.push(Repair::ContentSerialised);
-    }
+    content::fit(message);
 }
 
 fn object(message: Canonical) -> Value {

@@ -1,0 +1,62 @@
+//! Pictures, sounds and files, from one form to another.
+
+use resume::Options;
+use resume::dialect::{
+    Ag2Classic, Anthropic, Dialect, Gemini, OpenAi, Profile, Rendered, UiMessage,
+};
+use serde_json::{Value, json};
+
+use crate::transcript::{log, stored_all, violations};
+
+/// Renders what the user says, in parts as the log has them.
+fn rendered(dialect: &dyn Dialect, parts: &Value) -> Rendered {
+    let message = json!({"role": "user", "content": parts});
+    let rendered = dialect.render(log(&[message]), &Options::default());
+    assert_eq!(violations(dialect, &rendered.messages), []);
+    rendered
+}
+
+/// Returns the content that is read from a message.
+fn read(dialect: &dyn Dialect, message: Value) -> Value {
+    let parsed = dialect.parse(Vec::new(), vec![message]);
+    stored_all(parsed.messages).remove(0).body.content
+}
+
+#[test]
+fn a_picture_with_a_name_stays_a_picture() {
+    let url = "data:image/png;base64,iVBO";
+    let file = json!({"type": "file", "mediaType": "image/png", "filename": "a.png", "url": url});
+    let uploaded = read(&UiMessage, json!({"role": "user", "parts": [file]}));
+    let inline = json!({"mimeType": "image/png", "data": "iVBO", "displayName": "a.png"});
+    let sent = read(&Gemini, json!({"role": "user", "parts": [{"inlineData": inline}]}));
+    assert_eq!(sent, uploaded);
+    let as_file = json!([{"type": "file", "file": {"file_data": url, "filename": "a.png"}}]);
+    let image = json!([{"type": "image_url", "image_url": {"url": url}}]);
+    let block = json!([{
+        "type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"},
+    }]);
+    let cases: [(&dyn Dialect, _, _); 5] = [
+        (&OpenAi, "/content", image.clone()),
+        (&Ag2Classic { profile: Profile::Pattern }, "/content", image),
+        (&Anthropic, "/content", block),
+        (&Gemini, "/parts", json!([{"inlineData": inline}])),
+        (&UiMessage, "/parts", json!([file])),
+    ];
+    for (dialect, field, expected) in cases {
+        for parts in [&uploaded, &as_file] {
+            let rendered = rendered(dialect, parts);
+            assert_eq!(rendered.messages[0].pointer(field), Some(&expected), "{dialect:?}");
+            assert_eq!(rendered.repaired, [], "{dialect:?}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_at_an_address_keeps_its_name_and_its_kind() {
+    let url = "https://example.org/a";
+    let file = json!({"type": "file", "mediaType": "image/png", "filename": "a.png", "url": url});
+    let uploaded = read(&UiMessage, json!({"role": "user", "parts": [file]}));
+    let block = json!([{"type": "image", "source": {"type": "url", "url": url}}]);
+    assert_eq!(rendered(&Anthropic, &uploaded).messages[0]["content"], block);
+    assert_eq!(rendered(&UiMessage, &uploaded).messages[0]["parts"][0]["filename"], "a.png");
+}
