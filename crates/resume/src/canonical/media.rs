@@ -95,9 +95,14 @@ impl MediaSource {
     }
 
     fn of_data_url(url: &str) -> Option<Self> {
-        let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-        let plain = !media_type.is_empty() && !media_type.contains([';', ',']);
-        plain.then(|| Self::Data { media_type: media_type.to_owned(), data: data.to_owned() })
+        let (header, data) = url.strip_prefix("data:")?.split_once(',')?;
+        let media_type = header.strip_suffix(";base64")?;
+        let plain = media_type.split(';').next().unwrap_or_default();
+        // What a sound is like, its parameters say; nothing else has any that matter in base64.
+        let is_audio = Media::kind_of(plain) == MediaKind::Audio;
+        let media_type = if is_audio { media_type } else { plain };
+        let (media_type, data) = (media_type.to_owned(), data.to_owned());
+        (!plain.is_empty()).then_some(Self::Data { media_type, data })
     }
 
     /// Returns the address, unless only a provider has the bytes.
@@ -153,4 +158,27 @@ fn only<'a, const N: usize>(object: &'a Value, fields: [&str; N]) -> Option<[Opt
     let known =
         object.iter().all(|(key, value)| fields.contains(&key.as_str()) && value.is_string());
     known.then(|| fields.map(|field| object.get(field).and_then(Value::as_str)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_is_read_with_parameters_too() {
+        let cases = [
+            ("data:text/plain;base64,aGk=", Some("text/plain")),
+            ("data:text/plain;charset=utf-8;base64,aGk=", Some("text/plain")),
+            ("data:audio/L16;rate=24000;base64,aGk=", Some("audio/L16;rate=24000")),
+            ("data:;base64,aGk=", None),
+            ("data:text/plain,hi", None),
+        ];
+        for (url, media_type) in cases {
+            let expected = media_type.map_or_else(
+                || MediaSource::Url(url.to_owned()),
+                |it| MediaSource::Data { media_type: it.to_owned(), data: "aGk=".to_owned() },
+            );
+            assert_eq!(MediaSource::of_url(url), expected);
+        }
+    }
 }

@@ -5,6 +5,7 @@ use super::{Loss, Parsed, Violation};
 use crate::Options;
 
 mod parse;
+mod source;
 mod validate;
 mod write;
 
@@ -20,6 +21,8 @@ mod write;
 ///   user gets a `user` message "Continue." there.
 /// - Reasoning is given in front of what was said, word for word, if the provider signed it.
 /// - Ids of calls match `^[a-zA-Z0-9_-]+$`; another becomes `call_` and 32 digits of its digest.
+/// - Pictures are JPEG, PNG, GIF or WebP, and files PDF; a text is given as `text/plain`. What has
+///   another media type becomes its JSON text.
 /// - Arguments are an object; others become its field `input`.
 #[derive(Debug, Clone, Copy)]
 pub struct Anthropic;
@@ -39,6 +42,7 @@ impl Form for Anthropic {
         Loss::CustomCalls,
         Loss::CallSignatures,
         Loss::Sounds,
+        Loss::MediaTypes,
         Loss::MediaNames,
     ];
 

@@ -45,6 +45,9 @@ pub enum Loss {
     OtherMedia,
     /// Sounds, likewise.
     Sounds,
+    /// Pictures and files of media types that the form does not have: of a text the type, of others
+    /// all but their JSON text.
+    MediaTypes,
     /// What a picture or a sound is called.
     MediaNames,
     /// Whether what is given by its address is a picture or a file, and what it is called.

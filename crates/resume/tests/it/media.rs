@@ -6,6 +6,7 @@ use resume::dialect::{
 };
 use serde_json::{Value, json};
 
+use crate::openai::repaired;
 use crate::transcript::{log, stored_all, violations};
 
 /// Renders what the user says, in parts as the log has them.
@@ -59,4 +60,63 @@ fn a_picture_at_an_address_keeps_its_name_and_its_kind() {
     let block = json!([{"type": "image", "source": {"type": "url", "url": url}}]);
     assert_eq!(rendered(&Anthropic, &uploaded).messages[0]["content"], block);
     assert_eq!(rendered(&UiMessage, &uploaded).messages[0]["parts"][0]["filename"], "a.png");
+}
+
+#[test]
+fn anthropic_is_given_the_media_types_that_it_has() {
+    let file = |url: &str| json!([{"type": "file", "file": {"file_data": url, "filename": "a"}}]);
+    let pdf = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"});
+    let text = json!({"type": "text", "media_type": "text/plain", "data": "a,b"});
+    for (url, source) in [
+        ("data:application/pdf;name=a.pdf;base64,JVBE", pdf),
+        ("data:text/csv;charset=utf-8;base64,YSxi", text),
+    ] {
+        let rendered = rendered(&Anthropic, &file(url));
+        let block = json!({"type": "document", "source": source, "title": "a"});
+        assert_eq!(
+            (&rendered.messages[0]["content"][0], &rendered.repaired[..]),
+            (&block, &[][..])
+        );
+    }
+    for url in [
+        "data:application/zip;base64,UEs=",
+        "data:image/svg+xml;base64,PHN2Zz4=",
+        "data:text/plain;base64,/w==",
+        "data:text/plain;base64,IA==",
+    ] {
+        let rendered = rendered(&Anthropic, &file(url));
+        assert_eq!(rendered.messages[0]["content"][0]["type"], "text", "{url}");
+        assert_eq!(repaired(&rendered), [(0, "part_serialised")], "{url}");
+    }
+}
+
+#[test]
+fn the_text_of_a_document_is_read() {
+    let source = json!({"type": "text", "media_type": "text/plain", "data": "a,b"});
+    let block = json!({"type": "document", "source": source, "title": "a"});
+    let said = read(&Anthropic, json!({"role": "user", "content": [block]}));
+    let file = json!({"file_data": "data:text/plain;base64,YSxi", "filename": "a"});
+    assert_eq!(said, json!([{"type": "file", "file": file}]));
+    assert_eq!(rendered(&Anthropic, &said).messages[0]["content"][0], block);
+}
+
+#[test]
+fn sources_that_anthropic_refuses_are_found() {
+    let image = |media_type: &str| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": ""}});
+    let document = |source: &Value| json!({"type": "document", "source": source});
+    for (block, valid) in [
+        (image("image/webp"), true),
+        (image("image/svg+xml"), false),
+        (image("application/pdf"), false),
+        (document(&json!({"type": "base64", "media_type": "application/pdf", "data": ""})), true),
+        (document(&json!({"type": "base64", "media_type": "image/png", "data": ""})), false),
+        (document(&json!({"type": "text", "media_type": "text/plain", "data": "x"})), true),
+        (document(&json!({"type": "text", "media_type": "text/csv", "data": "x"})), false),
+        (document(&json!({"type": "url"})), false),
+        (document(&json!({"type": "path"})), false),
+    ] {
+        let found = Anthropic.validate(&[json!({"role": "user", "content": [block]})]);
+        let rules: Vec<_> = found.iter().map(|violation| violation.rule).collect();
+        assert_eq!(rules, if valid { vec![] } else { vec!["invalid_source"] }, "{block}");
+    }
 }

@@ -1,8 +1,9 @@
 use records::NewMessage;
 use serde_json::{Map, Value};
 
+use super::source;
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
+use crate::canonical::{Media, MediaKind, Reasoning, taken};
 use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, Said, as_object, take_text, text_part};
 
@@ -66,14 +67,7 @@ fn media(block: &Map<String, Value>) -> Option<Media> {
         "document" => MediaKind::File,
         _ => return None,
     };
-    let source = block.get("source")?;
-    let text = |field: &str| source.get(field)?.as_str().map(str::to_owned);
-    let source = match source.get("type")?.as_str()? {
-        "base64" => MediaSource::Data { media_type: text("media_type")?, data: text("data")? },
-        "url" => MediaSource::Url(text("url")?),
-        "file" => MediaSource::Id(text("file_id")?),
-        _ => return None,
-    };
+    let source = source::read(block.get("source")?)?;
     let name = block.get("title").and_then(Value::as_str).map(str::to_owned);
     Some(Media { kind, source, name })
 }

@@ -1,6 +1,7 @@
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::canonical::{Canonical, MediaKind, MediaSource, Part, Reasoning, Role};
+use super::source;
+use crate::canonical::{Canonical, Part, Reasoning, Role};
 use crate::dialect::pipeline::Writer;
 use crate::dialect::turns::{Kind, Turn, Turns};
 use crate::dialect::{Rendered, speaker};
@@ -100,28 +101,11 @@ fn block(message: &mut Canonical, part: Part) -> Value {
         Part::Text(said) => return text(&said),
         Part::Media(media) => media,
     };
-    let source = match &media.source {
-        MediaSource::Data { media_type, data } => {
-            json!({"type": "base64", "media_type": media_type, "data": data})
-        }
-        MediaSource::Url(url) => json!({"type": "url", "url": url}),
-        MediaSource::Id(id) => json!({"type": "file", "file_id": id}),
-    };
-    let kind = match media.kind {
-        MediaKind::Image => "image",
-        MediaKind::File => "document",
-        MediaKind::Audio => "",
-    };
     let has_place = matches!(message.role, Role::User | Role::Tool);
-    if kind.is_empty() || !has_place {
+    source::block(&media).filter(|_| has_place).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
-        return text(&Value::from(media).to_string());
-    }
-    let mut block =
-        Map::from_iter([("type".to_owned(), kind.into()), ("source".to_owned(), source)]);
-    let title = media.name.filter(|_| kind == "document");
-    block.extend(title.map(|name| ("title".to_owned(), name.into())));
-    Value::Object(block)
+        text(&Value::from(media).to_string())
+    })
 }
 
 fn result(message: &mut Canonical) -> Value {

@@ -67,10 +67,29 @@ fn problem(known: &[&str], block: &Value) -> Option<Problem> {
             Some(("invalid_call", "the call has no valid id, name or input".to_owned()))
         }
         "tool_result" => result_problem(block),
-        "image" | "document" if !block["source"]["type"].is_string() => {
-            Some(("invalid_source", "nothing says where the bytes are".to_owned()))
+        "image" | "document" if !is_source(kind, &block["source"]) => {
+            Some(("invalid_source", format!("a block {kind} cannot have these bytes")))
         }
         _ => None,
+    }
+}
+
+fn is_source(kind: &str, source: &Value) -> bool {
+    let types: &[&str] = match kind {
+        "image" => &["image/gif", "image/jpeg", "image/png", "image/webp"],
+        _ => &["application/pdf"],
+    };
+    match source["type"].as_str() {
+        Some("base64") => {
+            types.iter().any(|it| source["media_type"] == *it) && source["data"].is_string()
+        }
+        Some("url") => source["url"].is_string(),
+        Some("file") => source["file_id"].is_string(),
+        Some("text") => {
+            kind == "document" && source["media_type"] == "text/plain" && source["data"].is_string()
+        }
+        Some("content") => kind == "document" && !source["content"].is_null(),
+        _ => false,
     }
 }
 

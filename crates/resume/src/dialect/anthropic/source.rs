@@ -1,0 +1,51 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::canonical::{Media, MediaKind, MediaSource};
+
+const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// Returns the block of a picture or a file, unless the API has none for it.
+pub(super) fn block(media: &Media) -> Option<Value> {
+    let (kind, source) = match (media.kind, &media.source) {
+        (MediaKind::Audio, _) => return None,
+        (kind, MediaSource::Url(url)) => (kind, json!({"type": "url", "url": url})),
+        (kind, MediaSource::Id(id)) => (kind, json!({"type": "file", "file_id": id})),
+        (kind, MediaSource::Data { media_type, data }) => (kind, of_data(media_type, data)?),
+    };
+    if kind == MediaKind::Image {
+        return Some(json!({"type": "image", "source": source}));
+    }
+    let mut block = json!({"type": "document", "source": source});
+    if let Some(name) = &media.name {
+        block["title"] = name.as_str().into();
+    }
+    Some(block)
+}
+
+fn of_data(media_type: &str, data: &str) -> Option<Value> {
+    if IMAGES.contains(&media_type) || media_type == "application/pdf" {
+        return Some(json!({"type": "base64", "media_type": media_type, "data": data}));
+    }
+    let bytes = STANDARD.decode(data).ok().filter(|_| media_type.starts_with("text/"))?;
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.trim().is_empty())?;
+    Some(json!({"type": "text", "media_type": "text/plain", "data": text}))
+}
+
+/// Reads the source of a block.
+pub(super) fn read(source: &Value) -> Option<MediaSource> {
+    let text = |field: &str| source.get(field)?.as_str().map(str::to_owned);
+    match source.get("type")?.as_str()? {
+        "base64" => {
+            Some(MediaSource::Data { media_type: text("media_type")?, data: text("data")? })
+        }
+        "text" => {
+            let data = STANDARD.encode(text("data")?);
+            Some(MediaSource::Data { media_type: text("media_type")?, data })
+        }
+        "url" => Some(MediaSource::Url(text("url")?)),
+        "file" => Some(MediaSource::Id(text("file_id")?)),
+        _ => None,
+    }
+}
