@@ -72,10 +72,11 @@ impl Media {
         Self { kind, source, name }
     }
 
-    /// Returns a file that is a picture or a sound as the content part of one, without a name.
-    pub(crate) fn of_file(part: &Value) -> Option<Value> {
+    /// Returns a file that is a picture or a sound as the content part of one, without a name; a
+    /// sound with the format named as others name it.
+    pub(crate) fn bare(part: &Value) -> Option<Value> {
         let media = Self::read(part).filter(|media| media.kind != MediaKind::File)?;
-        (part["type"] == "file").then(|| Self { name: None, ..media }.into())
+        (part["type"] != "image_url").then(|| Self { name: None, ..media }.into())
     }
 
     /// Returns the kind of what has this media type.
@@ -124,7 +125,11 @@ impl From<Media> for Value {
                 json!({"type": "image_url", "image_url": {"url": source.url()}})
             }
             (MediaKind::Audio, MediaSource::Data { media_type, data }) => {
-                let format = media_type.strip_prefix("audio/").unwrap_or(media_type);
+                let format = match media_type.strip_prefix("audio/").unwrap_or(media_type) {
+                    "mpeg" => "mp3",
+                    "wave" | "x-wav" => "wav",
+                    other => other,
+                };
                 json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
             }
             _ => return file(&source, name),

@@ -39,7 +39,7 @@ impl Canonical {
     /// sound becomes one, and what does not fit becomes its JSON text.
     pub(crate) fn fit_parts(&mut self, parts: Vec<Value>, fits: impl Fn(&Value) -> bool) -> Value {
         let fit = |part: Value| {
-            let mut part = Media::of_file(&part).filter(&fits).unwrap_or(part);
+            let mut part = Media::bare(&part).filter(&fits).unwrap_or(part);
             if !fits(&part) {
                 self.repairs.push(Repair::PartSerialised);
                 return json!({"type": "text", "text": part.to_string()});

@@ -45,8 +45,8 @@ pub enum Loss {
     OtherMedia,
     /// Sounds, likewise.
     Sounds,
-    /// Pictures and files of media types that the form does not have: of a text the type, of others
-    /// all but their JSON text.
+    /// Media of a type that the form does not have, or that it does not take by address: of a text
+    /// the type, of all else everything but its JSON text.
     MediaTypes,
     /// What a picture or a sound is called.
     MediaNames,

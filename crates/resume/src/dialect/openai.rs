@@ -35,9 +35,12 @@ mod write;
 ///
 /// A content is text or a list of content parts that its role may have; anything else becomes its
 /// JSON text, and so does a part by itself. A file that is a picture or a sound is given as one,
-/// without its name. Null is kept beside calls only, where it also stands for the empty text; a refusal
-/// without content becomes a content part; the null of a `tool` message becomes the text `null`, and
-/// that of a `function` message is kept. Any other message with null content is dropped.
+/// without its name. A sound is `wav` or `mp3`, and a file is given with its data or its id: there
+/// are no files by address.
+///
+/// Null is kept beside calls only, where it also stands for the empty text; a refusal without
+/// content becomes a content part; the null of a `tool` message becomes the text `null`, and that of
+/// a `function` message is kept. Any other message with null content is dropped.
 ///
 /// # Names
 ///
@@ -56,8 +59,14 @@ impl Form for OpenAi {
         ..Rules::ANY
     };
 
-    const LOSSES: &'static [Loss] =
-        &[Loss::BlankText, Loss::Reasoning, Loss::Errors, Loss::CallSignatures, Loss::MediaNames];
+    const LOSSES: &'static [Loss] = &[
+        Loss::BlankText,
+        Loss::Reasoning,
+        Loss::Errors,
+        Loss::CallSignatures,
+        Loss::MediaTypes,
+        Loss::MediaNames,
+    ];
 
     fn name(&self) -> &'static str {
         "openai"

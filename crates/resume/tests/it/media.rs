@@ -120,3 +120,30 @@ fn sources_that_anthropic_refuses_are_found() {
         assert_eq!(rules, if valid { vec![] } else { vec!["invalid_source"] }, "{block}");
     }
 }
+
+#[test]
+fn openai_is_given_the_sounds_and_files_that_it_has() {
+    let sound = |format: &str| json!([{"type": "input_audio", "input_audio": {"data": "SUQz", "format": format}}]);
+    let inline = json!({"mimeType": "audio/mpeg", "data": "SUQz", "displayName": "a.mp3"});
+    let sent = read(&Gemini, json!({"role": "user", "parts": [{"inlineData": inline}]}));
+    let file = json!([{"type": "file", "file": {"file_data": "data:audio/mpeg;base64,SUQz"}}]);
+    for parts in [sent, file, sound("mp3"), sound("mpeg")] {
+        let rendered = rendered(&OpenAi, &parts);
+        assert_eq!(rendered.messages[0]["content"], sound("mp3"));
+        assert_eq!(rendered.repaired, []);
+    }
+    let url = json!({"file_url": "https://example.org/a.pdf", "filename": "a.pdf"});
+    for part in [
+        sound("ogg")[0].clone(),
+        json!({"type": "input_audio", "input_audio": {"data": "SUQz"}}),
+        json!({"type": "file", "file": url}),
+        json!({"type": "file", "file": {}}),
+    ] {
+        let rendered = rendered(&OpenAi, &json!([{"type": "text", "text": "x"}, part]));
+        let text = json!({"type": "text", "text": part.to_string()});
+        assert_eq!(rendered.messages[0]["content"][1], text);
+        assert_eq!(repaired(&rendered), [(0, "part_serialised")]);
+        let found = OpenAi.validate(&[json!({"role": "user", "content": [part]})]);
+        assert_eq!(found[0].rule, "invalid_content", "{part}");
+    }
+}

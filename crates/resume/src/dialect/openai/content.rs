@@ -29,7 +29,11 @@ fn is_part(role: Role, part: &Value) -> bool {
     match (role, kind) {
         (_, "text") | (Role::Assistant, "refusal") => payload.is_string(),
         (Role::User, "image_url") => payload["url"].is_string(),
-        (Role::User, "input_audio" | "file") => payload.is_object(),
+        (Role::User, "input_audio") => {
+            let format = payload["format"].as_str().unwrap_or_default();
+            payload["data"].is_string() && ["wav", "mp3"].contains(&format)
+        }
+        (Role::User, "file") => payload["file_data"].is_string() || payload["file_id"].is_string(),
         _ => false,
     }
 }

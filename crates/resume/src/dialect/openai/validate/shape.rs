@@ -91,8 +91,15 @@ fn is_part(shape: &Shape, part: &Value) -> bool {
         Some(&"text") => part["text"].is_string(),
         Some(&"refusal") => part["refusal"].is_string(),
         Some(&"image_url") => part["image_url"]["url"].is_string(),
-        Some(&"input_audio") => part["input_audio"].is_object(),
-        Some(&"file") => part["file"].is_object(),
+        Some(&"input_audio") => is_sound(&part["input_audio"]),
+        Some(&"file") => {
+            ["file_data", "file_id"].iter().any(|field| part["file"][field].is_string())
+        }
         _ => false,
     }
+}
+
+fn is_sound(sound: &Value) -> bool {
+    let known = sound["format"] == "mp3" || sound["format"] == "wav";
+    known && sound["data"].is_string()
 }
