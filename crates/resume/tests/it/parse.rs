@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use records::EventId;
 use resume::Options;
-use resume::dialect::{self, Dialect, OpenAi, Parsed};
+use resume::dialect::{self, Dialect, Gemini, OpenAi, Parsed};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
@@ -154,6 +154,37 @@ fn calls_without_ids_are_paired_in_order() {
         ]),
     );
     assert_eq!(in_openai(parsed), exchange("call_1"));
+}
+
+#[test]
+fn the_parts_of_gemini_are_read_one_by_one() {
+    let code = json!({"language": "PYTHON", "code": "1 + 1"});
+    let inline = json!({"mimeType": "image/png", "data": "iVBO"});
+    let parsed = parse(
+        "gemini",
+        &json!([
+            {"parts": [{"text": "draw"}]},
+            {"role": "model", "parts": [
+                {"text": "hm", "thought": true, "thoughtSignature": "abc"},
+                {"text": "Hello", "thoughtSignature": "abc"},
+                {"executableCode": code, "thoughtSignature": "abc"},
+                {"inlineData": inline, "thoughtSignature": "abc"},
+            ]},
+        ]),
+    );
+    let stored = json!([
+        {"type": "text", "text": "Hello", "thoughtSignature": "abc"},
+        {"type": "executableCode", "executableCode": code, "thoughtSignature": "abc"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"},
+         "thoughtSignature": "abc"},
+    ]);
+    assert_eq!(parsed.messages[1].body.content, stored);
+    assert_eq!(parsed.messages[1].body.extra["reasoning_content"], "hm");
+    let rendered = Gemini.render(stored_all(parsed.messages), &Options::default());
+    let parts = &rendered.messages[1]["parts"];
+    assert_eq!(parts[0], json!({"text": "Hello"}));
+    assert_eq!(parts[1], json!({"text": stored[1].to_string()}));
+    assert_eq!(parts[2], json!({"inlineData": inline}));
 }
 
 #[test]

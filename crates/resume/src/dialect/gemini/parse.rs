@@ -1,11 +1,11 @@
 use records::NewMessage;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::NO_SIGNATURE;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, Said, as_object, take_text, text_part};
+use crate::dialect::parsed::{self, Said, as_object, take_text};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     let mut unnamed = Unnamed::default();
@@ -46,8 +46,7 @@ fn read(message: Value, unnamed: &mut Unnamed) -> Result<Vec<NewMessage>, DropRe
             said.calls.push(call(&part, unnamed));
         } else if let Some(response) = part.get_mut("functionResponse") {
             messages.push(result(response, unnamed));
-        } else if part["thought"] == true {
-            let text = part["text"].as_str().unwrap_or_default().to_owned();
+        } else if let Some(text) = thought(&part) {
             said.reasoning.push(Reasoning::Text { text, signature: None });
         } else {
             said.parts.push(stored(part));
@@ -83,20 +82,46 @@ fn result(response: &mut Value, unnamed: &mut Unnamed) -> NewMessage {
     }
 }
 
-/// Returns the stored form of a part; one that has none is kept as it is.
+fn thought(part: &Value) -> Option<String> {
+    part["text"].as_str().filter(|_| part["thought"] == true).map(str::to_owned)
+}
+
+/// Returns the stored form of a part: what has none gets its field for a type. What stands beside,
+/// such as a signature, is kept beside.
 fn stored(part: Value) -> Value {
-    let field = part.as_object().filter(|object| object.len() == 1);
-    match field.and_then(|object| object.keys().next()).map(String::as_str) {
-        Some("text") => text_part(part["text"].clone()),
-        _ => media(&part).map_or(part, Value::from),
+    let media = media(&part).map(Value::from);
+    let Value::Object(mut fields) = part else {
+        return part;
+    };
+    let mut stored = if let Some(media) = media {
+        fields.retain(|field, _| field != "inlineData" && field != "fileData");
+        media
+    } else {
+        json!({"type": kind(&fields)})
+    };
+    for (field, value) in fields {
+        if stored.get(&field).is_none() {
+            stored[field] = value;
+        }
     }
+    stored
+}
+
+fn kind(fields: &Map<String, Value>) -> &str {
+    const BESIDE: [&str; 5] =
+        ["mediaResolution", "partMetadata", "thought", "thoughtSignature", "videoMetadata"];
+    let own = fields.get("type").and_then(Value::as_str);
+    let text = fields.get("text").map(|_| "text");
+    let first = fields.keys().map(String::as_str).find(|field| !BESIDE.contains(field));
+    own.or(text).or(first).unwrap_or("unknown")
 }
 
 fn media(part: &Value) -> Option<Media> {
     let text = |pointer: &str| part.pointer(pointer)?.as_str().map(str::to_owned);
     if let Some(url) = text("/fileData/fileUri") {
+        let kind = text("/fileData/mimeType").map_or(MediaKind::File, |it| Media::kind_of(&it));
         let source = MediaSource::Url(url);
-        return Some(Media { kind: MediaKind::File, source, name: None });
+        return Some(Media { kind, source, name: text("/fileData/displayName") });
     }
     let (media_type, data) = (text("/inlineData/mimeType")?, text("/inlineData/data")?);
     let kind = Media::kind_of(&media_type);
