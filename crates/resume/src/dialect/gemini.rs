@@ -4,6 +4,7 @@ use super::pipeline::{Form, NameRule, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
+mod pairing;
 mod parse;
 mod validate;
 mod write;
@@ -22,6 +23,9 @@ mod write;
 ///   the API not to look for one. Reasoning is left out.
 /// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`; arguments are an object, others
 ///   become its field `input`. The result of a call is given as `output`, or as `error`.
+///
+/// What is read may lack the ids of calls: a response without one answers the first call of its
+/// function, in the turn before, that nothing else answers.
 #[derive(Debug, Clone, Copy)]
 pub struct Gemini;
 

@@ -139,6 +139,27 @@ fn texts_and_strings_are_read_as_anthropic_takes_them() {
 }
 
 #[test]
+fn the_results_of_gemini_are_those_of_their_functions() {
+    let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
+    let response = |name: &str| json!({"functionResponse": {"name": name, "response": {"output": format!("of {name}")}}});
+    let parsed = parse(
+        "gemini",
+        &json!([
+            {"parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [call("f"), call("g")]},
+            {"role": "user", "parts": [response("g"), response("f")]},
+        ]),
+    );
+    let stored = in_openai(parsed);
+    let name = |at: usize| &stored[1]["tool_calls"][at]["function"]["name"];
+    for result in &stored[2..] {
+        let at = usize::from(result["tool_call_id"] == stored[1]["tool_calls"][1]["id"]);
+        assert_eq!(result["content"], format!("of {}", name(at).as_str().unwrap_or_default()));
+    }
+    assert_eq!(stored.len(), 4);
+}
+
+#[test]
 fn calls_without_ids_are_paired_in_order() {
     let parsed = parse(
         "gemini",

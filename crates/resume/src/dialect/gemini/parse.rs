@@ -2,34 +2,18 @@ use records::NewMessage;
 use serde_json::{Map, Value, json};
 
 use super::NO_SIGNATURE;
+use super::pairing::Pairing;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::Parsed;
 use crate::dialect::parsed::{self, Said, as_object, take_text};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
-    let mut unnamed = Unnamed::default();
-    Parsed::of(system, contents, |message| read(message, &mut unnamed))
+    let mut pairing = Pairing::new(&contents);
+    Parsed::of(system, contents, |message| read(message, &mut pairing))
 }
 
-/// Gives ids to calls that have none: their results are in the same order.
-#[derive(Default)]
-struct Unnamed {
-    called: usize,
-    answered: usize,
-}
-
-impl Unnamed {
-    fn id(id: &Value, count: &mut usize) -> String {
-        if let Some(id) = id.as_str() {
-            return id.to_owned();
-        }
-        *count += 1;
-        format!("call_{count}")
-    }
-}
-
-fn read(message: Value, unnamed: &mut Unnamed) -> Result<Vec<NewMessage>, DropReason> {
+fn read(message: Value, pairing: &mut Pairing) -> Result<Vec<NewMessage>, DropReason> {
     let mut object = as_object(message)?;
     let role = match take_text(&mut object, "role").as_deref() {
         None | Some("user" | "function") => "user",
@@ -39,13 +23,14 @@ fn read(message: Value, unnamed: &mut Unnamed) -> Result<Vec<NewMessage>, DropRe
     let Some(Value::Array(parts)) = object.remove("parts") else {
         return Err(DropReason::NullContent);
     };
+    pairing.begin(role, &parts);
     let mut messages = Vec::new();
     let mut said = Said::default();
     for mut part in parts {
         if part.get("functionCall").is_some() {
-            said.calls.push(call(&part, unnamed));
+            said.calls.push(call(&part, pairing));
         } else if let Some(response) = part.get_mut("functionResponse") {
-            messages.push(result(response, unnamed));
+            messages.push(result(response, pairing));
         } else if let Some(text) = thought(&part) {
             said.reasoning.push(Reasoning::Text { text, signature: None });
         } else {
@@ -58,9 +43,9 @@ fn read(message: Value, unnamed: &mut Unnamed) -> Result<Vec<NewMessage>, DropRe
     Ok(messages)
 }
 
-fn call(part: &Value, unnamed: &mut Unnamed) -> Value {
+fn call(part: &Value, pairing: &mut Pairing) -> Value {
     let call = &part["functionCall"];
-    let id = Unnamed::id(&call["id"], &mut unnamed.called);
+    let id = pairing.call(call);
     let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
     let mut read = parsed::call(&id, call["name"].as_str().unwrap_or_default(), &arguments);
     let signature = part["thoughtSignature"].as_str();
@@ -70,8 +55,8 @@ fn call(part: &Value, unnamed: &mut Unnamed) -> Value {
     read
 }
 
-fn result(response: &mut Value, unnamed: &mut Unnamed) -> NewMessage {
-    let id = Unnamed::id(&response["id"], &mut unnamed.answered);
+fn result(response: &mut Value, pairing: &mut Pairing) -> NewMessage {
+    let id = pairing.answer(response);
     let mut wrapped = taken(response, "response");
     let single = wrapped.as_object().filter(|object| object.len() == 1);
     let field = single.and_then(|object| object.keys().next()).map(String::as_str);
