@@ -61,6 +61,8 @@ pub enum Repair {
     RefusalGivenAsText,
     /// A content part became its JSON text, because the form has no place for it.
     PartSerialised,
+    /// What stood beside the text or the data of a content part was left out.
+    PartFieldsRemoved,
     /// Text of nothing but white space was left out.
     BlankTextRemoved,
     /// The speaker's name was put in front of the text, because the form has no names.
@@ -126,6 +128,7 @@ impl Repair {
             Self::MalformedCallsRemoved => "malformed_calls_removed",
             Self::RefusalGivenAsText => "refusal_given_as_text",
             Self::PartSerialised => "part_serialised",
+            Self::PartFieldsRemoved => "part_fields_removed",
             Self::BlankTextRemoved => "blank_text_removed",
             Self::SpeakerFolded => "speaker_folded",
             Self::ReasoningRemoved => "reasoning_removed",
@@ -175,6 +178,9 @@ impl fmt::Display for Repair {
             }
             Self::RefusalGivenAsText => f.write_str("the refusal is given as text"),
             Self::PartSerialised => f.write_str("a content part is given as its JSON text"),
+            Self::PartFieldsRemoved => {
+                f.write_str("fields of a content part are left out: they have no place in the form")
+            }
             Self::BlankTextRemoved => f.write_str("text of nothing but white space is left out"),
             Self::SpeakerFolded => {
                 f.write_str("the name of the speaker is given in front of the text")

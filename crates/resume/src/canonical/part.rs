@@ -44,9 +44,7 @@ impl Canonical {
                 self.repairs.push(Repair::PartSerialised);
                 return json!({"type": "text", "text": part.to_string()});
             }
-            if let Some(object) = part.as_object_mut() {
-                object.remove("filename");
-            }
+            self.remove_beside(&mut part);
             part
         };
         parts.into_iter().map(fit).collect()
@@ -74,14 +72,34 @@ impl Canonical {
 
     fn read_part(&mut self, mut part: Value) -> Part {
         let kind = part["type"].as_str().unwrap_or_default();
-        let said = match kind {
-            "text" | "refusal" => part[kind].as_str().map(str::to_owned),
-            _ => return Media::read(&part).map_or_else(|| self.serialise_part(&part), Part::Media),
+        let read = match kind {
+            "text" | "refusal" => part[kind].as_str().map(|said| Part::Text(said.to_owned())),
+            _ => Media::read(&part).map(Part::Media),
         };
         if kind == "refusal" {
             self.repairs.push(Repair::RefusalGivenAsText);
         }
-        said.map_or_else(|| self.serialise_part(&part.take()), Part::Text)
+        let Some(read) = read else {
+            return self.serialise_part(&part);
+        };
+        self.remove_beside(&mut part);
+        read
+    }
+
+    /// Leaves of a part its type and its payload, which is in the field named like the type.
+    fn remove_beside(&mut self, part: &mut Value) {
+        let kind = part["type"].as_str().unwrap_or_default().to_owned();
+        let Some(fields) = part.as_object_mut() else { return };
+        // The name of a picture is not missed: it has been read, or the form declares its loss.
+        let is_named = kind == "image_url" || kind == "input_audio";
+        let is_known = |field: &str| field == "type" || field == kind;
+        let is_missed = |(field, value): (&String, &Value)| {
+            !(value.is_null() || is_known(field) || is_named && field == "filename")
+        };
+        if fields.iter().any(is_missed) {
+            self.repairs.push(Repair::PartFieldsRemoved);
+        }
+        fields.retain(|field, _| is_known(field));
     }
 
     /// Gives a part as its JSON text, because the form has nothing else for it.

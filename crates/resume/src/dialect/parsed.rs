@@ -135,6 +135,15 @@ pub(super) fn text_part(text: impl Into<Value>) -> Value {
     Value::from_iter([("type", Value::from("text")), ("text", text.into())])
 }
 
+/// Keeps fields of a part in its stored form, where they have no meaning, beside what has one.
+pub(super) fn keep_beside(stored: &mut Value, fields: Map<String, Value>) {
+    for (field, value) in fields {
+        if !value.is_null() && stored.get(&field).is_none() {
+            stored[field] = value;
+        }
+    }
+}
+
 /// Returns the stored form of a call of a function; arguments that are not text are given as their
 /// JSON text.
 pub(super) fn call(id: &str, name: &str, arguments: &Value) -> Value {

@@ -19,7 +19,8 @@ pub(crate) use write::file;
 /// - Reasoning is a part in front, with the signature in its `providerMetadata`.
 /// - Pictures, sounds and files are `file` parts; what only a provider has becomes its JSON text.
 ///
-/// What such a message says after a call is read as a message of its own.
+/// What such a message says after a call is read as a message of its own. Of what providers say of
+/// reasoning, Anthropic's is read and no other's; what they say of other parts is kept in the log.
 #[derive(Debug, Clone, Copy)]
 pub struct UiMessage;
 

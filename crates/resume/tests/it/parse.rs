@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use records::EventId;
 use resume::Options;
-use resume::dialect::{self, Dialect, Gemini, OpenAi, Parsed};
+use resume::dialect::{self, Anthropic, Dialect, Gemini, OpenAi, Parsed, UiMessage};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
@@ -206,6 +206,68 @@ fn the_parts_of_gemini_are_read_one_by_one() {
     assert_eq!(parts[0], json!({"text": "Hello"}));
     assert_eq!(parts[1], json!({"text": stored[1].to_string()}));
     assert_eq!(parts[2], json!({"inlineData": inline}));
+}
+
+#[test]
+fn what_stands_beside_in_a_part_is_kept_and_reported_when_it_is_left_out() {
+    let source = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"});
+    let document = json!({
+        "type": "document", "source": source, "context": "an invoice", "citations": {"enabled": true},
+    });
+    let cited = json!({"type": "text", "text": "12 €", "citations": [{"start_block_index": 0}]});
+    let anthropic = json!([{"role": "user", "content": [document, cited]}]);
+    let stored = json!([
+        {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBE"},
+         "context": "an invoice", "citations": {"enabled": true}},
+        cited,
+    ]);
+    kept_beside("anthropic", &anthropic, &stored);
+
+    let provided = json!({"google": {"thoughtSignature": "abc"}});
+    let ui_message = json!([{"id": "m1", "role": "user", "parts": [
+        {"type": "text", "text": "hi", "state": "done", "providerMetadata": provided},
+        {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,iVBO",
+         "providerMetadata": provided},
+    ]}]);
+    let stored = json!([
+        {"type": "text", "text": "hi", "providerMetadata": provided},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"},
+         "providerMetadata": provided},
+    ]);
+    kept_beside("ui-message", &ui_message, &stored);
+
+    let plain = json!([{"role": "user", "content": [
+        {"type": "text", "text": "hi", "citations": null},
+    ]}]);
+    assert_eq!(parse("anthropic", &plain).messages[0].body.content, "hi");
+}
+
+/// Checks how the two parts of a message are stored, and that it is said what of them is not given.
+fn kept_beside(from: &str, messages: &Value, stored: &Value) {
+    let parsed = parse(from, messages);
+    assert_eq!(parsed.messages[0].body.content, *stored);
+    let log = stored_all(parsed.messages);
+    let forms: [&dyn Dialect; 4] = [&OpenAi, &Gemini, &Anthropic, &UiMessage];
+    for to in forms {
+        let rendered = to.render(log.clone(), &Options::default());
+        let repaired: Vec<_> = rendered.repaired.iter().map(|it| it.repair.slug()).collect();
+        assert_eq!(repaired, ["part_fields_removed"; 2], "{to:?}");
+        let text = rendered.messages[0].to_string();
+        assert!(!text.contains("citations") && !text.contains("providerMetadata"), "{text}");
+    }
+}
+
+#[test]
+fn the_signature_of_a_call_in_a_ui_message_is_kept() {
+    let call = json!({
+        "type": "tool-f", "toolCallId": "a", "state": "output-available", "input": {},
+        "output": "done", "callProviderMetadata": {"google": {"thoughtSignature": "abc"}},
+    });
+    let hi = json!({"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]});
+    let parsed =
+        parse("ui-message", &json!([hi, {"id": "m2", "role": "assistant", "parts": [call]}]));
+    let rendered = Gemini.render(stored_all(parsed.messages), &Options::default());
+    assert_eq!(rendered.messages[1]["parts"][0]["thoughtSignature"], "abc");
 }
 
 #[test]

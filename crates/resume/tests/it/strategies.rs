@@ -22,6 +22,7 @@ pub(crate) fn content() -> impl Strategy<Value = Value> {
         Just(json!("")),
         "\\PC{0,6}".prop_map(Value::from),
         Just(json!({"type": "text", "text": "t"})),
+        Just(json!({"type": "text", "text": "t", "citations": [1], "cache_control": null})),
         Just(json!({"type": "refusal", "refusal": "r"})),
         Just(json!({"type": "image_url", "image_url": {"url": "u"}})),
         Just(json!({"type": "input_audio"})),

@@ -1,5 +1,5 @@
 use records::NewMessage;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::source;
 use crate::DropReason;
@@ -55,10 +55,22 @@ fn result(mut block: Value) -> NewMessage {
     parsed::result(call_id, said, block["is_error"] == true)
 }
 
-/// Returns the stored form of a block; one that has none is kept as it is.
+/// Returns the stored form of a block; one that has none is kept as it is. What stands beside, such
+/// as the citations of a text, is kept beside.
 fn part(block: Value) -> Value {
-    let media = block.as_object().and_then(media);
-    media.map_or(block, Value::from)
+    let Value::Object(mut fields) = block else {
+        return block;
+    };
+    let mut stored = match media(&fields) {
+        Some(media) => {
+            fields.retain(|field, _| field != "source" && field != "title");
+            media.into()
+        }
+        None if fields.get("type").is_some_and(|it| it == "text") => json!({"type": "text"}),
+        None => return fields.into(),
+    };
+    parsed::keep_beside(&mut stored, fields);
+    stored
 }
 
 fn media(block: &Map<String, Value>) -> Option<Media> {

@@ -84,11 +84,7 @@ fn stored(part: Value) -> Value {
     } else {
         json!({"type": kind(&fields)})
     };
-    for (field, value) in fields {
-        if stored.get(&field).is_none() {
-            stored[field] = value;
-        }
-    }
+    parsed::keep_beside(&mut stored, fields);
     stored
 }
 

@@ -1,5 +1,5 @@
 use records::{EventId, JsonObject, NewMessage};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::DropReason;
 use crate::canonical::{Media, MediaSource, Reasoning, taken};
@@ -68,15 +68,20 @@ impl Reader {
         }
         match kind {
             "step-start" => {}
-            "text" => self.said.parts.push(text_part(part["text"].clone())),
+            "text" => self.said.parts.push(text(part)),
             "reasoning" => self.said.reasoning.push(reasoning(&part)),
-            _ => self.said.parts.push(file(&part).map_or(part, Value::from)),
+            _ => self.said.parts.push(other(part)),
         }
     }
 
     fn call(&mut self, function: &str, mut part: Value) {
         let id = part["toolCallId"].as_str().unwrap_or_default().to_owned();
-        self.said.calls.push(parsed::call(&id, function, &part["input"]));
+        let mut call = parsed::call(&id, function, &part["input"]);
+        let provided = taken(&mut part, "callProviderMetadata");
+        if provided.is_object() {
+            call["extra_content"] = extra_content(provided);
+        }
+        self.said.calls.push(call);
         let result = match part["state"].as_str() {
             Some("output-available") => parsed::result(&id, taken(&mut part, "output"), false),
             Some("output-error") => parsed::result(&id, taken(&mut part, "errorText"), true),
@@ -102,6 +107,37 @@ fn reasoning(part: &Value) -> Reasoning {
     }
     let text = part["text"].as_str().unwrap_or_default().to_owned();
     Reasoning::Text { text, signature: signed["signature"].as_str().map(str::to_owned) }
+}
+
+/// Returns what providers say of a call, with a signature where it is stored.
+fn extra_content(mut provided: Value) -> Value {
+    if let Some(signature) = provided.pointer_mut("/google/thoughtSignature").map(Value::take) {
+        provided["google"] = json!({"thought_signature": signature});
+    }
+    provided
+}
+
+/// Returns the stored form of a text; what providers say of it is kept beside.
+fn text(part: Value) -> Value {
+    let mut stored = text_part(part["text"].clone());
+    if let Value::Object(mut fields) = part {
+        fields.remove("state");
+        parsed::keep_beside(&mut stored, fields);
+    }
+    stored
+}
+
+/// Returns the stored form of a file; any other part is kept as it is.
+fn other(part: Value) -> Value {
+    let Some(media) = file(&part) else {
+        return part;
+    };
+    let mut stored = Value::from(media);
+    if let Value::Object(mut fields) = part {
+        fields.retain(|field, _| !["mediaType", "url", "filename"].contains(&field.as_str()));
+        parsed::keep_beside(&mut stored, fields);
+    }
+    stored
 }
 
 fn file(part: &Value) -> Option<Media> {
