@@ -2,7 +2,7 @@
 
 use resume::Options;
 use resume::dialect::{
-    Ag2Classic, Anthropic, Dialect, Gemini, OpenAi, Profile, Rendered, UiMessage,
+    Acp, Ag2Classic, Anthropic, Dialect, Gemini, OpenAi, Profile, Rendered, UiMessage,
 };
 use serde_json::{Value, json};
 
@@ -146,4 +146,19 @@ fn openai_is_given_the_sounds_and_files_that_it_has() {
         let found = OpenAi.validate(&[json!({"role": "user", "content": [part]})]);
         assert_eq!(found[0].rule, "invalid_content", "{part}");
     }
+}
+
+#[test]
+fn what_a_result_does_not_show_is_whole_in_its_output() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let caller = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let parts = json!([
+        {"type": "text", "text": "x", "citations": [1]},
+        {"type": "refusal", "refusal": "no"},
+        {"type": "file", "file": {"file_id": "file_1"}},
+    ]);
+    let result = json!({"role": "tool", "tool_call_id": "a", "content": parts});
+    let rendered = Acp.render(log(&[caller, result]), &Options::default());
+    assert_eq!(rendered.messages[1]["rawOutput"], parts);
+    assert_eq!(rendered.repaired, []);
 }

@@ -87,15 +87,21 @@ fn result(message: &mut Canonical) -> Value {
     let status = if message.is_error { "failed" } else { "completed" };
     let output = message.content.clone();
     let parts = message.take_parts();
-    // What is not text there is whole in the output.
-    message
-        .repairs
-        .retain(|repair| !matches!(repair, Repair::ContentSerialised | Repair::PartSerialised));
     let mut shown = Vec::with_capacity(parts.len());
     for part in parts {
         let content = content(message, part);
         shown.push(json!({"type": "content", "content": content}));
     }
+    // Whatever is not shown as it is, is whole in the output.
+    message.repairs.retain(|repair| {
+        !matches!(
+            repair,
+            Repair::ContentSerialised
+                | Repair::PartSerialised
+                | Repair::PartFieldsRemoved
+                | Repair::RefusalGivenAsText
+        )
+    });
     json!({
         "sessionUpdate": "tool_call_update", "toolCallId": message.call_id, "status": status,
         "content": shown, "rawOutput": output,
