@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use bson::{Document, RawDocumentBuf, doc};
+use futures::try_join;
 use mongodb::options::{ReadConcern, SessionOptions};
 use mongodb::{ClientSession, Collection};
 use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeState, Scope};
@@ -52,15 +53,18 @@ impl MongoStore {
         let raw = raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         let chat = chat_session_record(&raw)?;
         let fields = open_chat_session(&raw)?;
-        let messages = self.messages_at(scope, chat_id, &fields, &mut session).await?;
-        let pending_inputs = self.pending_at(scope, &chat, &mut session).await?;
-        let resume_points = self.points_at(scope, &chat, &mut session).await?;
-        let Some(context) = self.context_in(scope, chat_id, &fields).await? else {
-            return Ok(None);
+        let at_that_moment = async {
+            let messages = self.messages_at(scope, chat_id, &fields, &mut session).await?;
+            let pending = self.pending_at(scope, &chat, &mut session).await?;
+            let points = self.points_at(scope, &chat, &mut session).await?;
+            Ok((messages, pending, points))
         };
-        let Some(artifact) = self.artifact_in(scope, chat_id, &fields).await? else {
-            return Ok(None);
-        };
+        let (context, artifact, (messages, pending_inputs, resume_points)) = try_join!(
+            self.context_in(scope, chat_id, &fields),
+            self.artifact_in(scope, chat_id, &fields),
+            at_that_moment,
+        )?;
+        let (Some(context), Some(artifact)) = (context, artifact) else { return Ok(None) };
         Ok(Some(ResumeState { chat, messages, context, artifact, pending_inputs, resume_points }))
     }
 
