@@ -49,6 +49,8 @@ pub use ui_message::UiMessage;
 
 mod instructions;
 
+mod open_calls;
+
 mod pipeline;
 
 mod speaker;

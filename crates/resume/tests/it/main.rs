@@ -5,6 +5,7 @@ mod anthropic;
 mod assembly;
 mod call_stack;
 mod fixtures;
+mod large;
 mod losses;
 mod media;
 mod normalize;

@@ -37,8 +37,10 @@ struct Caller {
     position: usize,
     sequence: u64,
     ids: Vec<CallKey>,
-    /// The calls without an answer so far, as they are listed when they are rejected.
-    open: Vec<(CallKey, UnsettledCall)>,
+    /// The calls as they are listed when they are rejected, likewise in order.
+    listed: Vec<UnsettledCall>,
+    /// Those without an answer so far.
+    open: HashSet<CallKey>,
     /// The names in the message when its calls stay.
     names: Vec<String>,
     /// The names in the message when its calls are taken away.
@@ -70,7 +72,7 @@ impl Survey {
         let position = message.origin.index;
         if message.role == Role::Tool {
             if let Some(caller) = &mut self.caller {
-                caller.open.retain(|(key, _)| *key != CallKey::of_id(&message.call_id));
+                caller.open.remove(&CallKey::of_id(&message.call_id));
             }
             return;
         }
@@ -99,8 +101,9 @@ impl Survey {
         } else {
             self.unanswered.insert(caller.sequence);
             if self.unsettled == Unsettled::Reject {
-                let open = caller.open.into_iter().map(|(_, call)| call);
-                self.rejected.extend(open.map(|call| (caller.position, call)));
+                let listed = caller.ids.iter().zip(caller.listed);
+                let open = listed.filter(|(id, _)| caller.open.contains(id));
+                self.rejected.extend(open.map(|(_, call)| (caller.position, call)));
             }
             caller.names_without_calls
         };
@@ -142,7 +145,8 @@ impl Caller {
         Self {
             position: message.origin.index,
             sequence,
-            open: ids.iter().copied().zip(listed).collect(),
+            open: ids.iter().copied().collect(),
+            listed: listed.collect(),
             ids,
             names: speaker.iter().cloned().chain(functions).collect(),
             names_without_calls: speaker

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::mem;
 
 use serde_json::{Map, Value, json};
@@ -11,14 +12,21 @@ use crate::dialect::{Rendered, instructions};
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     has_begun: bool,
-    open: Option<Value>,
+    open: Option<Open>,
+}
+
+/// A message, and where the part of each of its calls is.
+#[derive(Debug)]
+struct Open {
+    message: Value,
+    places: HashMap<String, usize>,
 }
 
 impl Writer for Messages {
     fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
         if message.role == Role::Tool {
             if let Some(open) = &mut self.open {
-                answer(open, &mut message);
+                open.answer(&mut message);
             }
             message.report(rendered);
             return;
@@ -35,16 +43,18 @@ impl Writer for Messages {
     }
 
     fn finish(&mut self, rendered: &mut Rendered) {
-        rendered.messages.extend(self.open.take());
+        rendered.messages.extend(self.open.take().map(|open| open.message));
     }
 }
 
-fn said(message: &mut Canonical) -> Value {
+fn said(message: &mut Canonical) -> Open {
     let mut parts = reasoning(message);
     for part in message.take_parts() {
         parts.push(part_of(message, part));
     }
+    let mut places = HashMap::with_capacity(message.calls.len());
     for call in &mut message.calls {
+        places.insert(call.id.clone(), parts.len());
         let (input, id) = (call.take_input(), mem::take(&mut call.id));
         parts.push(json!({
             "type": "dynamic-tool", "toolName": call.target.name, "toolCallId": id,
@@ -59,19 +69,21 @@ fn said(message: &mut Canonical) -> Value {
         object.insert("metadata".to_owned(), json!({"name": name}));
     }
     object.insert("parts".to_owned(), parts.into());
-    object.into()
+    Open { message: object.into(), places }
 }
 
-fn answer(open: &mut Value, result: &mut Canonical) {
-    let parts = open["parts"].as_array_mut().into_iter().flatten();
-    let mut calls = parts.filter(|part| part["toolCallId"] == result.call_id.as_str());
-    let Some(part) = calls.next() else { return };
-    if result.is_error {
-        part["state"] = "output-error".into();
-        part["errorText"] = result.take_text().into();
-    } else {
-        part["state"] = "output-available".into();
-        part["output"] = result.content.take();
+impl Open {
+    fn answer(&mut self, result: &mut Canonical) {
+        let place = self.places.get(&result.call_id);
+        let part = place.and_then(|place| self.message["parts"].get_mut(*place));
+        let Some(part) = part else { return };
+        if result.is_error {
+            part["state"] = "output-error".into();
+            part["errorText"] = result.take_text().into();
+        } else {
+            part["state"] = "output-available".into();
+            part["output"] = result.content.take();
+        }
     }
 }
 

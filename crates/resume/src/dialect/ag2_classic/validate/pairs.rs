@@ -1,32 +1,29 @@
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::open_calls::OpenCalls;
 
 /// Returns where calls and results do not belong together.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut found = Vec::new();
-    let mut open: Vec<&str> = Vec::new();
-    let mut caller = 0;
+    let mut open = OpenCalls::default();
     for (index, message) in messages.iter().enumerate() {
         if message["role"] == "tool" {
             for id in answered(message) {
-                match open.iter().position(|call| Some(*call) == id) {
-                    Some(position) => _ = open.swap_remove(position),
-                    None => found.push(Violation::new(
-                        index,
-                        "orphan_result",
-                        format!("no call {} is open here", id.unwrap_or_default()),
-                    )),
+                if !id.is_some_and(|id| open.close(id)) {
+                    let detail = format!("no call {} is open here", id.unwrap_or_default());
+                    found.push(Violation::new(index, "orphan_result", detail));
                 }
             }
             continue;
         }
-        found.extend(unanswered(caller, &mut open));
-        caller = index;
+        found.extend(unanswered(&mut open));
         let calls = message["tool_calls"].as_array().into_iter().flatten();
-        open.extend(calls.filter_map(|call| call["id"].as_str()));
+        for id in calls.filter_map(|call| call["id"].as_str()) {
+            open.open(index, id);
+        }
     }
-    found.extend(unanswered(caller, &mut open));
+    found.extend(unanswered(&mut open));
     found
 }
 
@@ -38,8 +35,7 @@ fn answered(message: &Value) -> Vec<Option<&str>> {
     }
 }
 
-fn unanswered(caller: usize, open: &mut Vec<&str>) -> Vec<Violation> {
+fn unanswered(open: &mut OpenCalls<'_>) -> impl Iterator<Item = Violation> {
     let detail = |id: &str| format!("the call {id:?} is not answered directly");
-    let calls = open.drain(..);
-    calls.map(|id| Violation::new(caller, "unanswered_call", detail(id))).collect()
+    open.take().map(move |(caller, id)| Violation::new(caller, "unanswered_call", detail(id)))
 }

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::open_calls::OpenCalls;
 
 /// Returns where calls and results do not belong together.
 ///
@@ -29,20 +30,20 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
 struct Walk<'a> {
     found: Vec<Violation>,
     seen: HashSet<&'a str>,
-    /// The calls of this turn, with the positions of their messages.
-    called: Vec<(usize, &'a str)>,
+    /// The calls of this turn.
+    called: OpenCalls<'a>,
     /// The calls of the turn before, as far as not answered.
-    open: Vec<(usize, &'a str)>,
+    open: OpenCalls<'a>,
     has_said: bool,
 }
 
 impl<'a> Walk<'a> {
     fn turn(&mut self) {
-        for (caller, id) in self.open.drain(..) {
+        for (caller, id) in self.open.take() {
             let detail = format!("the call {id:?} is not answered in the next turn");
             self.found.push(Violation::new(caller, "unanswered_call", detail));
         }
-        self.open.append(&mut self.called);
+        self.open = std::mem::take(&mut self.called);
         self.has_said = false;
     }
 
@@ -59,7 +60,7 @@ impl<'a> Walk<'a> {
             let detail = format!("the call id {id:?} is not new");
             self.found.push(Violation::new(index, "duplicate_call_id", detail));
         }
-        self.called.push((index, id));
+        self.called.open(index, id);
     }
 
     fn answer(&mut self, index: usize, id: Option<&str>) {
@@ -67,12 +68,9 @@ impl<'a> Walk<'a> {
             let detail = "a result stands behind something else";
             self.found.push(Violation::new(index, "result_after_text", detail));
         }
-        let position = self.open.iter().position(|(_, open)| Some(*open) == id);
-        if let Some(position) = position {
-            self.open.swap_remove(position);
-            return;
+        if !id.is_some_and(|id| self.open.close(id)) {
+            let detail = format!("no call {id:?} is open here");
+            self.found.push(Violation::new(index, "orphan_result", detail));
         }
-        let detail = format!("no call {id:?} is open here");
-        self.found.push(Violation::new(index, "orphan_result", detail));
     }
 }

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::open_calls::OpenCalls;
 
 /// Returns where calls and results do not belong together.
 ///
@@ -27,36 +28,32 @@ struct Walk<'a> {
     /// Every id called so far.
     seen: HashSet<&'a str>,
     /// The calls of the last message with another role than `tool`, as far as not answered.
-    unanswered: Vec<&'a str>,
-    caller: usize,
+    unanswered: OpenCalls<'a>,
 }
 
 impl<'a> Walk<'a> {
     fn open(&mut self, index: usize, calls: &'a Value) {
-        self.caller = index;
         for id in calls.as_array().into_iter().flatten().filter_map(|call| call["id"].as_str()) {
             if !self.seen.insert(id) {
                 let detail = format!("the call id {id:?} is not new");
                 self.found.push(Violation::new(index, "duplicate_call_id", detail));
             }
-            self.unanswered.push(id);
+            self.unanswered.open(index, id);
         }
     }
 
     fn answer(&mut self, index: usize, call_id: Option<&str>) {
         let Some(id) = call_id else { return };
-        if let Some(position) = self.unanswered.iter().position(|open| *open == id) {
-            self.unanswered.swap_remove(position);
-            return;
+        if !self.unanswered.close(id) {
+            let detail = format!("no call {id:?} is open here");
+            self.found.push(Violation::new(index, "orphan_result", detail));
         }
-        let detail = format!("no call {id:?} is open here");
-        self.found.push(Violation::new(index, "orphan_result", detail));
     }
 
     fn close(&mut self) {
-        for id in self.unanswered.drain(..) {
+        for (caller, id) in self.unanswered.take() {
             let detail = format!("the call {id:?} is not answered directly");
-            self.found.push(Violation::new(self.caller, "unanswered_call", detail));
+            self.found.push(Violation::new(caller, "unanswered_call", detail));
         }
     }
 }

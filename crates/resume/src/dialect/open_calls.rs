@@ -1,0 +1,53 @@
+use std::collections::HashMap;
+
+/// The calls that are still to be answered, as a validator goes by.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls<'a> {
+    /// Every call with the position of its message, in order, answered or not.
+    calls: Vec<(usize, &'a str)>,
+    /// How many calls with an id are open: not every list of messages keeps ids apart.
+    counts: HashMap<&'a str, usize>,
+}
+
+impl<'a> OpenCalls<'a> {
+    /// Opens a call of the message at a position.
+    pub(super) fn open(&mut self, index: usize, id: &'a str) {
+        self.calls.push((index, id));
+        *self.counts.entry(id).or_default() += 1;
+    }
+
+    /// Closes a call, and says whether one with that id was open.
+    pub(super) fn close(&mut self, id: &str) -> bool {
+        let count = self.counts.get_mut(id).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    }
+
+    /// Takes the calls that are left open, in order.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
+        let Self { calls, mut counts } = std::mem::take(self);
+        calls.into_iter().filter(move |(_, id)| match counts.get_mut(id) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_with_one_id_are_closed_one_by_one() {
+        let mut calls = OpenCalls::default();
+        for (index, id) in [(0, "b"), (0, "a"), (1, "b")] {
+            calls.open(index, id);
+        }
+        assert!(calls.close("b") && !calls.close("c"));
+        assert_eq!(calls.take().collect::<Vec<_>>(), [(0, "b"), (0, "a")]);
+        assert!(!calls.close("a"));
+        assert_eq!(calls.take().count(), 0);
+    }
+}

@@ -1,0 +1,34 @@
+//! Messages with as many calls and results as one may hold.
+
+use resume::dialect;
+use resume::{Options, Unsettled};
+use serde_json::{Value, json};
+
+use crate::openai::{call, result, said};
+use crate::transcript::{log, violations};
+
+const CALLS: usize = 45_000;
+const RESPONSES: usize = 60_000;
+
+/// A message with calls, and one that answers the last first and then tells of calls nobody made.
+fn exchange() -> Vec<Value> {
+    let calls: Vec<_> = (0..CALLS).map(|at| call(&at.to_string())).collect();
+    let responses = (0..CALLS).rev().chain(CALLS..RESPONSES);
+    let responses: Vec<_> = responses.map(|at| result(&at.to_string())).collect();
+    vec![
+        said(),
+        json!({"role": "assistant", "content": "x", "tool_calls": calls}),
+        json!({"role": "tool", "content": "", "tool_responses": responses}),
+        said(),
+    ]
+}
+
+#[test]
+fn many_calls_in_one_message_take_no_longer_than_in_many() {
+    let options = Options { unsettled: Unsettled::Settle, ..Options::default() };
+    let messages = log(&exchange());
+    for dialect in dialect::ALL {
+        let rendered = dialect.render(messages.clone(), &options);
+        assert_eq!(violations(dialect, &rendered.messages), []);
+    }
+}
