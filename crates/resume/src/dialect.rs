@@ -47,6 +47,8 @@ pub use langchain::LangChain;
 pub(crate) mod ui_message;
 pub use ui_message::UiMessage;
 
+mod found;
+
 mod instructions;
 
 mod open_calls;
@@ -106,7 +108,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Begins to render a conversation that is too long to be held, for [`crate::replay`].
     fn survey(&self, options: &Options) -> Box<dyn Survey>;
 
-    /// Returns every way in which the messages break the rules of the form, by position.
+    /// Returns the ways in which the messages break the rules of the form, by position; of very many
+    /// only the first ones.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
 
     /// Reads a transcript in the form, with the instructions that stand apart from its messages.

@@ -33,7 +33,8 @@ pub fn speaker_from_role(body: &mut MessageBody) {
 /// The rules about how a conversation goes on from here; one that is only kept may end anyhow.
 const GOING_ON: [&str; 3] = ["first_not_user", "last_not_user", "missing_signature"];
 
-/// Returns every way in which a transcript breaks the rules of its form, by position.
+/// Returns the ways in which a transcript breaks the rules of its form, by position; of very many only the
+/// first ones.
 ///
 /// The rules of who speaks first and last, and of the signatures that a provider asks for when it
 /// is to go on, are not for a transcript that is kept.

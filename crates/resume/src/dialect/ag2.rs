@@ -1,6 +1,7 @@
 use records::Message;
 use serde_json::{Map, Value};
 
+use super::found::Found;
 use super::{
     Dialect, Loss, Origin, Parsed, Problem, Rendered, Renderer, Survey, Violation, parsed,
 };
@@ -39,7 +40,8 @@ impl Dialect for Ag2 {
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         let numbered = messages.iter().enumerate();
-        numbered.flat_map(|(index, message)| violations(index, message)).collect()
+        let found = numbered.flat_map(|(index, message)| violations(index, message));
+        found.take(Found::MOST).collect()
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {

@@ -32,3 +32,24 @@ fn many_calls_in_one_message_take_no_longer_than_in_many() {
         assert_eq!(violations(dialect, &rendered.messages), []);
     }
 }
+
+#[test]
+fn of_very_many_violations_the_first_ones_are_told() {
+    let parts = json!(vec![0; 50_000]);
+    let calls: Vec<_> = (0..50_000).map(|at| call(&at.to_string())).collect();
+    let results: Vec<_> = (0..50_000).map(|at| result(&at.to_string())).collect();
+    let transcripts = [
+        vec![json!(0); 50_000],
+        vec![json!({"role": "user", "content": parts, "parts": parts})],
+        vec![json!({"role": "assistant", "content": "x", "tool_calls": calls})],
+        vec![json!({"role": "tool", "content": "x", "tool_responses": results})],
+    ];
+    for dialect in dialect::ALL {
+        for transcript in &transcripts {
+            let found = dialect.validate(transcript);
+            assert!(found.len() <= 2_000, "{dialect:?}: {}", found.len());
+            assert!(found.is_sorted_by_key(|violation| violation.index), "{dialect:?}");
+        }
+        assert!(!dialect.validate(&transcripts[0]).is_empty(), "{dialect:?}");
+    }
+}

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::dialect::found::Found;
 use crate::dialect::{Problem, Violation};
 
 /// Updates that are no part of what was said.
@@ -17,23 +18,24 @@ pub(crate) const UNSAID: [&str; 9] = [
     "compaction_summary_chunk",
 ];
 
-/// Returns every way in which the updates break the rules, by position.
+/// Returns the ways in which the updates break the rules, by position.
 pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
     let mut walk = Walk::default();
     for (index, update) in updates.iter().enumerate() {
         walk.update(index, update);
     }
-    for (id, index) in walk.open {
+    let mut open: Vec<_> = walk.open.into_iter().collect();
+    open.sort_by_key(|(_, index)| *index);
+    for (id, index) in open {
         let detail = format!("the call {id:?} is left without an end");
         walk.found.push(Violation::new(index, "unanswered_call", detail));
     }
-    walk.found.sort_by_key(|violation| violation.index);
-    walk.found
+    walk.found.sorted()
 }
 
 #[derive(Default)]
 struct Walk<'a> {
-    found: Vec<Violation>,
+    found: Found,
     /// The id of the message that is being replayed, and every id before it.
     message: Option<&'a str>,
     messages: HashSet<&'a str>,

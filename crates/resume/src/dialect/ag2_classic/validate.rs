@@ -1,13 +1,14 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
+use crate::dialect::found::Found;
 use crate::dialect::{Problem, Violation};
 
 mod pairs;
 
-/// Returns every way in which the messages break the rules, by position.
+/// Returns the ways in which the messages break the rules, by position.
 pub(super) fn violations(profile: Profile, messages: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     if messages.is_empty() {
         found.push(Violation::new(0, "no_messages", "there is nothing to resume from"));
     }
@@ -15,9 +16,7 @@ pub(super) fn violations(profile: Profile, messages: &[Value]) -> Vec<Violation>
         let place = Place { profile, is_first: index == 0, is_last: index + 1 == messages.len() };
         found.extend(Violation::at(index, place.problems(message)));
     }
-    found.extend(pairs::violations(messages));
-    found.sort_by_key(|violation| violation.index);
-    found
+    found.and(pairs::violations(messages))
 }
 
 /// Some rules are for the first message or the last one only.

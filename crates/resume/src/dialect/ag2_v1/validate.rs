@@ -3,8 +3,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::found::Found;
 
-/// Returns every way in which the events break the rules, by position.
+/// Returns the ways in which the events break the rules, by position.
 pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
     let mut walk = Walk::default();
     for (index, event) in events.iter().enumerate() {
@@ -14,13 +15,12 @@ pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
         let detail = format!("the call {id:?} is not settled");
         walk.found.push(Violation::new(index, "unsettled_call", detail));
     }
-    walk.found.sort_by_key(|violation| violation.index);
-    walk.found
+    walk.found.sorted()
 }
 
 #[derive(Default)]
 struct Walk<'a> {
-    found: Vec<Violation>,
+    found: Found,
     /// Every call that a response has announced.
     announced: HashSet<&'a str>,
     /// Those that are not settled, and where they were announced.

@@ -1,20 +1,20 @@
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::found::Found;
 
 mod pairs;
 mod shape;
 
-/// Returns every way in which the messages break the rules, by position.
+/// Returns the ways in which the messages break the rules, by position.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for (index, message) in messages.iter().enumerate() {
         found.extend(Violation::at(index, shape::problems(message)));
     }
-    found.extend(ends(messages));
-    found.extend(pairs::violations(messages));
-    found.sort_by_key(|violation| violation.index);
-    found
+    let mut between = pairs::violations(messages);
+    between.extend(ends(messages));
+    found.and(between)
 }
 
 fn ends(messages: &[Value]) -> Vec<Violation> {

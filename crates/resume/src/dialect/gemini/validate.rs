@@ -1,18 +1,17 @@
 use serde_json::Value;
 
+use crate::dialect::found::Found;
 use crate::dialect::{Problem, Violation};
 
 mod turns;
 
-/// Returns every way in which the contents break the rules, by position.
+/// Returns the ways in which the contents break the rules, by position.
 pub(super) fn violations(contents: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for (index, content) in contents.iter().enumerate() {
         found.extend(Violation::at(index, problems(content)));
     }
-    found.extend(turns::violations(contents));
-    found.sort_by_key(|violation| violation.index);
-    found
+    found.and(turns::violations(contents))
 }
 
 fn problems(content: &Value) -> Vec<Problem> {
@@ -28,7 +27,9 @@ fn problems(content: &Value) -> Vec<Problem> {
         found.push(("unknown_role", format!("the form has no role {}", content["role"])));
     }
     match content["parts"].as_array() {
-        Some(parts) if !parts.is_empty() => found.extend(parts.iter().filter_map(problem)),
+        Some(parts) if !parts.is_empty() => {
+            found.extend(parts.iter().filter_map(problem).take(Found::MOST));
+        }
         _ => found.push(("no_parts", "the content has no parts".to_owned())),
     }
     found

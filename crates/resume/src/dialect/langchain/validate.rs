@@ -2,13 +2,14 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::dialect::found::Found;
 use crate::dialect::{Problem, Violation};
 
 const TYPES: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 
-/// Returns every way in which the messages break the rules, by position.
+/// Returns the ways in which the messages break the rules, by position.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     let answers = messages.iter().filter(|message| message["type"] == "tool");
     let answered: HashSet<_> =
         answers.filter_map(|message| message["data"]["tool_call_id"].as_str()).collect();
@@ -21,7 +22,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
             Violation::new(index, "unanswered_call", detail)
         }));
     }
-    found
+    found.sorted()
 }
 
 fn problems(message: &Value) -> Vec<Problem> {

@@ -2,13 +2,14 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use crate::dialect::found::Found;
 use crate::dialect::{Problem, Violation};
 
 mod part;
 
-/// Returns every way in which the messages break the rules, by position.
+/// Returns the ways in which the messages break the rules, by position.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     if messages.is_empty() {
         found.push(Violation::new(0, "no_messages", "there are no messages"));
     }
@@ -19,7 +20,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
             found.push(Violation::new(index, "duplicate_id", "the id is not new"));
         }
     }
-    found
+    found.sorted()
 }
 
 fn problems(message: &Value) -> Vec<Problem> {
@@ -36,7 +37,7 @@ fn problems(message: &Value) -> Vec<Problem> {
     }
     match message["parts"].as_array() {
         Some(parts) if role == "assistant" || !parts.is_empty() => {
-            found.extend(parts.iter().filter_map(part::problem));
+            found.extend(parts.iter().filter_map(part::problem).take(Found::MOST));
         }
         _ => found.push(("no_parts", "the message has no parts".to_owned())),
     }

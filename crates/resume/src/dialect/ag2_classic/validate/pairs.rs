@@ -1,11 +1,12 @@
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
 
 /// Returns where calls and results do not belong together.
-pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+pub(super) fn violations(messages: &[Value]) -> Found {
+    let mut found = Found::default();
     let mut open = OpenCalls::default();
     for (index, message) in messages.iter().enumerate() {
         if message["role"] == "tool" {

@@ -3,13 +3,14 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
 
 /// Returns where calls and results do not belong together.
 ///
 /// Neighbours of one role are one turn: the results must be in the turn after the calls, before
 /// anything else there.
-pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
+pub(super) fn violations(messages: &[Value]) -> Found {
     let mut walk = Walk::default();
     let mut role = &Value::Null;
     for (index, message) in messages.iter().enumerate() {
@@ -28,7 +29,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
 
 #[derive(Default)]
 struct Walk<'a> {
-    found: Vec<Violation>,
+    found: Found,
     seen: HashSet<&'a str>,
     /// The calls of this turn.
     called: OpenCalls<'a>,

@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use crate::dialect::Problem;
+use crate::dialect::found::Found;
 
 const OF_USERS: [&str; 7] = [
     "text",
@@ -37,7 +38,8 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
     match &message["content"] {
         Value::String(text) => found.extend(blank(text)),
         Value::Array(content) if !content.is_empty() => {
-            found.extend(content.iter().filter_map(|block| problem(blocks, block)));
+            let broken = content.iter().filter_map(|block| problem(blocks, block));
+            found.extend(broken.take(Found::MOST));
         }
         _ => found.push(("invalid_content", "the content is neither text nor blocks".to_owned())),
     }

@@ -1,10 +1,11 @@
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::found::Found;
 
 /// Returns where turns do not follow each other as they should.
-pub(super) fn violations(contents: &[Value]) -> Vec<Violation> {
-    let mut found = Vec::new();
+pub(super) fn violations(contents: &[Value]) -> Found {
+    let mut found = Found::default();
     let mut called: Vec<&str> = Vec::new();
     for (index, content) in contents.iter().enumerate() {
         let mut problem = |rule, detail: &str| found.push(Violation::new(index, rule, detail));

@@ -3,12 +3,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::dialect::Violation;
+use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
 
 /// Returns where calls and results do not belong together.
 ///
 /// Walks the messages with the calls that are still open in hand.
-pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
+pub(super) fn violations(messages: &[Value]) -> Found {
     let mut walk = Walk::default();
     for (index, message) in messages.iter().enumerate() {
         if message["role"] == "tool" {
@@ -24,7 +25,7 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
 
 #[derive(Default)]
 struct Walk<'a> {
-    found: Vec<Violation>,
+    found: Found,
     /// Every id called so far.
     seen: HashSet<&'a str>,
     /// The calls of the last message with another role than `tool`, as far as not answered.

@@ -2,6 +2,7 @@ use serde_json::{Map, Value};
 
 use super::{calls, is_name};
 use crate::dialect::Problem;
+use crate::dialect::found::Found;
 
 /// What a message of a role may have.
 struct Shape {
@@ -34,7 +35,7 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
     let Some(shape) = SHAPES.iter().find(|shape| role == shape.role) else {
         return vec![("unknown_role", format!("the form has no role {role}"))];
     };
-    let fields = message.keys().filter_map(|key| field(shape, key));
+    let fields = message.keys().filter_map(|key| field(shape, key)).take(Found::MOST);
     let single =
         [name(shape, message), call_id(shape, message), refusal(message), content(shape, message)];
     let single = single.into_iter().flatten();
