@@ -118,6 +118,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// changed.
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 
+    /// Says whether several entries of a transcript may be one message.
+    fn splits_messages(&self) -> bool {
+        false
+    }
+
     /// Says what of a transcript is not in its rendering, or not told from other things there.
     fn losses(&self) -> &'static [Loss];
 }

@@ -39,6 +39,8 @@ impl Form for Acp {
         Loss::MediaNames,
     ];
 
+    const SPLITS_MESSAGES: bool = true;
+
     fn name(&self) -> &'static str {
         "acp"
     }

@@ -37,6 +37,8 @@ impl Form for Ag2V1 {
         Loss::SilentSpeakers,
     ];
 
+    const SPLITS_MESSAGES: bool = true;
+
     fn name(&self) -> &'static str {
         "ag2-v1"
     }

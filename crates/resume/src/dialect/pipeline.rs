@@ -30,6 +30,9 @@ pub(super) trait Form: fmt::Debug + Send + Sync {
     /// See [`Dialect::losses`].
     const LOSSES: &'static [Loss];
 
+    /// See [`Dialect::splits_messages`].
+    const SPLITS_MESSAGES: bool = false;
+
     /// See [`Dialect::name`].
     fn name(&self) -> &'static str;
 
@@ -123,6 +126,10 @@ impl<F: Form> Dialect for F {
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
         Form::parse(self, system, messages)
+    }
+
+    fn splits_messages(&self) -> bool {
+        F::SPLITS_MESSAGES
     }
 
     fn losses(&self) -> &'static [Loss] {

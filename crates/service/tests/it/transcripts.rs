@@ -99,8 +99,20 @@ async fn what_breaks_the_rules_of_a_form_is_refused_and_stores_nothing() {
         client.post(&format!("{path}/messages?dialect=acp"), json!({"messages": many})).await;
     let problem = many.body();
     assert_eq!(problem["errors"].as_array().map(Vec::len), Some(100));
-    assert!(problem["detail"].to_string().contains("50 more are not listed"), "{problem}");
+    assert!(problem["detail"].to_string().contains("; more are not listed"), "{problem}");
     assert_eq!(client.get(&format!("{path}/messages")).await.body()["last_sequence"], 0);
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_not_looked_at() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let many = json!({"messages": vec![json!(0); 1_001]});
+    for dialect in dialect::ALL {
+        let (status, problem) = append(&client, &path, dialect.name(), many.clone()).await;
+        let refused = if dialect.splits_messages() { 422 } else { 413 };
+        assert_eq!(status, refused, "{dialect:?}: {problem}");
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 use axum::extract::{FromRequest as _, Request};
-use records::EventId;
+use records::{EventId, Limits};
 use resume::dialect::{Dialect, Parsed, Place, Violation};
 use resume::{Dropped, ingest};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::state::AppState;
 #[schema(as = Transcript)]
 pub(crate) struct TranscriptRequest {
     /// The messages in the form of the dialect; at most 1,000 are stored of them, of at most 4 MiB
-    /// each, together at most 8 MiB.
+    /// each, together at most 8 MiB. Only `acp` and `ag2-v1` may have more, of which several are one.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
     /// The instructions, where the form wants them apart, as a history gives them.
@@ -56,6 +56,11 @@ pub(super) async fn read(
 ) -> Result<Parsed, Problem> {
     let Json(body) = Json::<TranscriptRequest>::from_request(request, state).await?;
     let TranscriptRequest { messages, system, request_id } = body;
+    if !dialect.splits_messages() && messages.len() > Limits::BATCH_MESSAGES {
+        let most = format!("must hold at most {} messages", Limits::BATCH_MESSAGES);
+        let problem = Problem::new(ProblemKind::BATCH_TOO_LARGE, "a size limit is exceeded");
+        return Err(problem.at_pointer("/messages", most));
+    }
     let found = ingest::violations(dialect, &messages);
     if !found.is_empty() {
         return Err(refused(dialect.name(), &found));
@@ -81,10 +86,7 @@ pub(super) fn pointer_to(place: Place) -> String {
 /// Says which rules are broken, and where.
 fn refused(dialect: &str, found: &[Violation]) -> Problem {
     const LISTED: usize = 100;
-    let more = match found.len().checked_sub(LISTED) {
-        None | Some(0) => String::new(),
-        Some(more) => format!("; {more} more are not listed"),
-    };
+    let more = if found.len() > LISTED { "; more are not listed" } else { "" };
     let detail = format!("the messages break rules of the form {dialect}{more}");
     let problem = Problem::new(ProblemKind::INVALID_REQUEST, detail);
     found.iter().take(LISTED).fold(problem, |problem, Violation { index, rule, detail }| {
