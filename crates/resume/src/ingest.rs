@@ -30,14 +30,16 @@ pub fn speaker_from_role(body: &mut MessageBody) {
     }
 }
 
-/// The rules about how a conversation goes on from here; one that is only kept may end anyhow.
-const GOING_ON: [&str; 3] = ["first_not_user", "last_not_user", "missing_signature"];
+/// The rules about how a conversation goes on from here; one that is only kept may end anyhow, and its
+/// calls may have the ids that another provider gave them.
+const GOING_ON: [&str; 4] =
+    ["first_not_user", "last_not_user", "missing_signature", "long_call_id"];
 
 /// Returns the ways in which a transcript breaks the rules of its form, by position; of very many only the
 /// first ones.
 ///
-/// The rules of who speaks first and last, and of the signatures that a provider asks for when it
-/// is to go on, are not for a transcript that is kept.
+/// The rules of who speaks first and last, of the signatures that a provider asks for when it is to go
+/// on, and of how long the ids of calls may be are not for a transcript that is kept.
 pub fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
     let mut found = dialect.validate(messages);
     found.retain(|violation| !GOING_ON.contains(&violation.rule));

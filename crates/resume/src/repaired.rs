@@ -81,7 +81,7 @@ pub enum Repair {
     NullContentFilled,
     /// Several parts became one text, because the form has one text only.
     PartsJoined,
-    /// A call id was rewritten in the characters that the form admits.
+    /// A call id was rewritten in the characters, and in the length, that the form admits.
     CallIdSanitised {
         /// The id in the log; shortened when it is long.
         original: String,

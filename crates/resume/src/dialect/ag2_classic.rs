@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, Rules, Writer};
+use super::pipeline::{CallIdRule, Form, NameRule, Rules, Writer};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -18,6 +18,7 @@ mod write;
 ///   without content becomes the content.
 /// - The name `_User`, which AG2 takes away itself, is left out.
 /// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`, and arguments are text.
+/// - Ids of calls have 40 characters at most, as in [`OpenAi`](super::OpenAi).
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2Classic {
     /// Which of AG2's ways to resume the messages are for.
@@ -50,7 +51,8 @@ impl Profile {
 }
 
 impl Form for Ag2Classic {
-    const RULES: &'static Rules = &Rules { functions: NameRule::WORD, ..Rules::ANY };
+    const RULES: &'static Rules =
+        &Rules { functions: NameRule::WORD, call_ids: CallIdRule::SHORT, ..Rules::ANY };
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,

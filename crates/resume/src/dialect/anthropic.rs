@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, Rules, Writer, is_word};
+use super::pipeline::{CallIdRule, Form, NameRule, Rules, Writer, is_word};
 use super::{Loss, Parsed, Violation};
 use crate::Options;
 
@@ -28,8 +28,11 @@ mod write;
 pub struct Anthropic;
 
 impl Form for Anthropic {
-    const RULES: &'static Rules =
-        &Rules { functions: NameRule::WORD, call_ids: is_word, ..Rules::ANY };
+    const RULES: &'static Rules = &Rules {
+        functions: NameRule::WORD,
+        call_ids: CallIdRule { chars: is_word, ..CallIdRule::ANY },
+        ..Rules::ANY
+    };
 
     const LOSSES: &'static [Loss] = &[
         Loss::Names,

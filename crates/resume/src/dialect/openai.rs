@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::pipeline::{Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{CallIdRule, Form, NameRule, OlderCalls, Rules, Writer};
 use super::{Loss, Parsed, Rendered, Violation, parsed};
 use crate::Options;
 use crate::canonical::Canonical;
@@ -27,6 +27,8 @@ mod write;
 /// - Two calls in one message with the same id cannot be told apart, so they are not well formed.
 ///   An id that an earlier message used gets the first free suffix `_2`, `_3`, … together with its
 ///   results.
+/// - Ids have 40 characters at most. A longer one, with its suffix, becomes `call_` and 32 digits of its
+///   digest.
 /// - Arguments that are not text become their JSON text, and absent ones `{}`.
 /// - `tool_calls` and `function_call` that are null or empty are left out. `function_call` is left
 ///   out beside `tool_calls`. The older function calls have no ids, so nothing pairs them.
@@ -55,8 +57,8 @@ impl Form for OpenAi {
     const RULES: &'static Rules = &Rules {
         speakers: NameRule::WORD,
         functions: NameRule::WORD,
+        call_ids: CallIdRule::SHORT,
         older_calls: OlderCalls::Kept,
-        ..Rules::ANY
     };
 
     const LOSSES: &'static [Loss] = &[

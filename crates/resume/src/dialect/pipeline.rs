@@ -12,7 +12,7 @@ use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
 mod naming;
-pub(super) use naming::{NameRule, is_word};
+pub(super) use naming::{CallIdRule, NameRule, is_word};
 
 mod pairing;
 
@@ -65,8 +65,8 @@ pub(super) struct Rules {
     pub(super) speakers: NameRule,
     /// The names of functions.
     pub(super) functions: NameRule,
-    /// The characters of the ids of calls.
-    pub(super) call_ids: fn(char) -> bool,
+    /// The ids of calls.
+    pub(super) call_ids: CallIdRule,
     /// What becomes of calls without ids.
     pub(super) older_calls: OlderCalls,
 }
@@ -85,7 +85,7 @@ impl Rules {
     pub(super) const ANY: Self = Self {
         speakers: NameRule::ANY,
         functions: NameRule::ANY,
-        call_ids: |_| true,
+        call_ids: CallIdRule::ANY,
         older_calls: OlderCalls::Converted,
     };
 

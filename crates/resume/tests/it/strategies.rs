@@ -69,7 +69,8 @@ fn name() -> impl Strategy<Value = String> {
 fn id() -> impl Strategy<Value = Value> {
     let ids =
         [json!("a"), json!("b"), json!("a_2"), json!("a b"), json!("ü"), json!(""), json!(null)];
-    prop_oneof![4 => select(ids[..5].to_vec()), 1 => select(ids.to_vec())]
+    let long = select(vec!["i".repeat(40), "i".repeat(41), "é".repeat(40)]).prop_map(Value::from);
+    prop_oneof![4 => select(ids[..5].to_vec()), 1 => long, 1 => select(ids.to_vec())]
 }
 
 fn input() -> impl Strategy<Value = Value> {
@@ -147,6 +148,10 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
+/// An id as long as some forms admit, and a longer one.
+const FORTY: &str = "call_00000000000000000000000000000000000";
+const FORTY_ONE: &str = "call_000000000000000000000000000000000000";
+
 /// A message with calls, and every result, one message each or all in one.
 fn exchange() -> impl Strategy<Value = Vec<Value>> {
     let ids = prop_oneof![
@@ -154,6 +159,7 @@ fn exchange() -> impl Strategy<Value = Vec<Value>> {
         Just(vec!["a", "b"]),
         Just(vec!["b", "c"]),
         Just(vec!["a b", "a.b"]),
+        Just(vec![FORTY, FORTY_ONE]),
     ];
     (ids, content(), any::<bool>()).prop_map(|(ids, content, in_one)| {
         let calls = ids.iter().map(|id| {

@@ -31,7 +31,13 @@ impl Place {
         let Some(object) = message.as_object() else {
             return vec![("not_an_object", "the message is not a JSON object".to_owned())];
         };
-        let problems = [self.name(object), self.role(object), self.content(object), calls(object)];
+        let problems = [
+            self.name(object),
+            self.role(object),
+            self.content(object),
+            calls(object),
+            ids(object),
+        ];
         problems.into_iter().flatten().collect()
     }
 
@@ -98,6 +104,15 @@ fn calls(object: &Map<String, Value>) -> Option<Problem> {
     (!calls.iter().all(is_call)).then(|| ("invalid_calls", detail()))
 }
 
+/// The calls go on to interfaces like that of `OpenAI`, which take no longer ids.
+fn ids(object: &Map<String, Value>) -> Option<Problem> {
+    const MOST: usize = 40;
+    let mut calls = object.get("tool_calls")?.as_array()?.iter();
+    let is_long = |call: &Value| call["id"].as_str().is_some_and(|id| id.chars().count() > MOST);
+    let detail = || format!("the id of a call has more than {MOST} characters");
+    calls.any(is_long).then(|| ("long_call_id", detail()))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -160,5 +175,8 @@ mod tests {
         assert_eq!(found, [(0, "unanswered_call"), (2, "orphan_result")]);
         let bad = json!({"role": "assistant", "content": "", "tool_calls": [call("a", "f f")]});
         assert_eq!(rules(Profile::Pattern, &json!([bad, result("a")])), [(0, "invalid_calls")]);
+        let long = "a".repeat(41);
+        let bad = json!({"role": "assistant", "content": "", "tool_calls": [call(&long, "f")]});
+        assert_eq!(rules(Profile::Pattern, &json!([bad, result(&long)])), [(0, "long_call_id")]);
     }
 }

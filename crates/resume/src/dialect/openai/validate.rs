@@ -111,6 +111,10 @@ mod tests {
             let found = rules(&json!([message, result("a")]));
             assert!(found.contains(&(0, "invalid_calls")), "{pointer}: {found:?}");
         }
+        for (count, found) in [(40, &[][..]), (41, &[(0, "long_call_id")])] {
+            let id = "é".repeat(count);
+            assert_eq!(rules(&json!([caller(&[&id]), result(&id)])), found);
+        }
         let target = json!({"name": "f", "arguments": "{}"});
         let mut both = caller(&["a"]);
         both["function_call"] = target;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Rules;
 use crate::Repair;
 use crate::canonical::Canonical;
+use crate::ingest::hex;
 
 /// Which names a dialect admits.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +43,44 @@ impl NameRule {
             if admits(character) { character } else { '_' }
         };
         name.chars().take(self.max_chars).enumerate().map(bend).collect()
+    }
+}
+
+/// Which ids of calls a dialect admits.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::dialect) struct CallIdRule {
+    /// The longest id, in characters; at least those of [`CallIdRule::digest`].
+    pub(in crate::dialect) max_chars: usize,
+    /// The characters of an id.
+    pub(in crate::dialect) chars: fn(char) -> bool,
+}
+
+impl CallIdRule {
+    /// Any id.
+    pub(in crate::dialect) const ANY: Self = Self { max_chars: usize::MAX, chars: |_| true };
+
+    /// Any characters, but no more than the 40 that `OpenAI` admits.
+    pub(in crate::dialect) const SHORT: Self = Self { max_chars: 40, ..Self::ANY };
+
+    pub(super) fn admits(&self, id: &str) -> bool {
+        self.is_short(id) && id.chars().all(self.chars)
+    }
+
+    fn is_short(&self, id: &str) -> bool {
+        id.len() <= self.max_chars || id.chars().count() <= self.max_chars
+    }
+
+    /// Returns an id with a suffix, or where that is too long its digest.
+    pub(super) fn suffixed(&self, id: &str, suffix: usize) -> String {
+        let suffixed = format!("{id}_{suffix}");
+        if self.is_short(&suffixed) { suffixed } else { Self::digest(&suffixed) }
+    }
+
+    /// Returns the id that stands for one that is not admitted: `call_` and 32 digits of its digest.
+    pub(super) fn digest(id: &str) -> String {
+        let mut hasher = Hasher::default();
+        hasher.field("id", &Value::from(id));
+        format!("call_{}", hex(hasher.finish()))
     }
 }
 

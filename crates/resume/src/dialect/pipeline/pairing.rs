@@ -1,14 +1,13 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
-use records::json::Hasher;
 use serde_json::Value;
 
+use super::CallIdRule;
 use crate::calls::CallKey;
 use crate::canonical::{Canonical, Role};
 use crate::dialect::Origin;
 use crate::dropped::shown;
-use crate::ingest::hex;
 use crate::{DropReason, Repair, Unsettled};
 
 /// Pairs results with the calls they follow directly on.
@@ -129,21 +128,21 @@ impl CallIds {
     }
 
     /// Uses an id; returns the one to be used instead if there must be another one.
-    pub(super) fn admit(&mut self, admits: fn(char) -> bool, id: &str) -> Option<(String, Repair)> {
-        if id.chars().all(admits) {
-            let fresh = self.use_id(id)?;
+    pub(super) fn admit(&mut self, rule: CallIdRule, id: &str) -> Option<(String, Repair)> {
+        if rule.admits(id) {
+            let fresh = self.use_id(rule, id)?;
             let (original, renamed) = (shown(id), shown(&fresh));
             return Some((fresh, Repair::CallIdRenamed { original, renamed }));
         }
-        let sanitised = admitted(id);
-        let fresh = self.use_id(&sanitised).unwrap_or(sanitised);
+        let sanitised = CallIdRule::digest(id);
+        let fresh = self.use_id(rule, &sanitised).unwrap_or(sanitised);
         let (original, sanitised) = (shown(id), fresh.clone());
         Some((fresh, Repair::CallIdSanitised { original, sanitised }))
     }
 
     /// Uses an id; returns another one to be used instead if it is not the first time: the id with
     /// the first suffix that gives one nobody has taken.
-    fn use_id(&mut self, id: &str) -> Option<String> {
+    fn use_id(&mut self, rule: CallIdRule, id: &str) -> Option<String> {
         let key = CallKey::of_id(id);
         let times = self.times_used.entry(key).or_default();
         *times += 1;
@@ -152,7 +151,7 @@ impl CallIds {
             return None;
         }
         loop {
-            let fresh = format!("{id}_{suffix}");
+            let fresh = rule.suffixed(id, suffix);
             let fresh_key = CallKey::of_id(&fresh);
             if !self.times_used.contains_key(&fresh_key) {
                 self.times_used.extend([(fresh_key, 0), (key, suffix)]);
@@ -161,11 +160,4 @@ impl CallIds {
             suffix += 1;
         }
     }
-}
-
-/// Returns the id that stands for one with other characters: `call_` and the digest of the original.
-fn admitted(id: &str) -> String {
-    let mut hasher = Hasher::default();
-    hasher.field("id", &Value::from(id));
-    format!("call_{}", hex(hasher.finish()))
 }

@@ -1,7 +1,9 @@
-use resume::Repair;
+use resume::dialect;
+use resume::{Options, Repair};
 use serde_json::json;
 
 use super::{call, caller, dropped, render, repaired, result, said};
+use crate::transcript::log;
 
 #[test]
 fn one_message_with_several_results_becomes_several() {
@@ -102,4 +104,38 @@ fn responses_that_are_no_list_are_left_out() {
     let rendered = render(&[caller(None::<&str>, &["a"]), answer]);
     assert_eq!(rendered.messages[1], result("a"));
     assert_eq!(repaired(&rendered), [(1, "field_removed")]);
+}
+
+#[test]
+fn ids_that_are_too_long_become_digests_with_their_results() {
+    let (fits, long) = ("a".repeat(40), "a".repeat(41));
+    let exchange = |id: &str| [caller(None::<&str>, &[id]), result(id)];
+    let chat = [exchange(&fits), exchange(&long), exchange(&fits), exchange(&long)].concat();
+    for name in ["openai", "ag2-classic", "ag2-classic-manager"] {
+        let dialect = dialect::named(name).unwrap();
+        let rendered = dialect.render(log(&chat), &Options::default());
+        assert_eq!(dialect.validate(&rendered.messages), []);
+        let ids = rendered.messages.iter().filter_map(|it| it["tool_calls"][0]["id"].as_str());
+        let ids: Vec<_> = ids.collect();
+        assert_eq!((ids[0], ids.len()), (&*fits, 4));
+        assert!(ids[1..].iter().all(|id| id.starts_with("call_") && id.len() <= 40), "{ids:?}");
+        let originals: Vec<_> = ids[1..].iter().map(|id| &*rendered.ids[*id]).collect();
+        assert_eq!(originals, [&long, &fits, &long]);
+        let reasons: Vec<_> = repaired(&rendered).into_iter().map(|(_, slug)| slug).collect();
+        assert!(
+            !reasons.is_empty()
+                && reasons
+                    .iter()
+                    .all(|it| it.starts_with("call_id_") || *it == "null_content_filled"),
+            "{reasons:?}"
+        );
+    }
+}
+
+#[test]
+fn a_digest_that_is_used_often_stays_short() {
+    let id = "a".repeat(41);
+    let exchange = || [caller(None::<&str>, &[&id]), result(&id)];
+    let chat: Vec<_> = std::iter::repeat_with(exchange).take(101).flatten().collect();
+    assert_eq!(render(&chat).messages.len(), 202);
 }

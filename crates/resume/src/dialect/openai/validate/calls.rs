@@ -10,6 +10,7 @@ pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {
     let function_call = message.get("function_call");
     if let Some(calls) = tool_calls {
         found.extend(list_problem(calls));
+        found.extend(id_problem(calls));
     }
     if let Some(call) = function_call
         && !is_target(call, "arguments")
@@ -31,6 +32,15 @@ fn list_problem(calls: &Value) -> Option<Problem> {
     }
     let broken = calls.iter().position(|call| !is_call(call))?;
     Some(("invalid_calls", format!("call {broken} has no valid id, type, name or input")))
+}
+
+/// The longest id of a call, in characters.
+const MAX_ID: usize = 40;
+
+fn id_problem(calls: &Value) -> Option<Problem> {
+    let is_long = |call: &Value| call["id"].as_str().is_some_and(|id| id.chars().count() > MAX_ID);
+    let long = calls.as_array()?.iter().position(is_long)?;
+    Some(("long_call_id", format!("the id of call {long} has more than {MAX_ID} characters")))
 }
 
 fn is_call(call: &Value) -> bool {
