@@ -16,7 +16,7 @@ pub struct PendingCall {
     pub call_id: Option<String>,
     /// What is called.
     pub name: String,
-    /// What with, as it is in the log: mostly the text of a JSON object.
+    /// What with, as it is in the log: mostly the text of a JSON object, of a custom call any text.
     pub arguments: Value,
 }
 
@@ -48,10 +48,15 @@ fn made(message: &Message) -> impl Iterator<Item = PendingCall> {
     let tools = body.extra.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
     let tools = tools.filter_map(|call| {
         let id = call.get("id")?.as_str()?.to_owned();
-        pending(*sequence, body, Some(id), call.get("function")?)
+        let (target, input) = match call.get("function") {
+            Some(function) => (function, "arguments"),
+            None => (call.get("custom")?, "input"),
+        };
+        pending(*sequence, body, Some(id), target, target.get(input))
     });
     let function = body.extra.get("function_call");
-    let function = function.and_then(|function| pending(*sequence, body, None, function));
+    let function =
+        function.and_then(|target| pending(*sequence, body, None, target, target.get("arguments")));
     tools.chain(function)
 }
 
@@ -59,10 +64,11 @@ fn pending(
     sequence: u64,
     body: &MessageBody,
     call_id: Option<String>,
-    function: &Value,
+    target: &Value,
+    arguments: Option<&Value>,
 ) -> Option<PendingCall> {
-    let name = function.get("name")?.as_str()?.to_owned();
-    let arguments = function.get("arguments").cloned().unwrap_or_default();
+    let name = target.get("name")?.as_str()?.to_owned();
+    let arguments = arguments.cloned().unwrap_or_default();
     let speaker = body.name.clone().filter(|name| !name.is_empty());
     Some(PendingCall { sequence, speaker, call_id, name, arguments })
 }

@@ -162,7 +162,7 @@ impl View<'_> {
     /// Returns the last call that waits for its result: what came before the user spoke last, or within a
     /// turn that was completed, waits no longer.
     fn open_call<'c>(&self, pending: &'c [PendingCall]) -> Option<&'c PendingCall> {
-        let spoke_last = self.state.messages.iter().rfind(|message| message.body.role == "user");
+        let spoke_last = self.spoke_last("user");
         let since = spoke_last.map_or(0, |message| message.sequence);
         let is_completed = self.turn.is_some_and(|turn| turn.outcome == TurnOutcome::Completed);
         pending.last().filter(|call| call.sequence >= since && !is_completed)
@@ -198,9 +198,14 @@ impl View<'_> {
 
     /// Returns the name of who spoke last in a role.
     fn last_name(&self, role: &str) -> Option<String> {
-        let mut messages = self.state.messages.iter().rev();
-        let spoke = messages.find(|message| message.body.role == role)?;
+        let spoke = self.spoke_last(role)?;
         spoke.body.name.clone().filter(|name| !name.is_empty())
+    }
+
+    /// Returns the last message in a role that was not deleted.
+    fn spoke_last(&self, role: &str) -> Option<&Message> {
+        let mut messages = self.state.messages.iter().rev();
+        messages.find(|message| message.body.role == role && message.deleted_at.is_none())
     }
 }
 

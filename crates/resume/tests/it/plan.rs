@@ -200,6 +200,31 @@ fn a_chat_without_turns_goes_on_where_its_messages_end() {
 }
 
 #[test]
+fn a_deleted_message_says_nothing() {
+    let mut deleted = says("user", "bob", "never mind");
+    deleted["deleted_at"] = json!("2025-08-15T00:00:00Z");
+    let ask = says("user", "ada", "hello");
+    let plan = planned(&state(&[ask.clone(), calls("c1"), deleted.clone()]));
+    assert_eq!((plan.action, plan.next_speaker.as_deref()), (Action::Continue, Some("scout")));
+    let mut silent = says("assistant", "bob", "hi");
+    silent["deleted_at"] = deleted["deleted_at"].clone();
+    let plan = planned(&state(&[says("assistant", "scout", "hi"), silent, ask]));
+    assert_eq!(plan.next_speaker.as_deref(), Some("scout"));
+}
+
+#[test]
+fn a_custom_call_is_pending_with_its_name_and_its_input() {
+    let call = json!({"id": "a", "type": "custom", "custom": {"name": "grep", "input": "x+"}});
+    let message = json!({"role": "assistant", "name": "scout", "tool_calls": [call]});
+    let open = [says("user", "ada", "hello"), message];
+    let plan = planned(&state(&open));
+    let calls = plan.pending_calls.iter().map(|call| (&*call.name, &call.arguments));
+    assert_eq!(calls.collect::<Vec<_>>(), [("grep", &json!("x+"))]);
+    assert_eq!((plan.action, plan.next_speaker.as_deref()), (Action::Continue, Some("scout")));
+    assert_eq!(planned(&state(&[&open[..], &[answers("a")]].concat())).pending_calls, []);
+}
+
+#[test]
 fn a_call_is_pending_until_it_is_answered() {
     let pending = |messages: &[Value]| {
         let calls = planned(&state(messages)).pending_calls;
