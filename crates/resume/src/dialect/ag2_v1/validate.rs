@@ -1,9 +1,10 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
 use crate::dialect::Violation;
 use crate::dialect::found::Found;
+use crate::dialect::open_calls::OpenCalls;
 
 /// Returns the ways in which the events break the rules, by position.
 pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
@@ -11,7 +12,7 @@ pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
     for (index, event) in events.iter().enumerate() {
         walk.event(index, event);
     }
-    for (id, index) in walk.open {
+    for (index, id) in walk.open.take() {
         let detail = format!("the call {id:?} is not settled");
         walk.found.push(Violation::new(index, "unsettled_call", detail));
     }
@@ -23,8 +24,8 @@ struct Walk<'a> {
     found: Found,
     /// Every call that a response has announced.
     announced: HashSet<&'a str>,
-    /// Those that are not settled, and where they were announced.
-    open: HashMap<&'a str, usize>,
+    /// Those that are not settled.
+    open: OpenCalls<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -57,11 +58,12 @@ impl<'a> Walk<'a> {
             let Some(id) = call["id"].as_str() else {
                 return false;
             };
-            if !self.announced.insert(id) {
+            if self.announced.insert(id) {
+                self.open.open(index, id);
+            } else {
                 let detail = format!("the call id {id:?} is not new");
                 self.found.push(Violation::new(index, "duplicate_call_id", detail));
             }
-            self.open.insert(id, index);
         }
         valid
     }
@@ -85,7 +87,7 @@ impl<'a> Walk<'a> {
             if !self.known(index, &result["parent_id"]) {
                 return false;
             }
-            self.open.remove(result["parent_id"].as_str().unwrap_or_default());
+            self.open.close(result["parent_id"].as_str().unwrap_or_default());
         }
         true
     }
@@ -118,6 +120,16 @@ mod tests {
         assert_eq!(rules(&[result]), [(0, "unknown_call")]);
         let twice = [response.clone(), response];
         assert!(rules(&twice).contains(&(1, "duplicate_call_id")));
+    }
+
+    #[test]
+    fn calls_that_are_not_settled_are_told_in_order() {
+        let ids: Vec<_> = (0..20).map(|id| format!("call {id}")).collect();
+        let calls: Vec<_> = ids.iter().map(|id| events::call(id, "f", "{}")).collect();
+        let found = violations(&[events::response(None, None, &calls)]);
+        let details: Vec<_> = found.into_iter().map(|violation| violation.detail).collect();
+        let expected = ids.iter().map(|id| format!("the call {id:?} is not settled"));
+        assert_eq!(details, expected.collect::<Vec<_>>());
     }
 
     #[test]
