@@ -13,19 +13,33 @@ pub(crate) enum Reasoning {
 
 impl Canonical {
     /// Takes the reasoning out of `reasoning_content`: a text, or a list of `thinking` and
-    /// `redacted_thinking` blocks. Nothing is taken when there is anything else.
+    /// `redacted_thinking` blocks; those that are empty, and not signed, are passed over. Nothing is taken
+    /// when there is anything else.
     pub(crate) fn take_reasoning(&mut self) -> Option<Vec<Reasoning>> {
         match self.reasoning.take() {
             Value::Null => Some(Vec::new()),
             Value::String(text) if text.is_empty() => Some(Vec::new()),
             Value::String(text) => Some(vec![Reasoning::Text { text, signature: None }]),
-            Value::Array(blocks) => blocks.iter().map(Reasoning::read).collect(),
+            Value::Array(blocks) => {
+                let mut blocks: Vec<_> =
+                    blocks.iter().map(Reasoning::read).collect::<Option<_>>()?;
+                blocks.retain(|block| !block.is_empty());
+                Some(blocks)
+            }
             _ => None,
         }
     }
 }
 
 impl Reasoning {
+    /// Says whether there is nothing that a provider could want back.
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text { text, signature } => text.is_empty() && signature.is_none(),
+            Self::Redacted(data) => data.is_empty(),
+        }
+    }
+
     /// Reads a block as it is stored.
     pub(crate) fn read(block: &Value) -> Option<Self> {
         let text = |field: &str| block.get(field)?.as_str().map(str::to_owned);

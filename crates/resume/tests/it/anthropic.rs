@@ -31,6 +31,18 @@ fn the_results_and_what_the_user_says_next_are_one_message() {
 }
 
 #[test]
+fn encrypted_reasoning_without_data_is_none() {
+    let empty = json!({"type": "redacted_thinking", "data": ""});
+    let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    for (blocks, count) in [(json!([empty]), 1), (json!([signed, empty]), 2)] {
+        let message = json!({"role": "assistant", "content": "x", "reasoning_content": blocks});
+        let rendered = render(&[said(), message, said()]);
+        assert_eq!(rendered.messages[1]["content"].as_array().map(Vec::len), Some(count));
+        assert_eq!(rendered.repaired, []);
+    }
+}
+
+#[test]
 fn unsigned_reasoning_is_left_out() {
     let message = json!({"role": "assistant", "content": "x", "reasoning_content": "hm"});
     let rendered = render(&[said(), message, said()]);

@@ -101,8 +101,18 @@ fn reasoning() -> impl Strategy<Value = Value> {
     let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
     let hidden = json!({"type": "redacted_thinking", "data": "ZGF0YQ=="});
     let unsigned = json!({"type": "thinking", "thinking": "hm"});
-    let known =
-        [json!("hm"), json!([signed]), json!([signed, hidden]), json!([unsigned]), json!(null)];
+    let empty = json!({"type": "redacted_thinking", "data": ""});
+    let silent = json!({"type": "thinking", "thinking": "", "signature": "c2ln"});
+    let known = [
+        json!("hm"),
+        json!([signed]),
+        json!([signed, hidden]),
+        json!([unsigned]),
+        json!([empty]),
+        json!([silent, empty]),
+        json!([{"type": "thinking", "thinking": ""}]),
+        json!(null),
+    ];
     prop_oneof![4 => select(known.to_vec()), 1 => content()]
 }
 

@@ -72,7 +72,9 @@ fn reasoning(message: &mut Canonical) -> Vec<Value> {
         match block {
             Reasoning::Text { text, signature } => {
                 is_whole &= signature.is_none();
-                thoughts.push(json!({"type": "text", "text": text}));
+                if !text.is_empty() {
+                    thoughts.push(json!({"type": "text", "text": text}));
+                }
             }
             Reasoning::Redacted(_) => is_whole = false,
         }
