@@ -80,7 +80,7 @@ impl Known {
         let parts = event.pointer_mut("/result/data/parts").map(Value::take);
         let mut said = content(inputs(parts.unwrap_or_default()));
         if said.is_null() && failed {
-            said = event["error"]["message"].take();
+            said = event.pointer_mut("/error/message").map(Value::take).unwrap_or_default();
         }
         Some(parsed::result(&call_id, said, failed))
     }
@@ -149,6 +149,15 @@ mod tests {
         assert_eq!((whole.messages.len(), &whole.dropped[..]), (2, &[][..]));
         let wrapped = parse(Vec::new(), vec![response, settled]);
         assert_eq!(wrapped.messages, whole.messages);
+    }
+
+    #[test]
+    fn a_result_without_the_fields_of_one_says_nothing() {
+        let odd = json!({"parent_id": "a", "error": "gone"});
+        for result in [json!(true), odd] {
+            let parsed = parse(Vec::new(), vec![events::results(&[result])]);
+            assert_eq!(parsed.messages.len(), 1);
+        }
     }
 
     #[test]
