@@ -16,7 +16,8 @@ mod write;
 /// - Refusals and reasoning stand in `additional_kwargs`, as does that an instruction is the
 ///   developer's. The result of a call that failed has the `status` `error`.
 ///
-/// Messages with `role` and `content`, which `LangChain` takes as well, are read, too.
+/// Messages with `role` (or `type`) and `content`, which `LangChain` takes as well, are read, too; their calls
+/// may be those of `OpenAI`.
 #[derive(Debug, Clone, Copy)]
 pub struct LangChain;
 

@@ -289,6 +289,10 @@ fn both_forms_of_langchain_are_read() {
         {"role": "tool", "content": "done", "tool_call_id": "a"},
         {"type": "ai", "content": "done"},
     ]);
+    for transcript in [&typed, &plain] {
+        let messages = transcript.as_array().map(Vec::as_slice).unwrap_or_default();
+        assert_eq!(dialect::LangChain.validate(messages), []);
+    }
     assert_eq!(in_openai(parse("langchain", &plain)), exchange("a"));
 }
 

@@ -104,6 +104,20 @@ async fn what_breaks_the_rules_of_a_form_is_refused_and_stores_nothing() {
 }
 
 #[tokio::test]
+async fn messages_of_langchain_may_have_a_role() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let call = json!({"id": "a", "name": "f", "args": {"x": 1}});
+    let body = json!({"messages": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "1", "tool_call_id": "a"},
+    ]});
+    let (status, appended) = append(&client, &path, "langchain", body).await;
+    assert_eq!((status, &appended["last_sequence"]), (201, &json!(3)), "{appended}");
+}
+
+#[tokio::test]
 async fn what_is_too_long_is_not_looked_at() {
     let client = Client::open();
     let path = client.create_chat("c1").await;

@@ -21,6 +21,7 @@ fn read(message: Value) -> Result<NewMessage, DropReason> {
     let role = match named.as_ref().and_then(Value::as_str) {
         Some("human") => "user",
         Some("ai") => "assistant",
+        Some(role @ "remove") => return Err(DropReason::unsupported_role(role)),
         Some(role) => role,
         None => return Err(DropReason::MissingRole),
     };

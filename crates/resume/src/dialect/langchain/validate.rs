@@ -5,17 +5,20 @@ use serde_json::Value;
 use crate::dialect::found::Found;
 use crate::dialect::{Problem, Violation};
 
+mod plain;
+
 const TYPES: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 
 /// Returns the ways in which the messages break the rules, by position.
+///
+/// A message with `data` is one of `messages_from_dict`; one without is taken for one with `role` and
+/// `content`, of `convert_to_messages`.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     let mut found = Found::default();
-    let answers = messages.iter().filter(|message| message["type"] == "tool");
-    let answered: HashSet<_> =
-        answers.filter_map(|message| message["data"]["tool_call_id"].as_str()).collect();
+    let answered: HashSet<_> = messages.iter().filter_map(answered).collect();
     for (index, message) in messages.iter().enumerate() {
         found.extend(Violation::at(index, problems(message)));
-        let calls = message["data"]["tool_calls"].as_array().into_iter().flatten();
+        let calls = fields(message)["tool_calls"].as_array().into_iter().flatten();
         let open = calls.filter_map(|call| call["id"].as_str()).filter(|id| !answered.contains(id));
         found.extend(open.map(|id| {
             let detail = format!("the call {id:?} has no result");
@@ -25,9 +28,22 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     found.sorted()
 }
 
+fn fields(message: &Value) -> &Value {
+    if plain::is_plain(message) { message } else { &message["data"] }
+}
+
+/// Returns the call that a message answers.
+fn answered(message: &Value) -> Option<&str> {
+    let kind = if plain::is_plain(message) { plain::role(message) } else { &message["type"] };
+    fields(message)["tool_call_id"].as_str().filter(|_| kind == "tool")
+}
+
 fn problems(message: &Value) -> Vec<Problem> {
     if !message.is_object() {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
+    }
+    if plain::is_plain(message) {
+        return plain::problems(message);
     }
     let kind = message["type"].as_str().unwrap_or_default();
     if !TYPES.contains(&kind) {
@@ -38,13 +54,7 @@ fn problems(message: &Value) -> Vec<Problem> {
         return vec![("missing_data", "the data is not a JSON object".to_owned())];
     }
     let mut found = Vec::new();
-    let is_part = |part: &Value| part.is_string() || part.is_object();
-    let has_content = match &data["content"] {
-        Value::String(_) => true,
-        Value::Array(parts) => parts.iter().all(is_part),
-        _ => false,
-    };
-    if !has_content {
+    if !is_content(&data["content"]) {
         found.push(("invalid_content", "the content is neither text nor a list".to_owned()));
     }
     let named = match kind {
@@ -59,6 +69,14 @@ fn problems(message: &Value) -> Vec<Problem> {
     }
     found.extend(calls(data));
     found
+}
+
+fn is_content(content: &Value) -> bool {
+    match content {
+        Value::String(_) => true,
+        Value::Array(parts) => parts.iter().all(|part| part.is_string() || part.is_object()),
+        _ => false,
+    }
 }
 
 fn calls(data: &Value) -> Option<Problem> {
@@ -90,6 +108,37 @@ mod tests {
         let tool = json!({"type": "tool", "data": {"content": "x", "tool_call_id": "a"}});
         assert_eq!(rules(&json!([ai, human, tool])), []);
         assert_eq!(rules(&json!([ai, human])), [(0, "unanswered_call")]);
+    }
+
+    #[test]
+    fn messages_with_a_role_are_messages_as_well() {
+        let read = json!({"id": "a", "name": "f", "args": {}});
+        let raw = json!({"id": "b", "type": "function",
+            "function": {"name": "f", "arguments": "{}"}});
+        let ai = json!({"role": "assistant", "content": null, "tool_calls": [read, raw]});
+        let result = |id: &str| json!({"role": "tool", "content": "x", "tool_call_id": id});
+        let user = json!({"role": "user", "content": "x"});
+        let human = json!({"type": "human", "content": "x"});
+        assert_eq!(rules(&json!([user, human, ai, result("a"), result("b")])), []);
+        assert_eq!(rules(&json!([ai, result("a")])), [(0, "unanswered_call")]);
+        let typed = json!({"type": "tool", "data": {"content": "x", "tool_call_id": "b"}});
+        assert_eq!(rules(&json!([ai, result("a"), typed])), []);
+        let call = |change: Value| json!({"role": "ai", "content": "", "tool_calls": [change]});
+        let cases = [
+            (json!({"role": "assistant"}), "missing_field"),
+            (json!({"role": "robot", "content": "x"}), "unknown_role"),
+            (json!({"role": "user", "content": 1}), "invalid_content"),
+            (json!({"role": "tool", "content": "x"}), "missing_field"),
+            (json!({"role": "function", "content": "x"}), "missing_field"),
+            (call(json!({"id": "a", "name": "f", "args": "{}"})), "invalid_calls"),
+            (
+                call(json!({"id": "a", "function": {"name": "f", "arguments": "{"}})),
+                "invalid_calls",
+            ),
+        ];
+        for (message, rule) in cases {
+            assert!(rules(&json!([message])).contains(&(0, rule)), "{message}");
+        }
     }
 
     #[test]
