@@ -30,6 +30,8 @@ fn many_calls_in_one_message_take_no_longer_than_in_many() {
     for dialect in dialect::ALL {
         let rendered = dialect.render(messages.clone(), &options);
         assert_eq!(violations(dialect, &rendered.messages), []);
+        let parsed = dialect.parse(rendered.system, rendered.messages);
+        assert_eq!(parsed.dropped, [], "{dialect:?}");
     }
 }
 

@@ -1,4 +1,5 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::mem;
 
 use serde_json::Value;
 
@@ -11,17 +12,30 @@ pub(super) struct Pairing {
     /// The ids that are given anywhere, which no other call may get.
     given: HashSet<String>,
     count: usize,
-    /// The calls of the turn before that are not answered.
-    open: Vec<Open>,
+    /// The calls of the turn before.
+    calls: Vec<Call>,
+    /// Where those stand that a response may answer, the first one first; some are answered by now.
+    queues: HashMap<Key, VecDeque<usize>>,
     is_calling: bool,
     /// The ids of the responses being read.
     answering: HashSet<String>,
 }
 
-struct Open {
+struct Call {
     id: String,
     is_given: bool,
     function: String,
+    is_answered: bool,
+}
+
+/// What calls are looked for by.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Id(String),
+    /// The function, among the calls that have no ids of their own.
+    WithoutId(String),
+    /// The function, among the calls that no response names.
+    Unnamed(String),
 }
 
 impl Pairing {
@@ -31,7 +45,8 @@ impl Pairing {
         Self {
             given: ids.flatten().map(str::to_owned).collect(),
             count: 0,
-            open: Vec::new(),
+            calls: Vec::new(),
+            queues: HashMap::new(),
             is_calling: false,
             answering: HashSet::new(),
         }
@@ -39,13 +54,14 @@ impl Pairing {
 
     /// Begins to read a content; several of the model in a row are one turn.
     pub(super) fn begin(&mut self, role: &str, parts: &[Value]) {
-        let was_calling = self.is_calling;
-        self.is_calling = role == "assistant";
-        if self.is_calling && !was_calling {
-            self.open.clear();
-        }
+        let was_calling = mem::replace(&mut self.is_calling, role == "assistant");
         let ids = parts.iter().filter_map(|part| id(&part["functionResponse"]));
         self.answering = ids.map(str::to_owned).collect();
+        self.queues.clear();
+        let calls = mem::take(&mut self.calls);
+        if was_calling || !self.is_calling {
+            calls.into_iter().filter(|call| !call.is_answered).for_each(|call| self.add(call));
+        }
     }
 
     /// Returns the id of a call.
@@ -53,24 +69,50 @@ impl Pairing {
         let given = id(call).map(str::to_owned);
         let is_given = given.is_some();
         let id = given.unwrap_or_else(|| self.new_id());
-        self.open.push(Open { id: id.clone(), is_given, function: function(call).to_owned() });
+        let function = function(call).to_owned();
+        self.add(Call { id: id.clone(), is_given, function, is_answered: false });
         id
     }
 
     /// Returns the id of the call that a response answers; a new one, or its own, if there is none.
     pub(super) fn answer(&mut self, response: &Value) -> String {
-        let given = id(response);
-        let function = function(response);
-        let by_id = self.open.iter().position(|open| Some(open.id.as_str()) == given);
-        let answers = |open: &Open| {
-            let is_free =
-                if given.is_some() { !open.is_given } else { !self.answering.contains(&open.id) };
-            is_free && (open.function == function || function.is_empty())
+        let function = function(response).to_owned();
+        let Some(given) = id(response) else {
+            return self.take(&Key::Unnamed(function)).unwrap_or_else(|| self.new_id());
         };
-        match by_id.or_else(|| self.open.iter().position(answers)) {
-            Some(position) => self.open.remove(position).id,
-            None => given.map_or_else(|| self.new_id(), str::to_owned),
+        let answered = self.take(&Key::Id(given.to_owned()));
+        let answered = answered.or_else(|| self.take(&Key::WithoutId(function)));
+        answered.unwrap_or_else(|| given.to_owned())
+    }
+
+    fn add(&mut self, call: Call) {
+        let mut keys = vec![Key::Id(call.id.clone())];
+        // A response without a function answers a call of any.
+        let functions = [call.function.as_str(), ""];
+        for function in functions.into_iter().skip(usize::from(call.function.is_empty())) {
+            if !call.is_given {
+                keys.push(Key::WithoutId(function.to_owned()));
+            }
+            if !self.answering.contains(&call.id) {
+                keys.push(Key::Unnamed(function.to_owned()));
+            }
         }
+        for key in keys {
+            self.queues.entry(key).or_default().push_back(self.calls.len());
+        }
+        self.calls.push(call);
+    }
+
+    /// Answers the first call that is found by a key, and returns its id.
+    fn take(&mut self, key: &Key) -> Option<String> {
+        let queue = self.queues.get_mut(key)?;
+        while let Some(place) = queue.pop_front() {
+            let call = &mut self.calls[place];
+            if !mem::replace(&mut call.is_answered, true) {
+                return Some(call.id.clone());
+            }
+        }
+        None
     }
 
     fn new_id(&mut self) -> String {
@@ -154,5 +196,17 @@ mod tests {
             ("assistant", &["f"]),
         ];
         assert_eq!(paired(&turns)[0], ["call_1", "call_2", "call_4"]);
+    }
+
+    #[test]
+    fn many_calls_are_paired_one_by_one() {
+        // Each looked for among all others, these would take minutes.
+        const MANY: usize = 100_000;
+        let calls: Vec<_> = (0..MANY).map(|at| format!("f{at}")).collect();
+        let calls: Vec<_> = calls.iter().map(String::as_str).collect();
+        let responses: Vec<_> = calls.iter().rev().copied().collect();
+        let mut ids = paired(&[("assistant", &calls), ("user", &responses)]);
+        ids[1].reverse();
+        assert!(ids[0] == ids[1]);
     }
 }
