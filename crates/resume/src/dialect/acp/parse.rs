@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::mem;
 
 use records::NewMessage;
 use serde_json::Value;
@@ -14,69 +15,70 @@ use crate::dialect::{Parsed, Place};
 /// A call is read as it stood in the end, where it is made; its result, where it ends.
 pub(super) fn parse(updates: Vec<Value>) -> Parsed {
     let calls = calls(&updates);
-    let mut parsed = Parsed::default();
-    let mut open = Open::default();
+    let mut reader = Reader::default();
     let mut ended = HashSet::new();
-    for (index, update) in updates.into_iter().enumerate() {
+    for (index, mut update) in updates.into_iter().enumerate() {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
-        let role = match kind.as_str() {
-            "user_message_chunk" => "user",
-            "agent_message_chunk" | "agent_thought_chunk" | "tool_call" => "assistant",
-            "tool_call_update" => {
-                if let Some((id, call)) = ends(&update, &calls, &mut ended) {
-                    open.end(&mut parsed);
-                    parsed.add(Place::Message(index), result(id, call));
-                }
-                continue;
+        match kind.as_str() {
+            "user_message_chunk" => reader.join(index, "user", &update).read(&kind, &mut update),
+            "agent_message_chunk" | "agent_thought_chunk" => {
+                reader.join(index, "assistant", &update).read(&kind, &mut update);
             }
+            "tool_call" => {
+                let id = call_id(&update);
+                let call = &calls[id];
+                let (name, input) = (call.name().unwrap_or_default(), call.input());
+                let call = parsed::call(id, name, input.unwrap_or(&Value::Null));
+                reader.join(index, "assistant", &update).said.calls.push(call);
+            }
+            "tool_call_update" => {}
             _ if update.is_object() => {
-                parsed.drop(index, DropReason::unsupported_role(&kind));
-                continue;
+                reader.parsed.drop(index, DropReason::unsupported_role(&kind));
             }
-            _ => {
-                parsed.drop(index, DropReason::NotAnObject);
-                continue;
-            }
-        };
-        open.join(index, role, &update, &mut parsed);
-        if kind != "tool_call" {
-            open.read(&kind, update);
-            continue;
+            _ => reader.parsed.drop(index, DropReason::NotAnObject),
         }
-        let id = update["toolCallId"].as_str().unwrap_or_default();
-        let call = &calls[id];
-        let input = call.input().unwrap_or(&Value::Null);
-        open.said.calls.push(parsed::call(id, call.name().unwrap_or_default(), input));
-        if let Some((id, call)) = ends(&update, &calls, &mut ended) {
-            open.end(&mut parsed);
-            parsed.add(Place::Message(index), result(id, call));
+        if is_of_call(&update)
+            && has_ended(&update)
+            && let Some((id, call)) = calls.get_key_value(call_id(&update))
+            && ended.insert(id)
+        {
+            let result = parsed::result(id, call.output(), call.has_failed() == Some(true));
+            reader.end();
+            reader.parsed.add(Place::Message(index), result);
         }
     }
-    open.end(&mut parsed);
-    parsed
+    reader.end();
+    reader.parsed
 }
 
 /// Returns what is told of each call, by its id.
 fn calls(updates: &[Value]) -> HashMap<String, Call> {
     let mut calls: HashMap<String, Call> = HashMap::new();
-    for update in updates {
-        if matches!(update["sessionUpdate"].as_str(), Some("tool_call" | "tool_call_update")) {
-            let id = update["toolCallId"].as_str().unwrap_or_default();
-            calls.entry(id.to_owned()).or_default().tell(update);
-        }
+    for update in updates.iter().filter(|update| is_of_call(update)) {
+        calls.entry(call_id(update).to_owned()).or_default().tell(update);
     }
     calls
 }
 
-/// Returns the call that an update ends, if it is the first to do so.
-fn ends<'a>(
-    update: &Value,
-    calls: &'a HashMap<String, Call>,
-    ended: &mut HashSet<&'a str>,
-) -> Option<(&'a str, &'a Call)> {
-    let is_end = matches!(update["status"].as_str(), Some("completed" | "failed"));
-    let (id, call) = calls.get_key_value(update["toolCallId"].as_str().unwrap_or_default())?;
-    (is_end && ended.insert(id)).then_some((id, call))
+fn is_of_call(update: &Value) -> bool {
+    matches!(update["sessionUpdate"].as_str(), Some("tool_call" | "tool_call_update"))
+}
+
+fn has_ended(update: &Value) -> bool {
+    matches!(update["status"].as_str(), Some("completed" | "failed"))
+}
+
+fn call_id(update: &Value) -> &str {
+    update["toolCallId"].as_str().unwrap_or_default()
+}
+
+/// Puts messages together.
+#[derive(Default)]
+struct Reader {
+    parsed: Parsed,
+    open: Open,
+    /// Every id there was: where a message goes on behind a result, that is another one.
+    ids: HashSet<String>,
 }
 
 /// The message whose updates are being read.
@@ -87,27 +89,37 @@ struct Open {
     id: Option<String>,
     name: Option<String>,
     said: Said,
-    /// Every id there was: where a message goes on behind a result, that is another one.
-    ids: HashSet<String>,
+}
+
+impl Reader {
+    /// Returns the message that an update is part of, which begins with it if there is none.
+    fn join(&mut self, index: usize, role: &'static str, update: &Value) -> &mut Open {
+        let id = update["messageId"].as_str().or_else(|| update["_meta"]["messageId"].as_str());
+        let is_known = id.is_none() || id == self.open.id.as_deref();
+        if self.open.role != role || !is_known {
+            self.end();
+            let id = id.map(str::to_owned);
+            let name = update["_meta"]["name"].as_str().map(str::to_owned);
+            self.open = Open { index, role, id, name, said: Said::default() };
+        }
+        &mut self.open
+    }
+
+    fn end(&mut self) {
+        let Open { index, role, id, name, said } = mem::take(&mut self.open);
+        if role.is_empty() {
+            return;
+        }
+        let id = id.filter(|id| self.ids.insert(id.clone()));
+        let body = said.into_body(role, name.as_deref());
+        let message = NewMessage { event_id: event_id(id), ..body.into() };
+        self.parsed.add(Place::Message(index), message);
+    }
 }
 
 impl Open {
-    /// Begins another message, unless the update is of this one.
-    fn join(&mut self, index: usize, role: &'static str, update: &Value, parsed: &mut Parsed) {
-        let id = update["messageId"].as_str().or_else(|| update["_meta"]["messageId"].as_str());
-        let is_known = id.is_none() || id == self.id.as_deref();
-        if self.role == role && is_known {
-            return;
-        }
-        self.end(parsed);
-        self.index = index;
-        self.role = role;
-        self.id = id.map(str::to_owned);
-        self.name = update["_meta"]["name"].as_str().map(str::to_owned);
-    }
-
-    fn read(&mut self, kind: &str, mut update: Value) {
-        let content = taken(&mut update, "content");
+    fn read(&mut self, kind: &str, update: &mut Value) {
+        let content = taken(update, "content");
         if kind == "agent_thought_chunk" {
             let text = content["text"].as_str().unwrap_or_default().to_owned();
             self.said.reasoning.push(Reasoning::Text { text, signature: None });
@@ -115,23 +127,6 @@ impl Open {
             self.said.parts.push(part(content));
         }
     }
-
-    fn end(&mut self, parsed: &mut Parsed) {
-        let ids = std::mem::take(&mut self.ids);
-        let Self { index, role, id, name, said, .. } =
-            std::mem::replace(self, Self { ids, ..Self::default() });
-        if role.is_empty() {
-            return;
-        }
-        let id = id.filter(|id| self.ids.insert(id.clone()));
-        let body = said.into_body(role, name.as_deref());
-        let message = NewMessage { event_id: event_id(id), ..body.into() };
-        parsed.add(Place::Message(index), message);
-    }
-}
-
-fn result(id: &str, call: &Call) -> NewMessage {
-    parsed::result(id, call.output(), call.has_failed() == Some(true))
 }
 
 /// Returns the stored form of a content; one that has none is kept as it is.

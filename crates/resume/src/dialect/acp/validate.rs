@@ -1,8 +1,9 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
 use crate::dialect::found::Found;
+use crate::dialect::open_calls::OpenCalls;
 use crate::dialect::{Problem, Violation};
 
 /// Updates that are no part of what was said.
@@ -24,9 +25,7 @@ pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
     for (index, update) in updates.iter().enumerate() {
         walk.update(index, update);
     }
-    let mut open: Vec<_> = walk.open.into_iter().collect();
-    open.sort_by_key(|(_, index)| *index);
-    for (id, index) in open {
+    for (index, id) in walk.open.take() {
         let detail = format!("the call {id:?} is left without an end");
         walk.found.push(Violation::new(index, "unanswered_call", detail));
     }
@@ -40,7 +39,7 @@ struct Walk<'a> {
     message: Option<&'a str>,
     messages: HashSet<&'a str>,
     calls: HashSet<&'a str>,
-    open: HashMap<&'a str, usize>,
+    open: OpenCalls<'a>,
 }
 
 impl<'a> Walk<'a> {
@@ -79,7 +78,7 @@ impl<'a> Walk<'a> {
             return Some(("duplicate_call_id", format!("the call id {id:?} is not new")));
         }
         if !is_ended(update) {
-            self.open.insert(id, index);
+            self.open.open(index, id);
         }
         None
     }
@@ -90,7 +89,7 @@ impl<'a> Walk<'a> {
             return Some(("orphan_update", format!("there is no call {id:?} before it")));
         }
         if is_ended(update) {
-            self.open.remove(id);
+            self.open.close(id);
         }
         let shown = update["content"].as_array().into_iter().flatten();
         let mut shown = shown.filter(|item| item["type"] == "content");
