@@ -8,18 +8,19 @@ const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"]
 
 /// Returns the block of a picture or a file, unless the API has none for it.
 pub(super) fn block(media: &Media) -> Option<Value> {
-    let (kind, source) = match (media.kind, &media.source) {
-        (MediaKind::Audio, _) => return None,
-        (kind, MediaSource::Url(url)) => (kind, json!({"type": "url", "url": url})),
-        (kind, MediaSource::Id(id)) => (kind, json!({"type": "file", "file_id": id})),
-        (kind, MediaSource::Data { media_type, data }) => (kind, of_data(media_type, data)?),
+    let kind = match media.kind {
+        MediaKind::Image => "image",
+        MediaKind::File => "document",
+        MediaKind::Audio => return None,
     };
-    if kind == MediaKind::Image {
-        return Some(json!({"type": "image", "source": source}));
-    }
-    let mut block = json!({"type": "document", "source": source});
-    if let Some(name) = &media.name {
-        block["title"] = name.as_str().into();
+    let source = match &media.source {
+        MediaSource::Url(url) => json!({"type": "url", "url": url}),
+        MediaSource::Id(id) => json!({"type": "file", "file_id": id}),
+        MediaSource::Data { media_type, data } => of_data(media_type, data)?,
+    };
+    let mut block = json!({"type": kind, "source": source});
+    if let Some(name) = media.name.as_deref().filter(|_| kind == "document") {
+        block["title"] = name.into();
     }
     Some(block)
 }
