@@ -61,8 +61,9 @@ impl Turns for MemoryStore {
         cursor: Option<ResumePointCursor>,
     ) -> Result<ResumePointPage, StoreError> {
         self.with_chat(scope, chat_id, |chat| {
-            let is_later = |point: &ResumePoint| cursor <= Some(ResumePointCursor::after(point));
-            let is_next = |point: &&ResumePoint| cursor.is_none() || !is_later(point);
+            let is_next = |point: &&ResumePoint| {
+                cursor.is_none_or(|cursor| ResumePointCursor::after(point) < cursor)
+            };
             let points = chat.points.iter().rev().filter(is_next);
             let mut points = points.filter(|point| filter.admits(point)).cloned();
             let page: Vec<_> = points.by_ref().take(limit).collect();

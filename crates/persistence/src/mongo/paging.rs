@@ -1,6 +1,6 @@
 //! Lists that come in pages, newest first.
 
-use bson::{DateTime as BsonTime, Document, doc};
+use bson::{Bson, DateTime as BsonTime, Document, doc};
 use chrono::{DateTime, Utc};
 
 /// One more than asked for tells whether there is another page.
@@ -9,15 +9,20 @@ pub(super) fn limit_and_one(limit: usize) -> i64 {
 }
 
 /// Returns the conditions for what comes after something in a list ordered by a time, then by an id,
-/// both descending. The first names a range of the index, the second cuts it off exactly.
+/// both descending.
 pub(super) fn older_than(
     time_field: &str,
     at: DateTime<Utc>,
     id_field: &str,
     id: &str,
 ) -> [Document; 2] {
-    let at = BsonTime::from_chrono(at);
-    let earlier = doc! { time_field: { "$lt": at } };
-    let same = doc! { time_field: at, id_field: { "$lt": id } };
-    [doc! { time_field: { "$lte": at } }, doc! { "$or": [earlier, same] }]
+    below((time_field, BsonTime::from_chrono(at).into()), (id_field, id.into()))
+}
+
+/// The same for a list ordered by any two fields. The first condition names a range of the index, the
+/// second cuts it off exactly.
+pub(super) fn below((first, at): (&str, Bson), (second, within): (&str, Bson)) -> [Document; 2] {
+    let earlier = doc! { first: { "$lt": &at } };
+    let same = doc! { first: &at, second: { "$lt": within } };
+    [doc! { first: { "$lte": at } }, doc! { "$or": [earlier, same] }]
 }

@@ -6,7 +6,7 @@ use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 use super::MongoStore;
 use super::documents::{counter, point_record, points_in, points_of};
 use super::failure::Failure;
-use super::paging::limit_and_one;
+use super::paging::{below, limit_and_one};
 use super::scope::writable_chat;
 use crate::StoreError;
 use crate::store::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
@@ -78,13 +78,9 @@ impl MongoStore {
             query.insert("stack_id", stack_id.as_str());
         }
         if let Some(ResumePointCursor { turn, sequence }) = cursor {
-            let turn = counter(turn);
-            query.insert("turn", doc! { "$lte": turn });
-            let earlier = [
-                doc! { "turn": { "$lt": turn } },
-                doc! { "_id.sequence": { "$lt": i64::from(sequence) } },
-            ];
-            query.insert("$or", earlier.to_vec());
+            let turn = ("turn", counter(turn).into());
+            let earlier = below(turn, ("_id.sequence", sequence.into()));
+            query.insert("$and", earlier.to_vec());
         }
         let find =
             self.inner.resume_points.find(query).sort(doc! { "turn": -1, "_id.sequence": -1 });
