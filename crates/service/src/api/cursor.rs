@@ -17,7 +17,8 @@ pub(super) fn decode<I>(text: &str) -> Result<(DateTime<Utc>, I), &'static str>
 where
     I: TryFrom<String>,
 {
-    decoded(text)
+    pair(text)
+        .and_then(|(at, id)| Some((DateTime::from_timestamp_millis(at.parse().ok()?)?, id)))
         .filter(|(at, id)| encode(*at, id) == text)
         .and_then(|(at, id)| Some((at, I::try_from(id).ok()?)))
         .ok_or(NOT_ISSUED)
@@ -30,23 +31,18 @@ pub(super) fn encode_point(ResumePointCursor { turn, sequence }: ResumePointCurs
 
 /// Reads what [`encode_point`] wrote, and refuses everything else.
 pub(super) fn decode_point(text: &str) -> Result<ResumePointCursor, &'static str> {
-    plain(text)
-        .and_then(|plain| {
-            let (turn, sequence) = plain.split_once(' ')?;
+    pair(text)
+        .and_then(|(turn, sequence)| {
             Some(ResumePointCursor { turn: turn.parse().ok()?, sequence: sequence.parse().ok()? })
         })
         .filter(|cursor| encode_point(*cursor) == text)
         .ok_or(NOT_ISSUED)
 }
 
-fn decoded(text: &str) -> Option<(DateTime<Utc>, String)> {
-    let plain = plain(text)?;
-    let (millis, id) = plain.split_once(' ')?;
-    Some((DateTime::from_timestamp_millis(millis.parse().ok()?)?, id.to_owned()))
-}
-
-fn plain(text: &str) -> Option<String> {
-    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+fn pair(text: &str) -> Option<(String, String)> {
+    let plain = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+    let (first, second) = plain.split_once(' ')?;
+    Some((first.to_owned(), second.to_owned()))
 }
 
 #[cfg(test)]
