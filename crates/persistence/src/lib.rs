@@ -19,16 +19,7 @@ pub mod metrics;
 
 pub mod turn;
 
-mod batch;
-mod billing;
-mod call_batch;
-mod exchange_batch;
-mod fence;
-mod input;
-mod ledger;
-mod new_chat;
-mod presence;
-mod turn_batch;
+mod rules;
 
 pub mod memory;
 pub mod mongo;

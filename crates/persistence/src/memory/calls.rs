@@ -4,8 +4,8 @@ use records::{ChatId, ChatStatus, NewProviderCall, ProviderCall, Scope, Usage};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
-use crate::billing::Bill;
-use crate::call_batch::{CallBatch, DigestedCall};
+use crate::rules::billing::Bill;
+use crate::rules::call_batch::{CallBatch, DigestedCall};
 use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
 
 #[async_trait]

@@ -9,7 +9,7 @@ use records::{
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
-use crate::new_chat::{is_paused_anew, moved, started};
+use crate::rules::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]

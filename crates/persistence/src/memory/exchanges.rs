@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::MemoryStore;
 use crate::StoreError;
-use crate::call_batch::DigestedCall;
-use crate::exchange_batch::ExchangeBatch;
+use crate::rules::call_batch::DigestedCall;
+use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Billing, Exchange, Exchanges};
 
 #[async_trait]

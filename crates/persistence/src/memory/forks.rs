@@ -3,7 +3,7 @@ use records::{ChatId, ChatSession, ContextSnapshot, ContextVersion, KeptContext,
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
-use crate::new_chat::forked;
+use crate::rules::new_chat::forked;
 use crate::store::Forks;
 
 #[async_trait]

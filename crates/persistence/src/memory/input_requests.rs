@@ -7,7 +7,7 @@ use records::{
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
-use crate::input::{Cancel, KeptInput, Reply, Verdict, runs_on};
+use crate::rules::input::{Cancel, KeptInput, Reply, Verdict, runs_on};
 use crate::store::{
     AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
 };

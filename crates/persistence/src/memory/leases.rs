@@ -5,7 +5,7 @@ use records::{ChatId, ChatStatus, Lease, NewLease, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
-use crate::fence::check_fence;
+use crate::rules::fence::check_fence;
 use crate::store::{Interrupted, Leases};
 
 #[async_trait]

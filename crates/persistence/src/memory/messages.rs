@@ -6,7 +6,7 @@ use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
-use crate::batch::{Batch, Known, Plan};
+use crate::rules::batch::{Batch, Known, Plan};
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
 #[async_trait]

@@ -37,10 +37,10 @@ use records::{
 use tokio::sync::broadcast;
 
 use crate::StoreError;
-use crate::call_batch::DigestedCall;
-use crate::input::KeptInput;
 use crate::metrics::StoreMetrics;
-use crate::presence::Announced;
+use crate::rules::call_batch::DigestedCall;
+use crate::rules::input::KeptInput;
+use crate::rules::presence::Announced;
 use crate::store::{Change, Store};
 use tickets::Unused;
 use wallets::Ledger;

@@ -5,7 +5,7 @@ use records::{ChatId, Connection, Scope};
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
-use crate::presence::Announced;
+use crate::rules::presence::Announced;
 use crate::store::{ChatPresence, Presence};
 
 #[async_trait]

@@ -3,10 +3,10 @@ use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
 use super::MemoryStore;
 use crate::StoreError;
+use crate::rules::turn_batch::TurnBatch;
 use crate::store::{
     AppendedTurn, Outcome, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns,
 };
-use crate::turn_batch::TurnBatch;
 
 #[async_trait]
 impl Turns for MemoryStore {

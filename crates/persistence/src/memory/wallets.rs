@@ -3,8 +3,8 @@ use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, 
 
 use super::{MemoryStore, held};
 use crate::StoreError;
-use crate::billing::{Bill, refused};
-use crate::ledger::{Change, check_open, initial_entry, new_wallet};
+use crate::rules::billing::{Bill, refused};
+use crate::rules::ledger::{Change, check_open, initial_entry, new_wallet};
 use crate::store::{EntryPage, Payment, WalletPage, Wallets};
 
 /// A wallet and its entries, oldest first.

@@ -4,7 +4,7 @@ use super::StoreMetrics;
 use super::family::Family;
 use super::instrument::{Counter, Gauge, Histogram};
 use super::label::{By, label};
-use crate::batch::Batch;
+use crate::rules::batch::Batch;
 
 label! {
     /// The bound at which an append is turned away.

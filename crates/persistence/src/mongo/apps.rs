@@ -4,11 +4,11 @@ use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
 use records::{App, AppId, AppStatus};
 
-use super::MongoStore;
-use super::documents::{SCHEMA_VERSION, app_document, app_record, encode};
-use super::failure::{Failure, is_duplicate_key};
-use super::paging::limit_and_one;
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{SCHEMA_VERSION, app_document, app_record, encode};
+use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{AppPage, Apps};
 
 #[async_trait]

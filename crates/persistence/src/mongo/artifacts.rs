@@ -3,14 +3,14 @@ use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use mongodb::options::ReturnDocument;
 use records::{Artifact, ChatId, NewArtifact, Scope};
 
-use super::MongoStore;
-use super::blobs::LOOKS;
-use super::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
-use super::failure::Failure;
-use super::fields::Fields;
-use super::json::to_bson;
-use super::scope::writable_chat;
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::blobs::LOOKS;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::json::to_bson;
+use crate::mongo::engine::scope::writable_chat;
 use crate::store::Artifacts;
 
 #[async_trait]
@@ -106,7 +106,7 @@ impl MongoStore {
 
     /// Reads the artifact, if there is one, of a session that was read; `None`: its payload lies in a
     /// blob that was replaced since, so that the session refers to another by now.
-    pub(super) async fn artifact_in(
+    pub(crate) async fn artifact_in(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

@@ -11,42 +11,42 @@ use records::{ChatId, Scope};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::MongoStore;
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{
     BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range, encode, one_blob,
 };
-use super::failure::{Failure, is_duplicate_key};
-use super::fields::Fields;
-use crate::StoreError;
+use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
 /// The largest value that stays in the session document, in bytes.
 const INLINE_BYTES: usize = 4 << 10;
 
 /// How often a reader looks again whose blob was replaced between its two reads.
-pub(super) const LOOKS: usize = 8;
+pub(crate) const LOOKS: usize = 8;
 
 /// Far longer than any call may take, and than clocks of several processes may differ.
-pub(super) const ABANDONED_AFTER: TimeDelta = TimeDelta::days(1);
+pub(crate) const ABANDONED_AFTER: TimeDelta = TimeDelta::days(1);
 
 /// A value on its way into a session document, or beside it.
-pub(super) struct Placed {
+pub(crate) struct Placed {
     /// What stands in the session document.
-    pub(super) inline: Option<Bson>,
+    pub(crate) inline: Option<Bson>,
     /// What the session document refers to.
-    pub(super) blob: Option<String>,
+    pub(crate) blob: Option<String>,
     document: Option<RawDocumentBuf>,
 }
 
 impl Placed {
     /// Returns what stands for no value.
-    pub(super) fn nothing() -> Self {
+    pub(crate) fn nothing() -> Self {
         Self { inline: None, blob: None, document: None }
     }
 }
 
 impl MongoStore {
     /// Decides where a value goes.
-    pub(super) fn place(
+    pub(crate) fn place(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -65,7 +65,7 @@ impl MongoStore {
     }
 
     /// Writes the blob of a value, if it has one, before the session refers to it.
-    pub(super) async fn write_blob(
+    pub(crate) async fn write_blob(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -82,7 +82,7 @@ impl MongoStore {
     }
 
     /// Writes the blob of a value, if it has one, within the transaction that refers to it.
-    pub(super) async fn insert_blob(
+    pub(crate) async fn insert_blob(
         &self,
         placed: &Placed,
         session: &mut ClientSession,
@@ -96,7 +96,7 @@ impl MongoStore {
     /// Removes a blob the session no longer refers to, and any that was abandoned.
     ///
     /// The value is replaced already when this runs: a failure leaves garbage, nothing worse.
-    pub(super) async fn discard_blobs(
+    pub(crate) async fn discard_blobs(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -122,7 +122,7 @@ impl MongoStore {
     }
 
     /// Removes a blob that was written for a session that then did not take it.
-    pub(super) async fn withdraw_blob(
+    pub(crate) async fn withdraw_blob(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -136,14 +136,14 @@ impl MongoStore {
     }
 
     /// Says that a blob the session refers to is not there, however often one looks.
-    pub(super) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> Failure {
+    pub(crate) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> Failure {
         let (collection, id) = (CHAT_BLOBS, chat_id.to_string());
         let field = kind.as_str().to_owned();
         StoreError::Corrupt { collection, id, field, source: None }.into()
     }
 
     /// Reads a blob; `None` where it has just been replaced.
-    pub(super) async fn blob(
+    pub(crate) async fn blob(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

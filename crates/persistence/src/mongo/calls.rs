@@ -6,28 +6,28 @@ use futures::TryStreamExt;
 use mongodb::ClientSession;
 use records::{ChatId, ChatSession, NewProviderCall, RollupKey, Scope, Subject, Usage};
 
-use super::MongoStore;
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     call_document, call_key, call_record, open_call, open_chat_session, rollup_id, rollup_sums,
 };
-use super::failure::Failure;
-use super::paging::{limit_and_one, older_than};
-use super::stats::{Counted, Stripe};
-use crate::StoreError;
-use crate::billing::Bill;
-use crate::call_batch::{CallBatch, DigestedCall};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::{limit_and_one, older_than};
+use crate::mongo::stats::{Counted, Stripe};
+use crate::rules::billing::Bill;
+use crate::rules::call_batch::{CallBatch, DigestedCall};
 use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
 
 /// A store call that records calls, by the mark it leaves on them.
 #[derive(Debug)]
-pub(super) struct Marked {
-    pub(super) id: String,
-    pub(super) billing: Billing,
+pub(crate) struct Marked {
+    pub(crate) id: String,
+    pub(crate) billing: Billing,
 }
 
 /// What earlier attempts of a store call have recorded: all of it or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Earlier {
+pub(crate) enum Earlier {
     Nothing,
     Done,
 }
@@ -114,7 +114,7 @@ impl MongoStore {
 
     /// Tells what was paid where there is nothing to record: all of it was, by an earlier attempt or
     /// before.
-    pub(super) async fn settled(
+    pub(crate) async fn settled(
         &self,
         chat: &ChatSession,
         fresh: &[&DigestedCall],
@@ -129,7 +129,7 @@ impl MongoStore {
 
     /// Inserts calls, adds them to all rollups they count for, and has them paid for; `None`: something
     /// is not as it was seen.
-    pub(super) async fn insert_calls(
+    pub(crate) async fn insert_calls(
         &self,
         chat: &ChatSession,
         calls: &[&DigestedCall],
@@ -152,7 +152,7 @@ impl MongoStore {
     }
 
     /// Reads a chat that has to be there.
-    pub(super) async fn known_chat(
+    pub(crate) async fn known_chat(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -163,7 +163,7 @@ impl MongoStore {
 
     /// Finds those of a batch that others have recorded, and tells whether an earlier attempt of
     /// this recording has recorded the rest.
-    pub(super) async fn known_calls(
+    pub(crate) async fn known_calls(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

@@ -6,11 +6,11 @@ use mongodb::options::{Hint, ReadConcern};
 use records::{ChatId, Scope};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::MongoStore;
-use super::documents::{chat_head_record, head_projection};
-use super::scope::{visible_chat, visible_chats};
-use super::watcher::Watcher;
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{chat_head_record, head_projection};
+use crate::mongo::engine::change_stream::Watcher;
+use crate::mongo::engine::scope::{visible_chat, visible_chats};
 use crate::store::{Change, Changes, ChatChange, ChatHead, Payment};
 
 #[async_trait]
@@ -65,17 +65,17 @@ impl Changes for MongoStore {
 
 impl MongoStore {
     /// Tells who listens that messages were appended to a chat.
-    pub(super) fn tell_append(&self, chat_id: &ChatId, last_sequence: u64) {
+    pub(crate) fn tell_append(&self, chat_id: &ChatId, last_sequence: u64) {
         self.tell(chat_id, Some(last_sequence));
     }
 
     /// Tells who listens that something else about a chat has changed.
-    pub(super) fn tell_change(&self, chat_id: &ChatId) {
+    pub(crate) fn tell_change(&self, chat_id: &ChatId) {
         self.tell(chat_id, None);
     }
 
     /// Tells who listens that a chat was paused, if it was because its calls could not be paid for.
-    pub(super) fn tell_payment(&self, chat_id: &ChatId, payment: &Payment) {
+    pub(crate) fn tell_payment(&self, chat_id: &ChatId, payment: &Payment) {
         if matches!(payment, Payment::Unpaid { .. }) {
             self.tell_change(chat_id);
         }
@@ -87,12 +87,12 @@ impl MongoStore {
     }
 
     /// Tells who listens that calls of a chat were recorded or deleted.
-    pub(super) fn tell_usage(&self, chat_id: &ChatId) {
+    pub(crate) fn tell_usage(&self, chat_id: &ChatId) {
         self.announce_change(Change::Usage(chat_id.clone()));
     }
 
     /// Tells who listens that others are present in a chat, or by other names.
-    pub(super) fn tell_presence(&self, chat_id: &ChatId) {
+    pub(crate) fn tell_presence(&self, chat_id: &ChatId) {
         self.announce_change(Change::Presence(chat_id.clone()));
     }
 

@@ -5,18 +5,18 @@ use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, StatusChange, Tally};
 
-use super::MongoStore;
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     Tail, WITHOUT_BULK, chat_session_document, chat_session_record, encode, open_chat_session,
     status_change_document, status_change_id,
 };
-use super::failure::Failure;
-use super::paging::{limit_and_one, older_than};
-use super::scope::{visible_chat, visible_chats, writable_chat};
-use super::stats::{Counted, Stripe};
-use crate::StoreError;
-use crate::fence::check_fence;
-use crate::new_chat::{is_paused_anew, moved, started};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::{limit_and_one, older_than};
+use crate::mongo::engine::scope::{visible_chat, visible_chats, writable_chat};
+use crate::mongo::stats::{Counted, Stripe};
+use crate::rules::fence::check_fence;
+use crate::rules::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -107,7 +107,7 @@ impl ChatSessions for MongoStore {
 }
 
 impl MongoStore {
-    pub(super) async fn get_chat_within(
+    pub(crate) async fn get_chat_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -148,7 +148,7 @@ impl MongoStore {
     /// Tells whether an earlier attempt of a call has created a chat; refuses an id that another has.
     ///
     /// A read with majority concern, which keeps us from reporting what may yet be rolled back.
-    pub(super) async fn is_created(
+    pub(crate) async fn is_created(
         &self,
         chat_id: &ChatId,
         creation_id: &str,
@@ -213,7 +213,7 @@ impl MongoStore {
     }
 
     /// Does so within a transaction.
-    pub(super) async fn move_within(
+    pub(crate) async fn move_within(
         &self,
         scope: &Scope,
         chat: &ChatSession,
@@ -266,7 +266,7 @@ impl MongoStore {
     }
 
     /// Says why a write found no session to change: it is not there, or not ours to change.
-    pub(super) async fn why_not_writable(
+    pub(crate) async fn why_not_writable(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -278,7 +278,7 @@ impl MongoStore {
     }
 
     /// Reads some fields of a session document, durable ones only.
-    pub(super) async fn session_within(
+    pub(crate) async fn session_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -290,7 +290,7 @@ impl MongoStore {
     }
 }
 
-pub(super) fn without_bulk() -> Document {
+pub(crate) fn without_bulk() -> Document {
     WITHOUT_BULK.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 

@@ -11,19 +11,19 @@ use records::{AppId, ChatId, ContextSnapshot, ContextVersion, KeptContext, Scope
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::MongoStore;
-use super::blobs::{ABANDONED_AFTER, LOOKS};
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::blobs::{ABANDONED_AFTER, LOOKS};
+use crate::mongo::documents::{
     BlobKind, StoredContext, blob_id, blob_range, context_version_id, context_versions_between,
     counter, open_chat_session,
 };
-use super::failure::{Failure, is_duplicate_key};
-use super::paging::limit_and_one;
-use crate::StoreError;
+use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{ContextHistory, ContextVersionPage};
 
 /// So many replaced snapshots stay in the session; each is small, or a reference to a blob.
-pub(super) const RECENT: usize = 8;
+pub(crate) const RECENT: usize = 8;
 
 #[async_trait]
 impl ContextHistory for MongoStore {
@@ -51,7 +51,7 @@ impl ContextHistory for MongoStore {
 
 /// Which of the snapshots that are kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Which<'a> {
+pub(crate) enum Which<'a> {
     /// That version.
     Version(u64),
     /// The one that was in force when the chat held so many messages.
@@ -128,7 +128,7 @@ impl MongoStore {
     }
 
     /// Finds the newest of the snapshots that are kept that is the one asked for.
-    pub(super) async fn find_context(
+    pub(crate) async fn find_context(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -176,7 +176,7 @@ impl MongoStore {
     }
 
     /// Returns the newest that is kept of those taken at or below a sequence.
-    pub(super) async fn context_at(
+    pub(crate) async fn context_at(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -201,7 +201,7 @@ impl MongoStore {
     }
 
     /// Starts to move the snapshots that lie replaced in a session to documents of their own.
-    pub(super) fn move_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
+    pub(crate) fn move_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
         let (store, chat_id) = (self.clone(), chat_id.clone());
         let scope = Scope::service(scope.app_id.clone());
         tokio::spawn(async move {

@@ -5,16 +5,16 @@ use mongodb::options::ReturnDocument;
 use records::{ChatId, ContextSnapshot, JsonObject, KeptContext, Scope, json, merge_patch};
 use serde_json::Value;
 
-use super::MongoStore;
-use super::attempts::Attempt;
-use super::blobs::{LOOKS, Placed};
-use super::context_history::{RECENT, Which};
-use super::documents::{BlobKind, open_chat_session, replaced_context, written_document};
-use super::failure::Failure;
-use super::fields::Fields;
-use super::json::to_document;
-use super::scope::writable_chat;
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::blobs::{LOOKS, Placed};
+use crate::mongo::context_history::{RECENT, Which};
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{BlobKind, open_chat_session, replaced_context, written_document};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::json::to_document;
+use crate::mongo::engine::retries::Attempt;
+use crate::mongo::engine::scope::writable_chat;
 use crate::store::Contexts;
 
 #[async_trait]
@@ -151,7 +151,7 @@ impl MongoStore {
         Ok(Some(fields.count("last_sequence")?))
     }
 
-    pub(super) async fn load_context(
+    pub(crate) async fn load_context(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -173,7 +173,7 @@ impl MongoStore {
 
     /// Reads the snapshot of a session that was read; `None`: it lies in a blob that was replaced since,
     /// so that the session refers to another by now.
-    pub(super) async fn context_in(
+    pub(crate) async fn context_in(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

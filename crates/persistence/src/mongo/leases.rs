@@ -6,17 +6,17 @@ use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, Lease, NewLease, Scope};
 
-use super::MongoStore;
-use super::chat_sessions::without_bulk;
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::documents::{
     SCHEMA_VERSION, chat_session_record, counter, lease_document, lease_record, open_chat_session,
     status_of,
 };
-use super::failure::Failure;
-use super::scope::writable_chat;
-use crate::StoreError;
-use crate::fence::check_fence;
-use crate::new_chat::moved;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::writable_chat;
+use crate::rules::fence::check_fence;
+use crate::rules::new_chat::moved;
 use crate::store::{Interrupted, Leases};
 
 #[async_trait]
@@ -230,7 +230,7 @@ impl MongoStore {
     }
 
     /// Refuses a write under a lease that is gone, once it has found nothing to change.
-    pub(super) async fn check_fence(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
+    pub(crate) async fn check_fence(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
         if scope.fencing_token.is_none() {
             return Ok(());
         }
@@ -240,7 +240,7 @@ impl MongoStore {
     }
 
     /// Passes on what came of a write, or that it was fenced where it was refused for a conflict.
-    pub(super) async fn fenced_if_late<T>(
+    pub(crate) async fn fenced_if_late<T>(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

@@ -5,46 +5,36 @@
 //! Large context snapshots and artifacts lie beside it as blobs for the same reason. A wallet is one
 //! document in the same way, and its older entries are lines of their own.
 
-mod attempts;
-mod blobs;
-mod calls;
-mod client;
 mod documents;
-mod failure;
-mod field;
-mod fields;
-mod indexes;
-mod json;
-mod paging;
-mod pool_events;
-mod resumption;
-mod scope;
-mod sealing;
-mod transaction;
-mod watcher;
+mod engine;
+
+mod transcript;
 
 mod apps;
 mod artifacts;
+mod blobs;
+mod calls;
 mod changes;
 mod chat_sessions;
 mod context_history;
 mod contexts;
-mod forks;
+mod exchanges;
 mod input_requests;
 mod leases;
 mod messages;
 mod participants;
 mod presence;
+mod resumption;
 mod stats;
 mod tickets;
 mod turns;
 mod wallets;
 
-pub use client::{ConnectError, MongoOptions};
-pub use indexes::{IndexReport, IndexState};
-pub use messages::QueueBounds;
-pub use sealing::{Interruption, SealingBounds};
+pub use engine::client::{ConnectError, MongoOptions};
+pub use engine::indexes::{IndexReport, IndexState};
 pub use stats::{StatsDifference, Workflow};
+pub use transcript::append::QueueBounds;
+pub use transcript::sealing::{Interruption, SealingBounds};
 
 use std::sync::Arc;
 
@@ -57,8 +47,10 @@ use tokio::sync::{OnceCell, broadcast};
 use crate::StoreError;
 use crate::metrics::StoreMetrics;
 use crate::store::{Change, Store};
-use sealing::Sealer;
-use watcher::ChangeStreams;
+use engine::change_stream::ChangeStreams;
+use engine::{client, indexes, pool_events};
+use transcript::append::{KnownChats, Lanes, Queues};
+use transcript::sealing::Sealer;
 
 /// Keeps everything in one MongoDB database.
 ///
@@ -89,10 +81,10 @@ struct Inner {
     tickets: Collection<RawDocumentBuf>,
     deadline: std::time::Duration,
     context_history: u64,
-    queues: messages::Queues,
+    queues: Queues,
     sealer: Sealer,
-    lanes: messages::Lanes,
-    known_chats: messages::KnownChats,
+    lanes: Lanes,
+    known_chats: KnownChats,
     stripes: stats::Stripes,
     metrics: Arc<StoreMetrics>,
     announcements: broadcast::Sender<Change>,
@@ -143,10 +135,10 @@ impl MongoStore {
             database,
             deadline: options.deadline,
             context_history: options.context_history.max(1),
-            queues: messages::Queues::new(options.queue, Arc::clone(&metrics)),
+            queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Sealer::new(options.sealing),
-            lanes: messages::Lanes::default(),
-            known_chats: messages::KnownChats::default(),
+            lanes: Lanes::default(),
+            known_chats: KnownChats::default(),
             stripes: stats::Stripes::default(),
             metrics,
             announcements: broadcast::Sender::new(KEPT_ANNOUNCEMENTS),

@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use bson::doc;
 use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
 
-use super::MongoStore;
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     SCHEMA_VERSION, StoredParticipant, participant_records, participants_with, participants_without,
 };
-use super::failure::{Failure, is_duplicate_key};
-use crate::StoreError;
+use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -137,7 +137,7 @@ impl MongoStore {
         Ok((renamed.matched_count == 1).then_some(participant))
     }
 
-    pub(super) async fn participants_within(
+    pub(crate) async fn participants_within(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

@@ -6,10 +6,10 @@ use bson::{Bson, Document, RawDocumentBuf, doc, rawdoc};
 use futures::TryStreamExt;
 use records::{ChatId, Connection, Scope};
 
-use super::MongoStore;
-use super::documents::{PRESENCE, announced_record, announcement, presence_id, present_in};
-use super::failure::Failure;
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{PRESENCE, announced_record, announcement, presence_id, present_in};
+use crate::mongo::engine::failure::Failure;
 use crate::store::{ChatPresence, Presence};
 
 #[async_trait]

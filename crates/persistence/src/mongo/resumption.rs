@@ -5,16 +5,16 @@ use mongodb::options::{ReadConcern, SessionOptions};
 use mongodb::{ClientSession, Collection};
 use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeState, Scope};
 
-use super::MongoStore;
-use super::blobs::LOOKS;
-use super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::blobs::LOOKS;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{
     BlobKind, Lineage, Segment, Tail, chat_session_record, input_key, input_record,
     open_chat_session, point_record, points_of, segments_between,
 };
-use super::failure::Failure;
-use super::fields::Fields;
-use super::scope::visible_chat;
-use crate::StoreError;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::visible_chat;
 use crate::store::{Resumption, too_large};
 
 #[async_trait]

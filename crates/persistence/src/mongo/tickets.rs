@@ -3,10 +3,10 @@ use bson::{Bson, DateTime, doc};
 use chrono::Utc;
 use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
 
-use super::MongoStore;
-use super::documents::{SCHEMA_VERSION, encode, ticket_document, ticket_record};
-use super::failure::is_duplicate_key;
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{SCHEMA_VERSION, encode, ticket_document, ticket_record};
+use crate::mongo::engine::failure::is_duplicate_key;
 use crate::store::Tickets;
 
 #[async_trait]

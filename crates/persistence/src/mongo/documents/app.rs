@@ -1,12 +1,12 @@
 use bson::{DateTime, Document, RawDocument, doc};
 use records::{App, AppStatus};
 
-use super::super::fields::Fields;
-use super::{APPS, SCHEMA_VERSION};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{APPS, SCHEMA_VERSION};
 
 /// Returns the document of an app.
-pub(in super::super) fn app_document(app: &App) -> Document {
+pub(crate) fn app_document(app: &App) -> Document {
     doc! {
         "_id": app.app_id.as_str(),
         "status": app.status.as_str(),
@@ -17,7 +17,7 @@ pub(in super::super) fn app_document(app: &App) -> Document {
 }
 
 /// Reads the document of an app.
-pub(in super::super) fn app_record(raw: &RawDocument) -> Result<App, StoreError> {
+pub(crate) fn app_record(raw: &RawDocument) -> Result<App, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(unreadable)");
     let fields = Fields::open(APPS, id, raw, SCHEMA_VERSION)?;
     Ok(App {

@@ -2,11 +2,11 @@ use bson::{Bson, DateTime, Document, doc};
 use chrono::{DateTime as Time, Utc};
 use records::{AppId, ChatId, Scope};
 
-use super::SCHEMA_VERSION;
+use crate::mongo::documents::SCHEMA_VERSION;
 
 /// What a blob holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum BlobKind {
+pub(crate) enum BlobKind {
     /// The variables of a context snapshot.
     Context,
     /// The payload of an artifact.
@@ -15,7 +15,7 @@ pub(in super::super) enum BlobKind {
 
 impl BlobKind {
     /// The word for it in the blob's id.
-    pub(in super::super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Context => "context",
             Self::Artifact => "artifact",
@@ -24,34 +24,24 @@ impl BlobKind {
 }
 
 /// Returns the id of a blob.
-pub(in super::super) fn blob_id(chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document {
+pub(crate) fn blob_id(chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document {
     doc! { "chat_id": chat_id.as_str(), "kind": kind.as_str(), "blob": blob }
 }
 
 /// Returns a filter for a blob.
-pub(in super::super) fn one_blob(
-    scope: &Scope,
-    chat_id: &ChatId,
-    kind: BlobKind,
-    blob: &str,
-) -> Document {
+pub(crate) fn one_blob(scope: &Scope, chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document {
     doc! { "_id": blob_id(chat_id, kind, blob), "app_id": scope.app_id.as_str() }
 }
 
 /// Returns a filter for all blobs of a kind that a chat has.
-pub(in super::super) fn blob_range(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Document {
+pub(crate) fn blob_range(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Document {
     let end = "\u{10ffff}";
     let range = doc! { "$gte": blob_id(chat_id, kind, ""), "$lt": blob_id(chat_id, kind, end) };
     doc! { "_id": range, "app_id": scope.app_id.as_str() }
 }
 
 /// Returns the document of a blob.
-pub(in super::super) fn blob_document(
-    app_id: &AppId,
-    id: Document,
-    data: Bson,
-    now: Time<Utc>,
-) -> Document {
+pub(crate) fn blob_document(app_id: &AppId, id: Document, data: Bson, now: Time<Utc>) -> Document {
     doc! {
         "_id": id,
         "app_id": app_id.as_str(),

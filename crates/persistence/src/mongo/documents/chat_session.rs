@@ -5,16 +5,16 @@ use records::{
     Artifact, ChatSession, ChatStatus, ForkOrigin, LastTurn, Lease, TurnId, TurnOutcome, Visibility,
 };
 
-use super::super::field::Field;
-use super::super::fields::Fields;
-use super::super::json::to_document;
-use super::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
 use crate::StoreError;
+use crate::mongo::documents::field::Field;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::engine::json::to_document;
+use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
-use crate::turn_batch::TurnMark;
 
 /// The fields left out wherever only the session itself is asked for.
-pub(in super::super) const WITHOUT_BULK: [&str; 4] =
+pub(crate) const WITHOUT_BULK: [&str; 4] =
     ["messages", "last_artifact", "context_snapshot", "context_recent"];
 
 const VISIBILITIES: [Visibility; 3] = [Visibility::App, Visibility::Team, Visibility::Private];
@@ -22,7 +22,7 @@ const VISIBILITIES: [Visibility; 3] = [Visibility::App, Visibility::Team, Visibi
 /// Returns the document of a chat session that has just been created.
 ///
 /// `creation_id` names the call that creates it, so that its retry recognises its own work.
-pub(in super::super) fn chat_session_document(chat: &ChatSession, creation_id: &str) -> Document {
+pub(crate) fn chat_session_document(chat: &ChatSession, creation_id: &str) -> Document {
     let mut document = doc! {
         "_id": chat.chat_id.as_str(),
         "app_id": chat.app_id.as_str(),
@@ -79,13 +79,13 @@ fn without_context() -> Document {
 }
 
 /// Opens a stored chat session.
-pub(in super::super) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {
+pub(crate) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(without a text id)");
     Fields::open(CHAT_SESSIONS, id, raw, SCHEMA_VERSION)
 }
 
 /// Reads a chat session.
-pub(in super::super) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, StoreError> {
+pub(crate) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, StoreError> {
     let opened = open_chat_session(raw)?;
     let fields = opened.collect()?;
     let field = |name| fields.field(name);
@@ -125,7 +125,7 @@ fn origin_within(
     Ok(Some(ForkOrigin { chat_id: origin.parsed("chat_id")?, sequence: origin.count("sequence")? }))
 }
 
-pub(in super::super) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
+pub(crate) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
 }
 
@@ -148,7 +148,7 @@ fn last_turn(
 const RECENT_TURNS: i64 = -16;
 
 /// Returns what a turn pushes to the document of its chat.
-pub(in super::super) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
+pub(crate) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
     let mut each = RawArrayBuf::new();
     let digest = super::binary(&turn.digest);
     each.push(rawdoc! { "request_id": turn.request_id.as_str(), "digest": digest });
@@ -156,7 +156,7 @@ pub(in super::super) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
 }
 
 /// Returns the digest of a turn, if it is among those written last.
-pub(in super::super) fn recent_digest(
+pub(crate) fn recent_digest(
     fields: &Fields<'_>,
     request_id: &TurnId,
 ) -> Result<Option<Digest>, StoreError> {
@@ -173,7 +173,7 @@ pub(in super::super) fn recent_digest(
 }
 
 /// Adds what a turn sets of the document of its chat.
-pub(in super::super) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
+pub(crate) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
     let TurnMark { request_id, outcome, connector, mode, .. } = turn;
     let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
     set.append(cstr!("last_turn"), last);
@@ -191,7 +191,7 @@ fn lease_within(fields: &Fields<'_>, lease: &Field<'_>) -> Result<Option<Lease>,
 }
 
 /// Returns the document of a lease, as it lies in that of its chat.
-pub(in super::super) fn lease_document(lease: &Lease) -> Document {
+pub(crate) fn lease_document(lease: &Lease) -> Document {
     doc! {
         "lease_id": lease.lease_id.as_str(),
         "owner": lease.owner.as_str(),
@@ -202,7 +202,7 @@ pub(in super::super) fn lease_document(lease: &Lease) -> Document {
 }
 
 /// Reads a lease.
-pub(in super::super) fn lease_record(fields: &Fields<'_>) -> Result<Lease, StoreError> {
+pub(crate) fn lease_record(fields: &Fields<'_>) -> Result<Lease, StoreError> {
     Ok(Lease {
         lease_id: fields.parsed("lease_id")?,
         owner: fields.parsed("owner")?,
@@ -214,26 +214,26 @@ pub(in super::super) fn lease_record(fields: &Fields<'_>) -> Result<Lease, Store
 
 /// The part of a session document that says where its messages lie.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Tail {
+pub(crate) struct Tail {
     /// The counter: the sequence of the next message.
-    pub(in super::super) last_sequence: u64,
+    pub(crate) last_sequence: u64,
     /// The sequence of the first message that is not sealed.
-    pub(in super::super) first_sequence: u64,
+    pub(crate) first_sequence: u64,
     /// Grows with every change to a message that is stored already.
-    pub(in super::super) revision: i64,
+    pub(crate) revision: i64,
     /// The size of the messages that are not sealed.
-    pub(in super::super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Where the chat stands.
-    pub(in super::super) status: ChatStatus,
+    pub(crate) status: ChatStatus,
     /// That of the lease under which the chat is carried on, if it is under one.
-    pub(in super::super) fencing_token: Option<u64>,
+    pub(crate) fencing_token: Option<u64>,
     /// How many turns were written.
-    pub(in super::super) turns: u64,
+    pub(crate) turns: u64,
 }
 
 impl Tail {
     /// The fields it is read from.
-    pub(in super::super) fn projection() -> Document {
+    pub(crate) fn projection() -> Document {
         doc! {
             "last_sequence": 1, "first_sequence": 1, "revision": 1, "tail_bytes": 1, "status": 1,
             "lease.fencing_token": 1, "turns": 1, "schema_version": 1,
@@ -241,14 +241,14 @@ impl Tail {
     }
 
     /// The same with the messages of the tail.
-    pub(in super::super) fn with_messages() -> Document {
+    pub(crate) fn with_messages() -> Document {
         let mut projection = Self::projection();
         projection.insert("messages", 1);
         projection
     }
 
     /// Reads it from a session document.
-    pub(in super::super) fn read(fields: &Fields<'_>) -> Result<Self, StoreError> {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             last_sequence: fields.count("last_sequence")?,
             first_sequence: fields.count("first_sequence")?,
@@ -264,15 +264,12 @@ impl Tail {
     }
 
     /// Returns how many messages are not sealed.
-    pub(in super::super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.last_sequence - self.first_sequence
     }
 
     /// Reads the messages that lie in the session document.
-    pub(in super::super) fn messages(
-        self,
-        fields: &Fields<'_>,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
+    pub(crate) fn messages(self, fields: &Fields<'_>) -> Result<Vec<StoredMessage>, StoreError> {
         let messages = fields.documents("messages")?;
         (self.first_sequence..)
             .zip(messages)
@@ -282,7 +279,7 @@ impl Tail {
 }
 
 /// The fields a head is read from.
-pub(in super::super) fn head_projection() -> Document {
+pub(crate) fn head_projection() -> Document {
     doc! {
         "last_sequence": 1, "revision": 1, "recent_edits": 1, "status": 1, "status_reason": 1,
         "context_version": 1, "artifact_version": 1, "input_version": 1, "recent_inputs": 1,
@@ -291,7 +288,7 @@ pub(in super::super) fn head_projection() -> Document {
 }
 
 /// Reads the head of a chat.
-pub(in super::super) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError> {
+pub(crate) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError> {
     let fields = open_chat_session(raw)?.collect()?;
     let field = |name| fields.field(name);
     let edits = field("recent_edits");
@@ -311,7 +308,7 @@ pub(in super::super) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, 
 }
 
 /// Returns the document of an artifact; `payload` is null where it lies in a blob.
-pub(in super::super) fn artifact_document(artifact: &Artifact, payload: Bson) -> Document {
+pub(crate) fn artifact_document(artifact: &Artifact, payload: Bson) -> Document {
     doc! {
         "ui_tool_id": artifact.ui_tool_id.as_deref(),
         "event_id": artifact.event_id.as_deref(),
@@ -323,7 +320,7 @@ pub(in super::super) fn artifact_document(artifact: &Artifact, payload: Bson) ->
 }
 
 /// Reads an artifact, payload as it lies in the session document.
-pub(in super::super) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
+pub(crate) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
     let text = |field| fields.field(field)?.optional_string();
     Ok(Artifact {
         ui_tool_id: text("ui_tool_id")?,

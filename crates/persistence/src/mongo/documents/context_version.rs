@@ -3,33 +3,33 @@ use bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, do
 use chrono::{DateTime as Time, Utc};
 use records::{AppId, ChatId, ContextVersion, JsonObject, Scope};
 
-use super::super::field::Field;
-use super::super::fields::Fields;
-use super::{CONTEXT_SNAPSHOTS, SCHEMA_VERSION, counter};
 use crate::StoreError;
+use crate::mongo::documents::field::Field;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{CONTEXT_SNAPSHOTS, SCHEMA_VERSION, counter};
 
 /// A snapshot that was written once, where it lies: in the session or in a document of its own.
 #[derive(Debug, Clone)]
-pub(in super::super) struct StoredContext<'a> {
-    pub(in super::super) version: ContextVersion,
+pub(crate) struct StoredContext<'a> {
+    pub(crate) version: ContextVersion,
     /// The call that wrote it.
-    pub(in super::super) write_id: &'a str,
-    pub(in super::super) blob: Option<&'a str>,
+    pub(crate) write_id: &'a str,
+    pub(crate) blob: Option<&'a str>,
     data: Field<'a>,
 }
 
 /// Returns what is noted of a snapshot beside it.
-pub(in super::super) fn written_document(now: Time<Utc>, bytes: u64, write_id: &str) -> Document {
+pub(crate) fn written_document(now: Time<Utc>, bytes: u64, write_id: &str) -> Document {
     doc! { "at": DateTime::from_chrono(now), "bytes": counter(bytes), "write_id": write_id }
 }
 
 /// Returns the id of a snapshot that has a document of its own.
-pub(in super::super) fn context_version_id(chat_id: &ChatId, version: u64) -> Document {
+pub(crate) fn context_version_id(chat_id: &ChatId, version: u64) -> Document {
     doc! { "chat_id": chat_id.as_str(), "version": counter(version) }
 }
 
 /// Returns a filter for those of a chat above one version and below another.
-pub(in super::super) fn context_versions_between(
+pub(crate) fn context_versions_between(
     scope: &Scope,
     chat_id: &ChatId,
     above: u64,
@@ -45,7 +45,7 @@ pub(in super::super) fn context_versions_between(
 /// Returns the expression for what a snapshot that is replaced leaves in its session, as it lies there.
 ///
 /// One from before such were kept has no `context_written`, and leaves nothing.
-pub(in super::super) fn replaced_context() -> Bson {
+pub(crate) fn replaced_context() -> Bson {
     let recent = doc! { "$ifNull": ["$context_recent", []] };
     let replaced = doc! {
         "version": "$context_version",
@@ -61,7 +61,7 @@ pub(in super::super) fn replaced_context() -> Bson {
 
 impl<'a> StoredContext<'a> {
     /// Reads those that lie in a session document, the newest first.
-    pub(in super::super) fn in_session(session: &Fields<'a>) -> Result<Vec<Self>, StoreError> {
+    pub(crate) fn in_session(session: &Fields<'a>) -> Result<Vec<Self>, StoreError> {
         let mut found = Vec::new();
         if !session.field("context_recent")?.is_null() {
             for replaced in session.documents("context_recent")? {
@@ -81,22 +81,19 @@ impl<'a> StoredContext<'a> {
     }
 
     /// Reads one that has a document of its own.
-    pub(in super::super) fn open(
-        chat_id: &'a ChatId,
-        raw: &'a RawDocument,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn open(chat_id: &'a ChatId, raw: &'a RawDocument) -> Result<Self, StoreError> {
         let fields = Fields::open(CONTEXT_SNAPSHOTS, chat_id.as_str(), raw, SCHEMA_VERSION)?;
         let version = fields.inside(fields.document("_id")?).count("version")?;
         Self::read(&fields, version)
     }
 
     /// Returns its variables, unless they lie in a blob.
-    pub(in super::super) fn data(&self) -> Result<JsonObject, StoreError> {
+    pub(crate) fn data(&self) -> Result<JsonObject, StoreError> {
         self.data.object()
     }
 
     /// Writes the document of its own.
-    pub(in super::super) fn document(&self, app_id: &AppId, chat_id: &ChatId) -> RawDocumentBuf {
+    pub(crate) fn document(&self, app_id: &AppId, chat_id: &ChatId) -> RawDocumentBuf {
         let ContextVersion { version, sequence, created_at, bytes } = &self.version;
         let mut document = rawdoc! {
             "_id": { "chat_id": chat_id.as_str(), "version": counter(*version) },

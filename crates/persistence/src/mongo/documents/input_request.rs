@@ -5,34 +5,34 @@ use records::{
     InputRequest, InputRequestId, Question,
 };
 
-use super::super::failure::Failure;
-use super::super::fields::Fields;
-use super::super::json::{to_bson, to_document};
-use super::message::author_record;
-use super::{INPUT_REQUESTS, SCHEMA_VERSION, binary, counter, encode};
 use crate::StoreError;
-use crate::input::KeptInput;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::message::author_record;
+use crate::mongo::documents::{INPUT_REQUESTS, SCHEMA_VERSION, binary, counter, encode};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::json::{to_bson, to_document};
+use crate::rules::input::KeptInput;
 
 /// The state of a request that takes an answer.
-pub(in super::super) const PENDING: &str = "pending";
+pub(crate) const PENDING: &str = "pending";
 
 /// An input request as it is stored.
 #[derive(Debug)]
-pub(in super::super) struct StoredInput {
-    pub(in super::super) kept: KeptInput,
+pub(crate) struct StoredInput {
+    pub(crate) kept: KeptInput,
     /// Names the store call that asked it, so that its retry knows its own work.
-    pub(in super::super) asking_id: String,
+    pub(crate) asking_id: String,
     /// Names the store call that answered it, likewise.
-    pub(in super::super) answering_id: Option<String>,
+    pub(crate) answering_id: Option<String>,
 }
 
 /// Returns the id of an input request.
-pub(in super::super) fn input_key(chat_id: &ChatId, request_id: &InputRequestId) -> Document {
+pub(crate) fn input_key(chat_id: &ChatId, request_id: &InputRequestId) -> Document {
     doc! { "chat_id": chat_id.as_str(), "request_id": request_id.as_str() }
 }
 
 /// Returns the document of a request that is asked.
-pub(in super::super) fn input_document(
+pub(crate) fn input_document(
     app_id: &AppId,
     kept: &KeptInput,
     asking_id: &str,
@@ -65,10 +65,7 @@ pub(in super::super) fn input_document(
 
 /// Returns what closing sets; `answered` names the store call that answers, with the digest of the
 /// message.
-pub(in super::super) fn closing_fields(
-    closing: &Closing,
-    answered: Option<(&str, &Digest)>,
-) -> Document {
+pub(crate) fn closing_fields(closing: &Closing, answered: Option<(&str, &Digest)>) -> Document {
     let mut fields = doc! {
         "state": closing.how.as_str(),
         "closed_at": DateTime::from_chrono(closing.at),
@@ -98,7 +95,7 @@ pub(in super::super) fn closing_fields(
 }
 
 /// Reads an input request.
-pub(in super::super) fn input_record(raw: &RawDocumentBuf) -> Result<StoredInput, StoreError> {
+pub(crate) fn input_record(raw: &RawDocumentBuf) -> Result<StoredInput, StoreError> {
     let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw, SCHEMA_VERSION)?;
     let id = fields.inside(fields.document("_id")?);
     let answer = fields.optional_document("answer")?.map(|answer| fields.inside(answer));

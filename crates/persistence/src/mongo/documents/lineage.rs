@@ -3,23 +3,23 @@ use std::ops::Range;
 use bson::{Bson, Document, doc};
 use records::ChatId;
 
-use super::super::fields::Fields;
-use super::counter;
 use crate::StoreError;
+use crate::mongo::documents::counter;
+use crate::mongo::documents::fields::Fields;
 
 /// A chat whose sealed messages another goes on from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Base {
-    pub(in super::super) chat_id: ChatId,
+pub(crate) struct Base {
+    pub(crate) chat_id: ChatId,
     /// Its messages below this sequence are shared, those of earlier bases among them.
-    pub(in super::super) below: u64,
+    pub(crate) below: u64,
     /// Its revision when it was forked: what was edited later is not shared.
-    pub(in super::super) revision: i64,
+    pub(crate) revision: i64,
 }
 
 /// Which sealed messages a chat shares, and with whom.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Lineage {
+pub(crate) struct Lineage {
     chat_id: ChatId,
     /// The chats it goes on from, the oldest first.
     bases: Vec<Base>,
@@ -32,16 +32,13 @@ pub(in super::super) struct Lineage {
 
 impl Lineage {
     /// Adds the fields it is read from, besides those of a tail, to a projection.
-    pub(in super::super) fn projected(mut projection: Document) -> Document {
+    pub(crate) fn projected(mut projection: Document) -> Document {
         projection.extend(doc! { "bases": 1, "shared_below": 1, "shared_revision": 1 });
         projection
     }
 
     /// Reads it from a session document.
-    pub(in super::super) fn read(
-        chat_id: &ChatId,
-        fields: &Fields<'_>,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn read(chat_id: &ChatId, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut bases = Vec::new();
         if !fields.field("bases")?.is_null() {
             for base in fields.documents("bases")? {
@@ -63,39 +60,39 @@ impl Lineage {
     }
 
     /// Returns the chat.
-    pub(in super::super) fn chat_id(&self) -> &ChatId {
+    pub(crate) fn chat_id(&self) -> &ChatId {
         &self.chat_id
     }
 
     /// Returns the revision that the next edit moves the chat to.
-    pub(in super::super) fn next_revision(&self) -> i64 {
+    pub(crate) fn next_revision(&self) -> i64 {
         self.revision + 1
     }
 
     /// Tells whether messages are shared at all.
-    pub(in super::super) fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.shared_below() > 0
     }
 
     /// Returns the sequence below which messages are shared: what is stored of them never changes.
-    pub(in super::super) fn shared_below(&self) -> u64 {
+    pub(crate) fn shared_below(&self) -> u64 {
         let with_bases = self.bases.last().map_or(0, |base| base.below);
         with_bases.max(self.shared_below.unwrap_or(0))
     }
 
     /// Tells whether a version of a message may be replaced: no fork can see it.
-    pub(in super::super) fn is_unshared(&self, revision: i64) -> bool {
+    pub(crate) fn is_unshared(&self, revision: i64) -> bool {
         self.shared_revision.is_none_or(|shared| shared < revision)
     }
 
     /// Makes a filter match only while the chat was not forked again.
-    pub(in super::super) fn condition(&self, filter: &mut Document) {
+    pub(crate) fn condition(&self, filter: &mut Document) {
         filter.insert("shared_below", self.shared_below.map(counter));
         filter.insert("shared_revision", self.shared_revision);
     }
 
     /// Returns which chats have the sealed messages of a span, in order, and which of them.
-    pub(in super::super) fn pieces(&self, span: Range<u64>) -> Vec<(&ChatId, Range<u64>)> {
+    pub(crate) fn pieces(&self, span: Range<u64>) -> Vec<(&ChatId, Range<u64>)> {
         let mut pieces = Vec::new();
         let mut start = span.start;
         for base in &self.bases {
@@ -113,7 +110,7 @@ impl Lineage {
 
     /// Returns the chats that may have changed shared messages of a span since they were sealed; the
     /// word of a later one goes before that of an earlier one.
-    pub(in super::super) fn editors(&self, span: &Range<u64>) -> Vec<Base> {
+    pub(crate) fn editors(&self, span: &Range<u64>) -> Vec<Base> {
         let own = Base {
             chat_id: self.chat_id.clone(),
             below: self.shared_below(),
@@ -127,7 +124,7 @@ impl Lineage {
 
     /// Returns the bases of a fork that takes over the messages below a sequence, so far as they are
     /// sealed below `sealed_below`.
-    pub(in super::super) fn of_fork(&self, sequence: u64, sealed_below: u64) -> Vec<Base> {
+    pub(crate) fn of_fork(&self, sequence: u64, sealed_below: u64) -> Vec<Base> {
         let own =
             Base { chat_id: self.chat_id.clone(), below: sealed_below, revision: self.revision };
         let mut bases: Vec<Base> = Vec::new();
@@ -144,7 +141,7 @@ impl Lineage {
 }
 
 /// Writes bases as they are stored.
-pub(in super::super) fn bases_array(bases: &[Base]) -> Bson {
+pub(crate) fn bases_array(bases: &[Base]) -> Bson {
     let stored = bases.iter().map(|base| {
         doc! {
             "chat_id": base.chat_id.as_str(),

@@ -5,25 +5,25 @@ use chrono::{DateTime as Time, Utc};
 use records::json::Digest;
 use records::{Author, Message, MessageBody};
 
-use super::super::fields::Fields;
-use super::super::json::{append, key, to_raw_document};
 use crate::StoreError;
-use crate::batch::{Entry, Known};
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::engine::json::{append, key, to_raw_document};
+use crate::rules::batch::{Entry, Known};
 
 /// What a stored message takes besides its body: ids, times, digest and keys.
-pub(in super::super) const MESSAGE_OVERHEAD: usize = 192;
+pub(crate) const MESSAGE_OVERHEAD: usize = 192;
 
 /// A message as it is stored: with the digest of the body it was appended with.
 #[derive(Debug, Clone)]
-pub(in super::super) struct StoredMessage {
-    pub(in super::super) message: Message,
-    pub(in super::super) digest: Digest,
+pub(crate) struct StoredMessage {
+    pub(crate) message: Message,
+    pub(crate) digest: Digest,
     /// The size by which it counts towards the bounds of tail and segment.
-    pub(in super::super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Writes the document of a message that is appended now.
-pub(in super::super) fn message_document(entry: &Entry, now: Time<Utc>) -> RawDocumentBuf {
+pub(crate) fn message_document(entry: &Entry, now: Time<Utc>) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
     append_author(&mut document, entry.author.as_ref());
@@ -59,7 +59,7 @@ fn append_author(document: &mut RawDocumentBuf, author: Option<&Author>) {
 }
 
 /// Reads the author of what has one.
-pub(super) fn author_record(fields: &Fields<'_>) -> Result<Option<Author>, StoreError> {
+pub(crate) fn author_record(fields: &Fields<'_>) -> Result<Option<Author>, StoreError> {
     let stored = fields.optional_document("author")?.map(|author| fields.inside(author));
     stored.as_ref().map(read_author).transpose()
 }
@@ -78,7 +78,7 @@ fn finish(document: &mut RawDocumentBuf, digest: Digest, bytes: u64, created_at:
 
 impl StoredMessage {
     /// Reads the message at a position.
-    pub(in super::super) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
+    pub(crate) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut body = MessageBody::default();
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
         let mut author = None;
@@ -117,7 +117,7 @@ impl StoredMessage {
     }
 
     /// Writes the document it is put back as.
-    pub(in super::super) fn document(&self) -> RawDocumentBuf {
+    pub(crate) fn document(&self) -> RawDocumentBuf {
         let message = &self.message;
         let mut document = body_document(message.event_id.as_str(), &message.body);
         append_author(&mut document, message.author.as_ref());
@@ -133,7 +133,7 @@ impl StoredMessage {
 }
 
 /// Reads what tells repeated messages from new ones, where only that was asked for.
-pub(in super::super) fn known_messages(
+pub(crate) fn known_messages(
     fields: &Fields<'_>,
     first_sequence: u64,
 ) -> Result<Vec<Known>, StoreError> {

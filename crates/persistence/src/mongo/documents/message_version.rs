@@ -1,30 +1,30 @@
 use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
 
-use super::super::fields::Fields;
-use super::{Base, MESSAGE_VERSIONS, SCHEMA_VERSION, StoredMessage, counter};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{Base, MESSAGE_VERSIONS, SCHEMA_VERSION, StoredMessage, counter};
 
 /// Names a version of a shared message, and says how large it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct VersionKey {
+pub(crate) struct VersionKey {
     /// The chat that made it.
-    pub(in super::super) chat_id: ChatId,
+    pub(crate) chat_id: ChatId,
     /// The sequence of the message.
-    pub(in super::super) sequence: u64,
+    pub(crate) sequence: u64,
     /// The chat's revision from which on it is in force there.
-    pub(in super::super) revision: i64,
+    pub(crate) revision: i64,
     /// Its size, as it counts towards a page.
-    pub(in super::super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Returns the id of a version.
-pub(in super::super) fn version_id(chat_id: &ChatId, sequence: u64, revision: i64) -> Document {
+pub(crate) fn version_id(chat_id: &ChatId, sequence: u64, revision: i64) -> Document {
     doc! { "chat_id": chat_id.as_str(), "sequence": counter(sequence), "revision": revision }
 }
 
 /// Returns a filter for the versions that some chats have made of messages from a sequence on.
-pub(in super::super) fn versions_by(scope: &Scope, editors: &[Base], start: u64) -> Document {
+pub(crate) fn versions_by(scope: &Scope, editors: &[Base], start: u64) -> Document {
     let by = |editor: &Base| {
         let Base { chat_id, below, revision } = editor;
         let range = doc! {
@@ -38,7 +38,7 @@ pub(in super::super) fn versions_by(scope: &Scope, editors: &[Base], start: u64)
 }
 
 /// Writes the document of a version.
-pub(in super::super) fn version_document(
+pub(crate) fn version_document(
     app_id: &AppId,
     chat_id: &ChatId,
     revision: i64,
@@ -58,12 +58,12 @@ pub(in super::super) fn version_document(
 
 impl VersionKey {
     /// The fields it is read from.
-    pub(in super::super) fn projection() -> Document {
+    pub(crate) fn projection() -> Document {
         doc! { "message.bytes": 1, "schema_version": 1 }
     }
 
     /// Reads it from the document of a version; `chat_id` names the reader in errors.
-    pub(in super::super) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
+    pub(crate) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
         let (id, message) = open_version(chat_id, raw)?;
         Ok(Self {
             chat_id: id.parsed("chat_id")?,
@@ -74,13 +74,13 @@ impl VersionKey {
     }
 
     /// Returns the id of the version.
-    pub(in super::super) fn id(&self) -> Document {
+    pub(crate) fn id(&self) -> Document {
         version_id(&self.chat_id, self.sequence, self.revision)
     }
 }
 
 /// Reads the message of a version.
-pub(in super::super) fn version_message(
+pub(crate) fn version_message(
     chat_id: &ChatId,
     raw: &RawDocument,
 ) -> Result<StoredMessage, StoreError> {

@@ -4,6 +4,8 @@ mod app;
 mod blob;
 mod chat_session;
 mod context_version;
+pub(crate) mod field;
+pub(crate) mod fields;
 mod input_request;
 mod lineage;
 mod message;
@@ -21,80 +23,80 @@ mod wallet;
 use bson::spec::BinarySubtype;
 use bson::{Binary, Document, RawDocumentBuf};
 
-use super::failure::Failure;
+use crate::mongo::engine::failure::Failure;
 
-pub(super) use app::{app_document, app_record};
-pub(super) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
-pub(super) use chat_session::{
+pub(crate) use app::{app_document, app_record};
+pub(crate) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
+pub(crate) use chat_session::{
     Tail, WITHOUT_BULK, append_turn_mark, artifact_document, artifact_record, chat_head_record,
     chat_session_document, chat_session_record, head_projection, lease_document, lease_record,
     open_chat_session, recent_digest, recent_turn, status_of,
 };
-pub(super) use context_version::{
+pub(crate) use context_version::{
     StoredContext, context_version_id, context_versions_between, replaced_context, written_document,
 };
-pub(super) use input_request::{
+pub(crate) use input_request::{
     PENDING, StoredInput, closing_fields, input_document, input_key, input_record,
 };
-pub(super) use lineage::{Base, Lineage, bases_array};
-pub(super) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
-pub(super) use message_version::{VersionKey, version_document, version_message, versions_by};
-pub(super) use participant::{
+pub(crate) use lineage::{Base, Lineage, bases_array};
+pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
+pub(crate) use message_version::{VersionKey, version_document, version_message, versions_by};
+pub(crate) use participant::{
     StoredParticipant, participant_records, participants_with, participants_without,
 };
-pub(super) use presence::{announced_record, announcement, presence_id, present_in};
-pub(super) use provider_call::{call_document, call_key, call_record, open_call};
-pub(super) use resume_point::{open_point, point_document, point_record, points_in, points_of};
-pub(super) use rollup::{
+pub(crate) use presence::{announced_record, announcement, presence_id, present_in};
+pub(crate) use provider_call::{call_document, call_key, call_record, open_call};
+pub(crate) use resume_point::{open_point, point_document, point_record, points_in, points_of};
+pub(crate) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,
 };
-pub(super) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
-pub(super) use status_change::{status_change_document, status_change_id, status_change_record};
-pub(super) use ticket::{ticket_document, ticket_record};
-pub(super) use wallet::{
+pub(crate) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
+pub(crate) use status_change::{status_change_document, status_change_id, status_change_record};
+pub(crate) use ticket::{ticket_document, ticket_record};
+pub(crate) use wallet::{
     StoredWallet, line_document, line_id, line_record, one_wallet, stored_wallet, tail_document,
     wallet_document, wallet_id, wallets_after,
 };
 
 /// Chat sessions, each with the tail of its messages.
-pub(super) const CHAT_SESSIONS: &str = "chat_sessions";
+pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
 /// Sealed messages.
-pub(super) const CHAT_SEGMENTS: &str = "chat_segments";
+pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
 /// Messages that several chats share, as one of them has changed them.
-pub(super) const MESSAGE_VERSIONS: &str = "message_versions";
+pub(crate) const MESSAGE_VERSIONS: &str = "message_versions";
 /// Large context snapshots and artifact payloads.
-pub(super) const CHAT_BLOBS: &str = "chat_blobs";
+pub(crate) const CHAT_BLOBS: &str = "chat_blobs";
 /// Context snapshots that were replaced.
-pub(super) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
+pub(crate) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
 /// Those who take part in chats.
-pub(super) const CHAT_PARTICIPANTS: &str = "chat_participants";
+pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
 /// The connections over which people listen to chats.
-pub(super) const PRESENCE: &str = "presence";
+pub(crate) const PRESENCE: &str = "presence";
 /// Calls of models.
-pub(super) const PROVIDER_CALLS: &str = "provider_calls";
+pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
 /// The questions of workflows.
-pub(super) const INPUT_REQUESTS: &str = "input_requests";
+pub(crate) const INPUT_REQUESTS: &str = "input_requests";
 /// The steps from which turns can be resumed.
-pub(super) const RESUME_POINTS: &str = "resume_points";
+pub(crate) const RESUME_POINTS: &str = "resume_points";
 /// The moves of chats from one status to another.
-pub(super) const STATUS_CHANGES: &str = "status_changes";
+pub(crate) const STATUS_CHANGES: &str = "status_changes";
 /// What the chats and calls of a workflow add up to.
-pub(super) const WORKFLOW_STATS: &str = "workflow_stats";
+pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";
 /// The registry of apps.
-pub(super) const APPS: &str = "apps";
+pub(crate) const APPS: &str = "apps";
 /// Wallets, each with its newest entries.
-pub(super) const WALLETS: &str = "wallets";
+pub(crate) const WALLETS: &str = "wallets";
 /// The older entries of wallets, a line each.
-pub(super) const WALLET_ENTRIES: &str = "wallet_entries";
+pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
 /// Tickets to chats.
-pub(super) const TICKETS: &str = "tickets";
+pub(crate) const TICKETS: &str = "tickets";
 
 /// The version written into every document, and the newest that can be read.
-pub(super) const SCHEMA_VERSION: i64 = 1;
+pub(crate) const SCHEMA_VERSION: i64 = 1;
 
 /// Counters are kept as 64-bit integers with a sign.
-pub(super) fn counter(count: u64) -> i64 {
+pub(crate) fn counter(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
@@ -104,6 +106,6 @@ fn binary(bytes: &[u8]) -> Binary {
 }
 
 /// Encodes a document for where raw ones are wanted.
-pub(super) fn encode(document: &Document) -> Result<RawDocumentBuf, Failure> {
+pub(crate) fn encode(document: &Document) -> Result<RawDocumentBuf, Failure> {
     Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
 }

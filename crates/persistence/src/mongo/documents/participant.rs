@@ -1,20 +1,20 @@
 use bson::{DateTime, Document, RawDocument, doc};
 use records::{ChatId, Limits, Participant, Scope, UserId};
 
-use super::super::fields::Fields;
-use super::{CHAT_PARTICIPANTS, SCHEMA_VERSION};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{CHAT_PARTICIPANTS, SCHEMA_VERSION};
 
 /// A participant as stored: with the store call that had them join.
 #[derive(Debug)]
-pub(in super::super) struct StoredParticipant {
-    pub(in super::super) participant: Participant,
-    pub(in super::super) join_id: String,
+pub(crate) struct StoredParticipant {
+    pub(crate) participant: Participant,
+    pub(crate) join_id: String,
 }
 
 impl StoredParticipant {
     /// Returns what is pushed to those of a chat.
-    pub(in super::super) fn document(&self) -> Document {
+    pub(crate) fn document(&self) -> Document {
         let Participant { user_id, display_name, joined_at } = &self.participant;
         doc! {
             "user_id": user_id.as_str(),
@@ -35,7 +35,7 @@ impl StoredParticipant {
 }
 
 /// Returns the filter for the participants of a chat.
-pub(in super::super) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
+pub(crate) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! {
         "_id": chat_id.as_str(),
         "app_id": scope.app_id.as_str(),
@@ -44,22 +44,14 @@ pub(in super::super) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Docu
 }
 
 /// Returns the filter for the participants of a chat with one user among them.
-pub(in super::super) fn participants_with(
-    scope: &Scope,
-    chat_id: &ChatId,
-    user_id: &UserId,
-) -> Document {
+pub(crate) fn participants_with(scope: &Scope, chat_id: &ChatId, user_id: &UserId) -> Document {
     let mut filter = participants_of(scope, chat_id);
     filter.insert("participants.user_id", user_id.as_str());
     filter
 }
 
 /// Returns the filter for the participants of a chat without a user, and with room for one.
-pub(in super::super) fn participants_without(
-    scope: &Scope,
-    chat_id: &ChatId,
-    user_id: &UserId,
-) -> Document {
+pub(crate) fn participants_without(scope: &Scope, chat_id: &ChatId, user_id: &UserId) -> Document {
     let mut filter = participants_of(scope, chat_id);
     filter.insert("participants.user_id", doc! { "$ne": user_id.as_str() });
     let last = format!("participants.{}", Limits::PARTICIPANTS - 1);
@@ -68,9 +60,7 @@ pub(in super::super) fn participants_without(
 }
 
 /// Reads the participants of a chat.
-pub(in super::super) fn participant_records(
-    raw: &RawDocument,
-) -> Result<Vec<StoredParticipant>, StoreError> {
+pub(crate) fn participant_records(raw: &RawDocument) -> Result<Vec<StoredParticipant>, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(without a text id)");
     let fields = Fields::open(CHAT_PARTICIPANTS, id, raw, SCHEMA_VERSION)?;
     let participants = fields.documents("participants")?;

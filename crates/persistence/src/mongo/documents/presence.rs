@@ -5,19 +5,19 @@ use bson::{Bson, DateTime, Document, RawDocument, doc, rawdoc};
 use chrono::{DateTime as Time, Utc};
 use records::{ChatId, Connection, Scope};
 
-use super::super::fields::Fields;
-use super::{PRESENCE, SCHEMA_VERSION};
 use crate::StoreError;
-use crate::presence::Announced;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{PRESENCE, SCHEMA_VERSION};
+use crate::rules::presence::Announced;
 
 /// Returns the id of a connection's announcement.
-pub(in super::super) fn presence_id(connection: &Connection) -> Document {
+pub(crate) fn presence_id(connection: &Connection) -> Document {
     let Connection { chat_id, connection_id, .. } = connection;
     doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id.as_str() }
 }
 
 /// Returns the filter for what was announced of a chat and still counts.
-pub(in super::super) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Document {
+pub(crate) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Document {
     let id =
         |connection_id: Bson| doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id };
     doc! {
@@ -28,7 +28,7 @@ pub(in super::super) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Ut
 }
 
 /// Returns the statement that announces a connection, as a part of an `update` command.
-pub(in super::super) fn announcement(
+pub(crate) fn announcement(
     scope: &Scope,
     connection: &Connection,
     now: Time<Utc>,
@@ -56,7 +56,7 @@ pub(in super::super) fn announcement(
 }
 
 /// Reads an announcement.
-pub(in super::super) fn announced_record(raw: &RawDocument) -> Result<Announced, StoreError> {
+pub(crate) fn announced_record(raw: &RawDocument) -> Result<Announced, StoreError> {
     let fields = Fields::open(PRESENCE, "(of a connection)", raw, SCHEMA_VERSION)?;
     Ok(Announced {
         user_id: fields.parsed("user_id")?,

@@ -2,20 +2,20 @@ use bson::spec::BinarySubtype;
 use bson::{Binary, DateTime, Document, RawDocumentBuf, doc};
 use records::{AppId, CallId, ChatId, MicroDollars, Model, ProviderCall, Tokens, WorkflowName};
 
-use super::super::failure::Failure;
-use super::super::fields::Fields;
-use super::{PROVIDER_CALLS, SCHEMA_VERSION, counter, encode};
 use crate::StoreError;
-use crate::call_batch::DigestedCall;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{PROVIDER_CALLS, SCHEMA_VERSION, counter, encode};
+use crate::mongo::engine::failure::Failure;
+use crate::rules::call_batch::DigestedCall;
 
 /// Returns the id of a call.
-pub(in super::super) fn call_key(chat_id: &ChatId, call_id: &CallId) -> Document {
+pub(crate) fn call_key(chat_id: &ChatId, call_id: &CallId) -> Document {
     doc! { "chat_id": chat_id.as_str(), "call_id": call_id.as_str() }
 }
 
 /// Returns the document of a call; `recording_id` names the store call that records it, so that its
 /// retry knows its own work.
-pub(in super::super) fn call_document(
+pub(crate) fn call_document(
     app_id: &AppId,
     workflow_name: &WorkflowName,
     chat_id: &ChatId,
@@ -47,12 +47,12 @@ pub(in super::super) fn call_document(
 }
 
 /// Opens a stored call.
-pub(in super::super) fn open_call(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
+pub(crate) fn open_call(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
     Fields::open(PROVIDER_CALLS, "(a call)", raw, SCHEMA_VERSION)
 }
 
 /// Reads a call.
-pub(in super::super) fn call_record(fields: &Fields<'_>) -> Result<DigestedCall, StoreError> {
+pub(crate) fn call_record(fields: &Fields<'_>) -> Result<DigestedCall, StoreError> {
     let text = |field| fields.field(field)?.optional_string();
     let cost = MicroDollars::new(fields.count("cost_micros_usd")?);
     let call = ProviderCall {

@@ -3,30 +3,26 @@ use records::{
     ChatId, JsonObject, ResumePoint, Scope, StackFrame, StackId, Step, StepKind, StepStatus, TurnId,
 };
 
-use super::super::failure::Failure;
-use super::super::fields::Fields;
-use super::super::json::to_document;
-use super::{RESUME_POINTS, SCHEMA_VERSION, counter, encode};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION, counter, encode};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::json::to_document;
 
 /// Returns the filter for the resume points of a turn.
-pub(in super::super) fn points_of(
-    scope: &Scope,
-    chat_id: &ChatId,
-    request_id: &TurnId,
-) -> Document {
+pub(crate) fn points_of(scope: &Scope, chat_id: &ChatId, request_id: &TurnId) -> Document {
     let mut points = points_in(scope, chat_id);
     points.insert("_id.request_id", request_id.as_str());
     points
 }
 
 /// Returns the filter for all resume points of a chat.
-pub(in super::super) fn points_in(scope: &Scope, chat_id: &ChatId) -> Document {
+pub(crate) fn points_in(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() }
 }
 
 /// Returns the document of a resume point; `digest` is that of its turn.
-pub(in super::super) fn point_document(
+pub(crate) fn point_document(
     scope: &Scope,
     point: &ResumePoint,
     digest: &[u8],
@@ -60,12 +56,12 @@ pub(in super::super) fn point_document(
 }
 
 /// Opens the document of a resume point.
-pub(in super::super) fn open_point(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
+pub(crate) fn open_point(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
     Fields::open(RESUME_POINTS, "(a resume point)", raw, SCHEMA_VERSION)
 }
 
 /// Reads a resume point.
-pub(in super::super) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint, StoreError> {
+pub(crate) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint, StoreError> {
     let fields = open_point(raw)?;
     let id = fields.inside(fields.document("_id")?);
     let frame = StackFrame {

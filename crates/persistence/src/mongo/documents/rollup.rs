@@ -4,10 +4,10 @@ use records::{
     AppId, ChatId, ChatStatus, Counter, Measure, Model, Rollup, RollupKey, Subject, WorkflowName,
 };
 
-use super::super::failure::Failure;
-use super::super::fields::Fields;
-use super::{SCHEMA_VERSION, WORKFLOW_STATS, encode};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{SCHEMA_VERSION, WORKFLOW_STATS, encode};
+use crate::mongo::engine::failure::Failure;
 use crate::store::ChatStats;
 
 /// Returns the id of the document that a rollup is kept in, or of one of several.
@@ -15,7 +15,7 @@ use crate::store::ChatStats;
 /// Names stand in values alone, never in field names or paths, and each in a field of its own: no two
 /// rollups can be taken for each other, whatever the names are. `stripe` tells apart documents that
 /// count the same, so that not all writers of a busy workflow wait for one.
-pub(in super::super) fn rollup_id(
+pub(crate) fn rollup_id(
     app_id: &AppId,
     workflow_name: &WorkflowName,
     key: &RollupKey,
@@ -42,16 +42,16 @@ pub(in super::super) fn rollup_id(
 }
 
 /// The kinds of subject, as they are stored.
-pub(in super::super) const WORKFLOW: &str = "workflow";
-pub(in super::super) const AGENT: &str = "agent";
-pub(in super::super) const MODEL: &str = "model";
-pub(in super::super) const CHAT: &str = "chat";
+pub(crate) const WORKFLOW: &str = "workflow";
+pub(crate) const AGENT: &str = "agent";
+pub(crate) const MODEL: &str = "model";
+pub(crate) const CHAT: &str = "chat";
 
 /// Under which field histograms are kept: below it the measure, then the number of the bucket.
 const HISTOGRAMS: &str = "histograms";
 
 /// Returns the update that adds to a rollup; `started_at` is for that of a chat.
-pub(in super::super) fn rollup_update(
+pub(crate) fn rollup_update(
     change: &Rollup,
     now: Time<Utc>,
     started_at: Option<Time<Utc>>,
@@ -81,17 +81,17 @@ pub(in super::super) fn rollup_update(
 
 /// A rollup as it is stored, perhaps one of several that are to be added up.
 #[derive(Debug)]
-pub(in super::super) struct StoredRollup<'a> {
-    pub(in super::super) workflow_name: WorkflowName,
-    pub(in super::super) key: RollupKey,
-    pub(in super::super) last_updated_at: Option<Time<Utc>>,
+pub(crate) struct StoredRollup<'a> {
+    pub(crate) workflow_name: WorkflowName,
+    pub(crate) key: RollupKey,
+    pub(crate) last_updated_at: Option<Time<Utc>>,
     /// When the chat was created, for that of a chat.
-    pub(in super::super) started_at: Option<Time<Utc>>,
+    pub(crate) started_at: Option<Time<Utc>>,
     fields: Fields<'a>,
 }
 
 impl<'a> StoredRollup<'a> {
-    pub(in super::super) fn read(raw: &'a RawDocumentBuf) -> Result<Self, StoreError> {
+    pub(crate) fn read(raw: &'a RawDocumentBuf) -> Result<Self, StoreError> {
         let fields = open(raw)?;
         let id = fields.inside(fields.document("_id")?);
         let name = id.field("name")?;
@@ -118,13 +118,13 @@ impl<'a> StoredRollup<'a> {
     }
 
     /// Adds its sums to a rollup.
-    pub(in super::super) fn add_to(&self, rollup: &mut Rollup) -> Result<(), StoreError> {
+    pub(crate) fn add_to(&self, rollup: &mut Rollup) -> Result<(), StoreError> {
         add_sums(&self.fields, rollup)
     }
 }
 
 /// Reads what a chat took.
-pub(in super::super) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> {
+pub(crate) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> {
     let fields = open(raw)?;
     let id = fields.inside(fields.document("_id")?);
     let mut rollup = Rollup::default();
@@ -142,7 +142,7 @@ pub(in super::super) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, St
 }
 
 /// Reads the sums of a rollup.
-pub(in super::super) fn rollup_sums(raw: &RawDocumentBuf) -> Result<Rollup, StoreError> {
+pub(crate) fn rollup_sums(raw: &RawDocumentBuf) -> Result<Rollup, StoreError> {
     let mut rollup = Rollup::default();
     add_sums(&open(raw)?, &mut rollup)?;
     Ok(rollup)
@@ -177,9 +177,6 @@ fn add_sums(fields: &Fields<'_>, rollup: &mut Rollup) -> Result<(), StoreError> 
 }
 
 /// Encodes the statement that adds to a rollup.
-pub(in super::super) fn rollup_statement(
-    id: Document,
-    update: Document,
-) -> Result<RawDocumentBuf, Failure> {
+pub(crate) fn rollup_statement(id: Document, update: Document) -> Result<RawDocumentBuf, Failure> {
     encode(&doc! { "q": { "_id": id }, "u": update, "upsert": true })
 }

@@ -4,42 +4,38 @@ use bson::raw::{BindRawBsonRef, RawArrayBuf, cstr};
 use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
 
-use super::super::fields::Fields;
-use super::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
 
 /// A run of sealed messages.
 #[derive(Debug)]
-pub(in super::super) struct Segment {
-    pub(in super::super) head: SegmentHead,
+pub(crate) struct Segment {
+    pub(crate) head: SegmentHead,
     /// The messages, in order.
-    pub(in super::super) messages: Vec<StoredMessage>,
+    pub(crate) messages: Vec<StoredMessage>,
 }
 
 /// What a segment is besides its messages.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct SegmentHead {
+pub(crate) struct SegmentHead {
     /// The sequence of the first message.
-    pub(in super::super) first_sequence: u64,
+    pub(crate) first_sequence: u64,
     /// The session's revision when the messages were copied out of it.
-    pub(in super::super) revision: i64,
+    pub(crate) revision: i64,
     /// Grows with every edit since then.
-    pub(in super::super) edits: i64,
+    pub(crate) edits: i64,
     /// For one that an append has made: the session's counter before its messages.
-    pub(in super::super) append_base: Option<u64>,
+    pub(crate) append_base: Option<u64>,
 }
 
 /// Returns the id of the segment that begins with a message.
-pub(in super::super) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
+pub(crate) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
     doc! { "chat_id": chat_id.as_str(), "first_sequence": counter(first_sequence) }
 }
 
 /// Returns a filter for the segments of a chat that begin within a span.
-pub(in super::super) fn segments_between(
-    scope: &Scope,
-    chat_id: &ChatId,
-    span: Range<u64>,
-) -> Document {
+pub(crate) fn segments_between(scope: &Scope, chat_id: &ChatId, span: Range<u64>) -> Document {
     doc! {
         "app_id": scope.app_id.as_str(),
         "_id": { "$gte": segment_id(chat_id, span.start), "$lt": segment_id(chat_id, span.end) },
@@ -47,7 +43,7 @@ pub(in super::super) fn segments_between(
 }
 
 /// Writes the document of a segment of messages as they are stored.
-pub(in super::super) fn segment_document<M: BindRawBsonRef>(
+pub(crate) fn segment_document<M: BindRawBsonRef>(
     app_id: &AppId,
     chat_id: &ChatId,
     segment: &SegmentHead,
@@ -79,7 +75,7 @@ pub(in super::super) fn segment_document<M: BindRawBsonRef>(
 
 impl Segment {
     /// Opens a stored segment; returns its first sequence with it.
-    pub(in super::super) fn open<'a>(
+    pub(crate) fn open<'a>(
         chat_id: &'a ChatId,
         raw: &'a RawDocument,
     ) -> Result<(u64, Fields<'a>), StoreError> {
@@ -89,13 +85,13 @@ impl Segment {
     }
 
     /// Returns the sequence after its last message, going by its count.
-    pub(in super::super) fn end(chat_id: &ChatId, raw: &RawDocument) -> Result<u64, StoreError> {
+    pub(crate) fn end(chat_id: &ChatId, raw: &RawDocument) -> Result<u64, StoreError> {
         let (first_sequence, fields) = Self::open(chat_id, raw)?;
         Ok(first_sequence.saturating_add(fields.count("count")?))
     }
 
     /// Reads a stored segment.
-    pub(in super::super) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
+    pub(crate) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
         let (first_sequence, fields) = Self::open(chat_id, raw)?;
         let messages = (first_sequence..)
             .zip(fields.documents("messages")?)
@@ -107,7 +103,7 @@ impl Segment {
     }
 
     /// Returns the size of its messages.
-    pub(in super::super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.messages.iter().map(|message| message.bytes).sum()
     }
 }

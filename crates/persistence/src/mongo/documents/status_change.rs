@@ -1,19 +1,19 @@
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use records::{AppId, ChatId, ChatStatus, StatusChange, WorkflowName};
 
-use super::super::failure::Failure;
-use super::super::fields::Fields;
-use super::{SCHEMA_VERSION, STATUS_CHANGES, encode};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{SCHEMA_VERSION, STATUS_CHANGES, encode};
+use crate::mongo::engine::failure::Failure;
 
 /// Returns the id of a move: its chat comes first, for the chat's own to be found together.
-pub(in super::super) fn status_change_id(chat_id: &ChatId, change_id: &str) -> Document {
+pub(crate) fn status_change_id(chat_id: &ChatId, change_id: &str) -> Document {
     doc! { "chat_id": chat_id.as_str(), "change_id": change_id }
 }
 
 /// Returns the document of a move; `change_id` names the store call that makes it, so that its retry
 /// knows its own work.
-pub(in super::super) fn status_change_document(
+pub(crate) fn status_change_document(
     app_id: &AppId,
     workflow_name: &WorkflowName,
     change: &StatusChange,
@@ -31,9 +31,7 @@ pub(in super::super) fn status_change_document(
 }
 
 /// Reads a move.
-pub(in super::super) fn status_change_record(
-    raw: &RawDocumentBuf,
-) -> Result<StatusChange, StoreError> {
+pub(crate) fn status_change_record(raw: &RawDocumentBuf) -> Result<StatusChange, StoreError> {
     let fields = Fields::open(STATUS_CHANGES, "(a move)", raw, SCHEMA_VERSION)?;
     let status = |name| {
         let number = fields.field(name)?.number()?;

@@ -2,15 +2,15 @@ use bson::{Bson, DateTime, Document, RawDocument, doc};
 use chrono::Utc;
 use records::{Caller, ChatId, NewTicket, Scope, TeamId, Ticket, UserId};
 
-use super::super::fields::Fields;
-use super::{SCHEMA_VERSION, TICKETS};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{SCHEMA_VERSION, TICKETS};
 
 const SERVICE: &str = "service";
 const USER: &str = "user";
 
 /// Returns the document of a ticket that nobody has used.
-pub(in super::super) fn ticket_document(
+pub(crate) fn ticket_document(
     scope: &Scope,
     chat_id: &ChatId,
     ticket: &NewTicket,
@@ -35,7 +35,7 @@ pub(in super::super) fn ticket_document(
 }
 
 /// Reads the document of a ticket.
-pub(in super::super) fn ticket_record(raw: &RawDocument) -> Result<Ticket, StoreError> {
+pub(crate) fn ticket_record(raw: &RawDocument) -> Result<Ticket, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(unreadable)");
     let fields = Fields::open(TICKETS, id, raw, SCHEMA_VERSION)?;
     let caller = match fields.field("role")?.text()? {

@@ -1,41 +1,38 @@
 use bson::{Bson, DateTime, Document, RawDocument, doc};
 use records::{AppId, EntryKind, Scope, UserId, Wallet, WalletEntry};
 
-use super::super::fields::Fields;
-use super::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS, counter};
 use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS, counter};
 
 /// A wallet with its newest entries.
 #[derive(Debug)]
-pub(in super::super) struct StoredWallet {
-    pub(in super::super) wallet: Wallet,
+pub(crate) struct StoredWallet {
+    pub(crate) wallet: Wallet,
     /// The sequence of the first of the entries here; those below have lines.
-    pub(in super::super) first_sequence: u64,
+    pub(crate) first_sequence: u64,
     /// The entries that need not have lines yet, oldest first.
-    pub(in super::super) tail: Vec<WalletEntry>,
+    pub(crate) tail: Vec<WalletEntry>,
 }
 
 /// Returns the id of a wallet.
-pub(in super::super) fn wallet_id(app_id: &AppId, user_id: impl Into<Bson>) -> Document {
+pub(crate) fn wallet_id(app_id: &AppId, user_id: impl Into<Bson>) -> Document {
     doc! { "app_id": app_id.as_str(), "user_id": user_id }
 }
 
 /// Returns a filter for a wallet.
-pub(in super::super) fn one_wallet(scope: &Scope, user_id: &UserId) -> Document {
+pub(crate) fn one_wallet(scope: &Scope, user_id: &UserId) -> Document {
     doc! { "_id": wallet_id(&scope.app_id, user_id.as_str()) }
 }
 
 /// Returns a filter for the wallets of an app, those after that of a user.
-pub(in super::super) fn wallets_after(app_id: &AppId, after: Option<&UserId>) -> Document {
+pub(crate) fn wallets_after(app_id: &AppId, after: Option<&UserId>) -> Document {
     let start = wallet_id(app_id, after.map_or("", UserId::as_str));
     doc! { "_id": { "$gt": start, "$lt": wallet_id(app_id, Bson::MaxKey) } }
 }
 
 /// Returns the document of a wallet that is created, with the entry that fills it.
-pub(in super::super) fn wallet_document(
-    wallet: &Wallet,
-    initial: Option<&WalletEntry>,
-) -> Document {
+pub(crate) fn wallet_document(wallet: &Wallet, initial: Option<&WalletEntry>) -> Document {
     doc! {
         "_id": wallet_id(&wallet.app_id, wallet.user_id.as_str()),
         "balance": wallet.balance,
@@ -49,7 +46,7 @@ pub(in super::super) fn wallet_document(
 }
 
 /// Returns an entry as it stands in its wallet: its place there says the rest.
-pub(in super::super) fn tail_document(entry: &WalletEntry) -> Document {
+pub(crate) fn tail_document(entry: &WalletEntry) -> Document {
     doc! {
         "entry_id": entry.entry_id.as_str(),
         "kind": entry.kind.as_str(),
@@ -60,13 +57,13 @@ pub(in super::super) fn tail_document(entry: &WalletEntry) -> Document {
 }
 
 /// Returns the id of an entry's line.
-pub(in super::super) fn line_id(scope: &Scope, user_id: &UserId, entry_id: &str) -> Document {
+pub(crate) fn line_id(scope: &Scope, user_id: &UserId, entry_id: &str) -> Document {
     let (app_id, user_id) = (scope.app_id.as_str(), user_id.as_str());
     doc! { "app_id": app_id, "user_id": user_id, "entry_id": entry_id }
 }
 
 /// Returns the line of an entry.
-pub(in super::super) fn line_document(wallet: &Wallet, entry: &WalletEntry) -> Document {
+pub(crate) fn line_document(wallet: &Wallet, entry: &WalletEntry) -> Document {
     let scope = Scope::service(wallet.app_id.clone());
     let mut document = doc! {
         "_id": line_id(&scope, &wallet.user_id, entry.entry_id.as_str()),
@@ -81,7 +78,7 @@ pub(in super::super) fn line_document(wallet: &Wallet, entry: &WalletEntry) -> D
 }
 
 /// Reads a wallet.
-pub(in super::super) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet, StoreError> {
+pub(crate) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet, StoreError> {
     let name = name_in_errors(raw);
     let fields = Fields::open(WALLETS, &name, raw, SCHEMA_VERSION)?;
     let id = fields.inside(fields.document("_id")?);
@@ -111,7 +108,7 @@ pub(in super::super) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet,
 }
 
 /// Reads a line.
-pub(in super::super) fn line_record(raw: &RawDocument) -> Result<WalletEntry, StoreError> {
+pub(crate) fn line_record(raw: &RawDocument) -> Result<WalletEntry, StoreError> {
     let name = name_in_errors(raw);
     let fields = Fields::open(WALLET_ENTRIES, &name, raw, SCHEMA_VERSION)?;
     entry_record(&fields, fields.count("sequence")?, fields.integer("balance")?)

@@ -10,25 +10,25 @@ use records::{
     WorkflowName,
 };
 
-use super::super::MongoStore;
-use super::super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     WORKFLOW_STATS, rollup_id, rollup_statement, rollup_sums, rollup_update,
 };
-use super::super::failure::Failure;
-use super::stripes::Stripe;
-use crate::StoreError;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::stats::stripes::Stripe;
 
 /// A chat that something is counted of.
 #[derive(Debug)]
-pub(in crate::mongo) struct Counted<'a> {
-    pub(in crate::mongo) app_id: &'a AppId,
-    pub(in crate::mongo) workflow_name: &'a WorkflowName,
-    pub(in crate::mongo) chat_id: &'a ChatId,
-    pub(in crate::mongo) created_at: DateTime<Utc>,
+pub(crate) struct Counted<'a> {
+    pub(crate) app_id: &'a AppId,
+    pub(crate) workflow_name: &'a WorkflowName,
+    pub(crate) chat_id: &'a ChatId,
+    pub(crate) created_at: DateTime<Utc>,
 }
 
 impl<'a> Counted<'a> {
-    pub(in crate::mongo) fn of(chat: &'a ChatSession) -> Self {
+    pub(crate) fn of(chat: &'a ChatSession) -> Self {
         let ChatSession { app_id, workflow_name, chat_id, created_at, .. } = chat;
         Self { app_id, workflow_name, chat_id, created_at: *created_at }
     }
@@ -36,7 +36,7 @@ impl<'a> Counted<'a> {
 
 impl MongoStore {
     /// Takes a stripe of a workflow, not one below `from` if that can be.
-    pub(in crate::mongo) async fn stripe(
+    pub(crate) async fn stripe(
         &self,
         app_id: &AppId,
         workflow_name: &WorkflowName,
@@ -46,7 +46,7 @@ impl MongoStore {
     }
 
     /// Adds to the rollups of a chat's workflow, and to the chat's own.
-    pub(in crate::mongo) async fn count(
+    pub(crate) async fn count(
         &self,
         chat: &Counted<'_>,
         tally: Tally,
@@ -73,7 +73,7 @@ impl MongoStore {
 
     /// Counts calls of a chat so many times for all rollups they belong to; less than none takes them
     /// out again.
-    pub(in crate::mongo) async fn count_calls(
+    pub(crate) async fn count_calls(
         &self,
         chat: &Counted<'_>,
         calls: &[&ProviderCall],

@@ -4,9 +4,9 @@ mod count;
 mod proof;
 mod stripes;
 
-pub(super) use count::Counted;
+pub(crate) use count::Counted;
 pub use proof::{StatsDifference, Workflow};
-pub(super) use stripes::{Stripe, Stripes};
+pub(crate) use stripes::{Stripe, Stripes};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,11 +17,11 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
 use records::{AppId, Rollup, Subject, WorkflowName};
 
-use super::MongoStore;
-use super::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats};
-use super::failure::Failure;
-use super::paging::{limit_and_one, older_than};
 use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::store::{
     ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
     dearest_first,

@@ -15,13 +15,13 @@ use records::{
     AppId, ChatId, Counter, Measure, Rollup, RollupKey, Subject, Tally, Usage, WorkflowName,
 };
 
-use super::super::MongoStore;
-use super::super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     StoredRollup, WITHOUT_BULK, call_record, chat_session_record, open_call, rollup_id,
     rollup_update, status_change_record,
 };
-use super::super::failure::Failure;
-use crate::StoreError;
+use crate::mongo::engine::failure::Failure;
 
 /// A workflow, and the app it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 /// The lowest that is free, so that a workflow has as many as are needed at once and no more. Other
 /// processes hand out the same ones; who meets one of theirs takes the next.
 #[derive(Debug)]
-pub(in crate::mongo) struct Stripes {
+pub(crate) struct Stripes {
     hasher: RandomState,
     /// One for each workflow; workflows may share one, which does no harm.
     places: Vec<Place>,
@@ -27,7 +27,7 @@ struct Place {
 
 /// A stripe that nobody else in this process counts in, until this is dropped.
 #[derive(Debug)]
-pub(in crate::mongo) struct Stripe<'a> {
+pub(crate) struct Stripe<'a> {
     number: u32,
     place: &'a Place,
     _permit: Option<SemaphorePermit<'a>>,
@@ -49,7 +49,7 @@ impl Stripes {
     const COUNT: u32 = 4;
 
     /// Takes one of a workflow, as soon as one is free; not one below `from`, if that can be.
-    pub(in crate::mongo) async fn take(
+    pub(crate) async fn take(
         &self,
         app_id: &AppId,
         workflow_name: &WorkflowName,
@@ -78,7 +78,7 @@ impl Place {
 }
 
 impl Stripe<'_> {
-    pub(in crate::mongo) fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.number
     }
 }

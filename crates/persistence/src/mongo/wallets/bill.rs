@@ -4,23 +4,23 @@ use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatSession, ChatStatus, EntryKind, Scope};
 
-use super::super::MongoStore;
-use super::super::calls::Marked;
-use super::super::documents::{one_wallet, stored_wallet};
-use super::super::failure::Failure;
-use super::super::stats::Stripe;
-use super::change::{admitting, newest_entry, update};
-use super::settle::{FULL_TAIL, is_due};
-use crate::billing::Bill;
-use crate::call_batch::DigestedCall;
-use crate::ledger::Change;
-use crate::new_chat::moved;
+use crate::mongo::MongoStore;
+use crate::mongo::calls::Marked;
+use crate::mongo::documents::{one_wallet, stored_wallet};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::stats::Stripe;
+use crate::mongo::wallets::change::{admitting, newest_entry, update};
+use crate::mongo::wallets::settle::{FULL_TAIL, is_due};
+use crate::rules::billing::Bill;
+use crate::rules::call_batch::DigestedCall;
+use crate::rules::ledger::Change;
+use crate::rules::new_chat::moved;
 use crate::store::Payment;
 
 impl MongoStore {
     /// Takes what calls cost from a wallet; one that does not hold enough pauses the chat. `None`: the
     /// wallet or the chat is not as it was seen.
-    pub(in crate::mongo) async fn pay(
+    pub(crate) async fn pay(
         &self,
         chat: &ChatSession,
         bill: &Bill,
@@ -65,7 +65,7 @@ impl MongoStore {
     }
 
     /// Tells what an earlier attempt of a recording was paid with.
-    pub(in crate::mongo) async fn paid(
+    pub(crate) async fn paid(
         &self,
         chat: &ChatSession,
         calls: &[&DigestedCall],

@@ -3,23 +3,23 @@ use mongodb::options::{ReadConcern, ReturnDocument};
 use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
 use tokio::sync::oneshot;
 
-use super::super::MongoStore;
-use super::super::attempts::RETRY_AFTER;
-use super::super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     SCHEMA_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
     tail_document,
 };
-use super::super::failure::Failure;
-use super::settle::{FULL_TAIL, is_due};
-use crate::StoreError;
-use crate::ledger::{Change, check_open};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::retries::RETRY_AFTER;
+use crate::mongo::wallets::settle::{FULL_TAIL, is_due};
+use crate::rules::ledger::{Change, check_open};
 
 type Answer = Result<WalletEntry, StoreError>;
 
 impl MongoStore {
     /// Credits or debits a wallet, from a task of its own: broken off by a caller that goes away, a
     /// command would take its connection with it.
-    pub(super) async fn change_wallet(
+    pub(crate) async fn change_wallet(
         &self,
         scope: &Scope,
         user_id: &UserId,
@@ -80,7 +80,7 @@ impl MongoStore {
     }
 
     /// Looks for an entry in the tail that was read, and below it.
-    pub(super) async fn known_entry(
+    pub(crate) async fn known_entry(
         &self,
         scope: &Scope,
         stored: &StoredWallet,
@@ -103,7 +103,7 @@ impl MongoStore {
 ///
 /// Nothing was cut from the tail since the lines below it were searched, and the id is not in it: so
 /// the id is new. An attempt that the server carries out late finds one of the two changed.
-pub(super) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
+pub(crate) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
     let mut filter = one_wallet(scope, change.user_id);
     let balance = if change.kind == EntryKind::Debit {
         doc! { "$gte": change.new.amount }
@@ -120,7 +120,7 @@ pub(super) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64)
     filter
 }
 
-pub(super) fn update(change: &Change<'_>) -> Document {
+pub(crate) fn update(change: &Change<'_>) -> Document {
     let entry = WalletEntry {
         entry_id: change.new.entry_id.clone(),
         kind: change.kind,
@@ -145,7 +145,7 @@ fn not_begun() -> Failure {
 }
 
 /// Returns the entry that an update has just made.
-pub(super) fn newest_entry(
+pub(crate) fn newest_entry(
     stored: StoredWallet,
     change: &Change<'_>,
 ) -> Result<WalletEntry, Failure> {

@@ -2,18 +2,18 @@ use bson::{Bson, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use records::{AppId, Caller, Scope, UserId, WalletEntry};
 
-use super::super::MongoStore;
-use super::super::documents::{
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     counter, line_record, one_wallet, stored_wallet, wallet_id, wallets_after,
 };
-use super::super::failure::Failure;
-use super::super::paging::limit_and_one;
-use crate::StoreError;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{EntryPage, WalletPage};
 
 impl MongoStore {
     /// Reads a page of entries: what is in the tail, then lines from below it.
-    pub(super) async fn entries_below(
+    pub(crate) async fn entries_below(
         &self,
         scope: &Scope,
         user_id: &UserId,
@@ -46,7 +46,7 @@ impl MongoStore {
         Ok(EntryPage::cut(entries, limit))
     }
 
-    pub(super) async fn wallets_after(
+    pub(crate) async fn wallets_after(
         &self,
         scope: &Scope,
         limit: usize,
@@ -63,7 +63,7 @@ impl MongoStore {
         Ok(WalletPage::cut(wallets.collect::<Result<_, Failure>>()?, limit))
     }
 
-    pub(super) async fn app_with_wallets_after(
+    pub(crate) async fn app_with_wallets_after(
         &self,
         after: Option<&AppId>,
     ) -> Result<Option<AppId>, Failure> {

@@ -13,11 +13,11 @@ mod settle;
 use async_trait::async_trait;
 use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
 
-use super::MongoStore;
-use super::documents::{StoredWallet, encode, one_wallet, stored_wallet, wallet_document};
-use super::failure::{Failure, is_duplicate_key};
 use crate::StoreError;
-use crate::ledger::{check_open, initial_entry, new_wallet};
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{StoredWallet, encode, one_wallet, stored_wallet, wallet_document};
+use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::rules::ledger::{check_open, initial_entry, new_wallet};
 use crate::store::{EntryPage, WalletPage, Wallets};
 
 #[async_trait]

@@ -7,26 +7,26 @@ use bson::doc;
 use mongodb::error::{Error, ErrorKind};
 use records::{Scope, UserId, WalletEntry};
 
-use super::super::MongoStore;
-use super::super::documents::{
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
     SCHEMA_VERSION, StoredWallet, counter, encode, line_document, one_wallet,
 };
-use super::super::failure::{DUPLICATE_KEY, Failure};
+use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
 
 /// A wallet that holds so many entries takes no more until some are cut.
-pub(super) const FULL_TAIL: usize = 64;
+pub(crate) const FULL_TAIL: usize = 64;
 
 /// One change in so many has the tail settled, after its answer.
 const SETTLED_EVERY: u64 = 16;
 
 /// Tells whether the change that made an entry has the tail settled.
-pub(super) fn is_due(entry: &WalletEntry) -> bool {
+pub(crate) fn is_due(entry: &WalletEntry) -> bool {
     (entry.sequence + 1).is_multiple_of(SETTLED_EVERY)
 }
 
 impl MongoStore {
     /// Settles a wallet whenever there is time; who is cut off leaves it to the next.
-    pub(super) fn settle_in_background(&self, scope: &Scope, user_id: &UserId) {
+    pub(crate) fn settle_in_background(&self, scope: &Scope, user_id: &UserId) {
         let (store, scope, user_id) = (self.clone(), scope.clone(), user_id.clone());
         tokio::spawn(async move {
             let settled = store
@@ -44,7 +44,7 @@ impl MongoStore {
     }
 
     /// Writes the lines of the tail that was read, then cuts it.
-    pub(super) async fn settle(&self, scope: &Scope, stored: &StoredWallet) -> Result<(), Failure> {
+    pub(crate) async fn settle(&self, scope: &Scope, stored: &StoredWallet) -> Result<(), Failure> {
         if stored.tail.is_empty() {
             return Ok(());
         }

@@ -1,0 +1,179 @@
+use std::cell::Cell;
+
+use bson::{RawBsonRef, RawDocument};
+use chrono::{DateTime, Utc};
+use records::JsonObject;
+use serde_json::Value;
+
+use crate::mongo::documents::field::Field;
+use crate::{BoxError, StoreError};
+
+/// Reads the fields of a stored document; what is not as it was written is `Corrupt`.
+///
+/// A field that is asked for by its name is looked for from the start of the document: for many fields
+/// there are [`each`](Fields::each) and [`collect`](Fields::collect).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    collection: &'static str,
+    id: &'a str,
+    raw: &'a RawDocument,
+}
+
+impl<'a> Fields<'a> {
+    /// Opens a stored document, unless a newer version of this software wrote it.
+    ///
+    /// `id` names it in errors.
+    pub(crate) fn open(
+        collection: &'static str,
+        id: &'a str,
+        raw: &'a RawDocument,
+        supported: i64,
+    ) -> Result<Self, StoreError> {
+        let fields = Self { collection, id, raw };
+        let found = fields.integer("schema_version")?;
+        if found > supported {
+            let id = id.to_owned();
+            return Err(StoreError::UnsupportedVersion { collection, id, found, supported });
+        }
+        Ok(fields)
+    }
+
+    /// Opens a document that lies within this one.
+    pub(crate) fn inside(&self, raw: &'a RawDocument) -> Self {
+        Self { raw, ..*self }
+    }
+
+    /// Returns the underlying document.
+    pub(crate) fn raw(&self) -> &'a RawDocument {
+        self.raw
+    }
+
+    /// Says that a field is not what it should be.
+    pub(crate) fn corrupt(&self, field: &str, source: Option<BoxError>) -> StoreError {
+        let (collection, id, field) = (self.collection, self.id.to_owned(), field.to_owned());
+        StoreError::Corrupt { collection, id, field, source }
+    }
+
+    /// Returns every field that is stored, in order.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Result<Field<'a>, StoreError>> {
+        let fields = *self;
+        fields.raw.iter_elements().map(move |element| {
+            let element = element.map_err(|e| fields.corrupt("(unreadable)", Some(e.into())))?;
+            let name = element.key().as_str();
+            let value = element.value().map_err(|e| fields.corrupt(name, Some(e.into())))?;
+            Ok(Field::new(fields, name, value))
+        })
+    }
+
+    /// Goes through the document once, for who asks for many fields by name.
+    pub(crate) fn collect(&self) -> Result<Collected<'a>, StoreError> {
+        let mut found = Vec::with_capacity(Collected::USUAL);
+        for field in self.each() {
+            let field = field?;
+            found.push((field.name(), field.raw()));
+        }
+        Ok(Collected { fields: *self, found, next: Cell::new(0) })
+    }
+
+    /// Returns what was found of a field that must be there.
+    pub(crate) fn required<T>(&self, field: &str, found: Option<T>) -> Result<T, StoreError> {
+        found.ok_or_else(|| self.corrupt(field, None))
+    }
+
+    /// Returns a field; one that is missing reads like null.
+    pub(crate) fn field(&self, name: &'a str) -> Result<Field<'a>, StoreError> {
+        let value = self.raw.get(name).map_err(|e| self.corrupt(name, Some(e.into())))?;
+        Ok(Field::new(*self, name, value.unwrap_or(RawBsonRef::Null)))
+    }
+
+    pub(crate) fn optional_text(&self, field: &'a str) -> Result<Option<&'a str>, StoreError> {
+        self.field(field)?.optional_text()
+    }
+
+    pub(crate) fn parsed<T: TryFrom<String>>(&self, field: &'a str) -> Result<T, StoreError>
+    where
+        T::Error: Into<BoxError>,
+    {
+        self.field(field)?.parsed()
+    }
+
+    pub(crate) fn integer(&self, field: &'a str) -> Result<i64, StoreError> {
+        self.field(field)?.integer()
+    }
+
+    /// Returns an integer that is never negative.
+    pub(crate) fn count(&self, field: &'a str) -> Result<u64, StoreError> {
+        self.field(field)?.number()
+    }
+
+    pub(crate) fn time(&self, field: &'a str) -> Result<DateTime<Utc>, StoreError> {
+        self.field(field)?.time()
+    }
+
+    pub(crate) fn bytes<const N: usize>(&self, field: &'a str) -> Result<[u8; N], StoreError> {
+        self.field(field)?.bytes()
+    }
+
+    /// Returns caller JSON; null where the field is missing.
+    pub(crate) fn value(&self, field: &'a str) -> Result<Value, StoreError> {
+        self.field(field)?.value()
+    }
+
+    pub(crate) fn object(&self, field: &'a str) -> Result<JsonObject, StoreError> {
+        self.field(field)?.object()
+    }
+
+    pub(crate) fn optional_document(
+        &self,
+        field: &'a str,
+    ) -> Result<Option<&'a RawDocument>, StoreError> {
+        self.field(field)?.optional_document()
+    }
+
+    pub(crate) fn document(&self, field: &'a str) -> Result<&'a RawDocument, StoreError> {
+        self.field(field)?.document()
+    }
+
+    /// Returns the documents of an array.
+    pub(crate) fn documents(
+        &self,
+        field: &'a str,
+    ) -> Result<impl Iterator<Item = Result<Self, StoreError>>, StoreError> {
+        let fields = *self;
+        let array = self.field(field)?.array()?;
+        Ok(array.into_iter().map(move |item| {
+            let item = item.map_err(|e| fields.corrupt(field, Some(e.into())))?;
+            let document = item.as_document().ok_or_else(|| fields.corrupt(field, None))?;
+            Ok(fields.inside(document))
+        }))
+    }
+}
+
+/// The fields of a stored document, found.
+#[derive(Debug)]
+pub(crate) struct Collected<'a> {
+    fields: Fields<'a>,
+    found: Vec<(&'a str, RawBsonRef<'a>)>,
+    /// Fields are mostly asked for in the order in which they are stored: where the next one should be.
+    next: Cell<usize>,
+}
+
+impl<'a> Collected<'a> {
+    /// About as many fields as the largest of our documents has.
+    const USUAL: usize = 32;
+
+    /// Returns a field; one that is missing reads like null.
+    pub(crate) fn field(&self, name: &'a str) -> Field<'a> {
+        let is_it = |(found, _): &(&str, RawBsonRef<'a>)| *found == name;
+        let (before, after) = self.found.split_at(self.next.get());
+        let place = after.iter().position(is_it).map(|place| place + before.len());
+        let value = match place.or_else(|| before.iter().position(is_it)) {
+            None => RawBsonRef::Null,
+            Some(place) => {
+                self.next.set(place + 1);
+                self.found[place].1
+            }
+        };
+        Field::new(self.fields, name, value)
+    }
+}

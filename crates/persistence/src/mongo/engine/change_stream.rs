@@ -1,0 +1,213 @@
+//! The one change stream: what the server says of changes, whoever made them.
+//!
+//! The driver takes it up again by its token once, after a failover or a lost cursor. What that does not
+//! help starts anew from the present, whatever it was: a token the server has forgotten, a collection
+//! that was dropped, a server that is away for long. Nothing rests on the token, since whoever listens
+//! catches up from the store with every `Began`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc};
+use futures::stream::{self, Stream, StreamExt};
+use mongodb::change_stream::ChangeStream;
+use mongodb::error::Error;
+use mongodb::options::ClientOptions;
+use mongodb::{Client, Database};
+use records::ChatId;
+use tokio::sync::OnceCell;
+use tokio::time::sleep;
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVIDER_CALLS};
+use crate::mongo::engine::failure::code;
+use crate::store::{Change, ChatChange};
+
+/// How long a server is looked for. On the clean shutdown of a primary the driver waits so long before
+/// it says that anything is wrong.
+const SELECTION_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The pause before a change stream is opened again, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// The pause where the server has no change streams.
+const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
+
+/// The server's code for a change stream on a server that keeps no log of operations.
+const NO_CHANGE_STREAMS: i32 = 40_573;
+
+/// What moves besides the counter of messages when there is something to see.
+const OTHERS: [&str; 6] =
+    ["revision", "status", "status_reason", "context_version", "artifact_version", "input_version"];
+
+/// What happens to a collection of which nothing that was told holds any longer.
+const GONE: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
+
+/// How change streams are opened.
+#[derive(Debug)]
+pub(crate) struct ChangeStreams {
+    options: ClientOptions,
+    database_name: String,
+    /// A client of its own, from when it is first needed: its timeouts are others, and a stream keeps a
+    /// connection.
+    watched: OnceCell<Database>,
+    are_supported: AtomicBool,
+}
+
+impl ChangeStreams {
+    pub(crate) fn new(mut options: ClientOptions, database: &str) -> Self {
+        options.server_selection_timeout = Some(SELECTION_TIMEOUT);
+        // Its connections are not those that calls wait for.
+        options.cmap_event_handler = None;
+        let (database_name, watched) = (database.to_owned(), OnceCell::new());
+        Self { options, database_name, watched, are_supported: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn are_supported(&self) -> bool {
+        self.are_supported.load(Ordering::Relaxed)
+    }
+
+    /// Notes what a server says of itself: only members of a set and routers have change streams.
+    pub(crate) fn note_server(&self, hello: &Document) {
+        let is_router = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
+        self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
+    }
+
+    async fn open(&self) -> Result<ChangeStream<RawDocumentBuf>, Error> {
+        let connect = async || {
+            let client = Client::with_options(self.options.clone())?;
+            Ok::<_, Error>(client.database(&self.database_name))
+        };
+        let watched = self.watched.get_or_try_init(connect).await?;
+        Ok(watched.watch().pipeline(pipeline()).await?.with_type())
+    }
+}
+
+/// Lets through what somebody might want to see, and of that names and counters alone: no message
+/// travels.
+fn pipeline() -> [Document; 2] {
+    let updated = |field: &str| format!("updateDescription.updatedFields.{field}");
+    let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
+    let mut worth_telling: Vec<Document> = OTHERS.iter().map(|field| is_there(field)).collect();
+    worth_telling.push(is_there("last_sequence"));
+    // The server writes a small document anew where that is shorter, and calls it a replacement.
+    worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
+    let of = |collection: &str, worth_telling: Document| {
+        doc! { "$and": [{ "ns.coll": collection }, worth_telling] }
+    };
+    let is_one_of = |operations: &[&str]| doc! { "operationType": { "$in": operations.to_vec() } };
+    let told = vec![
+        of(CHAT_SESSIONS, doc! { "$or": worth_telling }),
+        // That somebody is still there is an update, and nothing new.
+        of(PRESENCE, is_one_of(&["insert", "delete"])),
+        of(PROVIDER_CALLS, is_one_of(&["insert", "delete"])),
+        of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
+        of(CHAT_SESSIONS, is_one_of(&GONE)),
+        is_one_of(&["dropDatabase", "invalidate"]),
+    ];
+    let mut fields = doc! {
+        "operationType": 1, "ns": 1, "documentKey._id": 1, updated("last_sequence"): 1,
+    };
+    // Of these it matters only that they are there: a reason may be long.
+    fields.extend(OTHERS.iter().map(|field| {
+        let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
+        ((*field).to_owned(), Bson::Document(is_there))
+    }));
+    [doc! { "$match": { "$or": told } }, doc! { "$project": fields }]
+}
+
+/// Reads what the server says of one change; `None` where it is none of a chat.
+fn change(event: &RawDocument) -> Option<Change> {
+    if event.get_str("operationType").is_ok_and(|operation| GONE.contains(&operation)) {
+        return Some(Change::Lost);
+    }
+    let collection = event.get_document("ns").ok()?.get_str("coll").ok()?;
+    let key = event.get_document("documentKey").ok()?;
+    let chat_id = match collection {
+        PRESENCE | PROVIDER_CALLS => key.get_document("_id").ok()?.get_str("chat_id").ok()?,
+        _ => key.get_str("_id").ok()?,
+    };
+    let chat_id = ChatId::parse(chat_id).ok()?;
+    match collection {
+        PROVIDER_CALLS => return Some(Change::Usage(chat_id)),
+        PRESENCE | CHAT_PARTICIPANTS => return Some(Change::Presence(chat_id)),
+        _ => {}
+    }
+    let is_more = OTHERS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
+    let last_sequence = last_sequence(event).filter(|_| !is_more);
+    Some(Change::Chat(ChatChange { chat_id, last_sequence }))
+}
+
+fn last_sequence(event: &RawDocument) -> Option<u64> {
+    let updated =
+        event.get_document("updateDescription").ok()?.get_document("updatedFields").ok()?;
+    match updated.get("last_sequence").ok()?? {
+        RawBsonRef::Int64(number) => number.try_into().ok(),
+        RawBsonRef::Int32(number) => number.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// Follows the change stream, and opens it again whenever it ends.
+pub(crate) struct Watcher {
+    store: MongoStore,
+    stream: Option<ChangeStream<RawDocumentBuf>>,
+    pause: Duration,
+}
+
+impl Watcher {
+    pub(crate) fn new(store: MongoStore) -> Self {
+        Self { store, stream: None, pause: PAUSES.0 }
+    }
+
+    pub(crate) fn changes(self) -> impl Stream<Item = Change> + Send {
+        stream::unfold(self, async |mut watcher| Some((watcher.next().await, watcher)))
+    }
+
+    async fn next(&mut self) -> Change {
+        loop {
+            let Some(stream) = &mut self.stream else {
+                match self.store.inner.change_streams.open().await {
+                    Ok(stream) => {
+                        (self.stream, self.pause) = (Some(stream), PAUSES.0);
+                        self.store
+                            .inner
+                            .change_streams
+                            .are_supported
+                            .store(true, Ordering::Relaxed);
+                        return Change::Began;
+                    }
+                    Err(error) => self.rest_after(&error).await,
+                }
+                continue;
+            };
+            match stream.next().await {
+                Some(Ok(event)) => {
+                    let Some(change) = change(&event) else { continue };
+                    if change == Change::Lost {
+                        self.stream = None;
+                    }
+                    return change;
+                }
+                ended => {
+                    let error = ended.and_then(Result::err);
+                    let error = error.as_ref().map(tracing::field::display);
+                    tracing::warn!(error, "the change stream has ended; it is opened again");
+                    self.stream = None;
+                    return Change::Lost;
+                }
+            }
+        }
+    }
+
+    async fn rest_after(&mut self, error: &Error) {
+        if code(error) == Some(NO_CHANGE_STREAMS) {
+            self.store.inner.change_streams.are_supported.store(false, Ordering::Relaxed);
+            sleep(UNSUPPORTED_PAUSE).await;
+            return;
+        }
+        tracing::debug!(%error, "the change stream could not be opened");
+        sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(PAUSES.1);
+    }
+}

@@ -1,0 +1,150 @@
+use mongodb::error::{
+    Error, ErrorKind, RETRYABLE_WRITE_ERROR, TRANSIENT_TRANSACTION_ERROR,
+    UNKNOWN_TRANSACTION_COMMIT_RESULT, WriteFailure,
+};
+use records::Invalid;
+
+use crate::metrics::FailureReason;
+use crate::{BoxError, StoreError};
+
+/// How an attempt at a call failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The call is decided: this is its answer.
+    Decided(StoreError),
+    /// The driver reports an error; what it means depends on the error.
+    Driver(Error),
+    /// The write was carried out, and is not known to be safe.
+    Unsafe(BoxError),
+}
+
+impl Failure {
+    /// Returns why it failed, unless that is its answer.
+    pub(crate) fn reason(&self) -> Option<FailureReason> {
+        match self {
+            Self::Decided(_) => None,
+            Self::Driver(error) => Some(reason(error)),
+            Self::Unsafe(_) => Some(FailureReason::WriteConcern),
+        }
+    }
+}
+
+fn reason(error: &Error) -> FailureReason {
+    match &*error.kind {
+        ErrorKind::ServerSelection { .. } => FailureReason::ServerSelection,
+        ErrorKind::ConnectionPoolCleared { .. } => FailureReason::PoolCleared,
+        ErrorKind::Io(_) | ErrorKind::InvalidResponse { .. } => FailureReason::Network,
+        ErrorKind::Write(WriteFailure::WriteConcernError(_)) => FailureReason::WriteConcern,
+        _ if meaning(error) == Meaning::Refused => FailureReason::Refused,
+        _ => FailureReason::Transient,
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Decided(error)
+    }
+}
+
+impl From<Failure> for StoreError {
+    /// For what is decided before anything is sent.
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Decided(error) => error,
+            Failure::Driver(error) => Self::Refused { source: error.into() },
+            Failure::Unsafe(source) => Self::OutcomeUnknown { source },
+        }
+    }
+}
+
+impl From<Invalid> for Failure {
+    fn from(invalid: Invalid) -> Self {
+        Self::Decided(invalid.into())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Driver(error)
+    }
+}
+
+/// What a driver error says about the command that got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// It was not carried out; another attempt may succeed.
+    NotApplied,
+    /// It may have been carried out; another attempt may find out.
+    Unknown,
+    /// It was refused, and will be again.
+    Refused,
+}
+
+/// The server says that it performed no write before it failed.
+const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
+
+/// The codes after which another attempt may succeed: 6, 7, 89 and 9001 network, 50 time limit, 64,
+/// 79 and 100 write concern, 91 and 11600 shutdown, 112 write conflict, 134 read concern, 189 and
+/// 11602 change of state, 262 exceeded time limit, 388 too large for the cache just now, 462
+/// overloaded, 10107, 13435 and 13436 not primary.
+const TRANSIENT: [i32; 20] = [
+    6, 7, 50, 64, 79, 89, 91, 100, 112, 134, 189, 262, 388, 462, 9_001, 10_107, 11_600, 11_602,
+    13_435, 13_436,
+];
+
+/// The server's code for a unique key that is taken.
+pub(crate) const DUPLICATE_KEY: i32 = 11_000;
+
+/// Tells what an error means for the command that got it.
+///
+/// The driver tries a write a second time by itself and reports only what became of that: an error
+/// that by its nature comes before the write, such as "not primary", may hide a first try that was
+/// carried out. So only two errors prove that nothing was: that no server could be chosen, after
+/// which nothing is sent, and the server's own word.
+pub(crate) fn meaning(error: &Error) -> Meaning {
+    if error.contains_label(NO_WRITES_PERFORMED) {
+        return Meaning::NotApplied;
+    }
+    // Even where no server could be chosen: for the second try, that is.
+    if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
+        return Meaning::Unknown;
+    }
+    match &*error.kind {
+        ErrorKind::ServerSelection { .. } => Meaning::NotApplied,
+        ErrorKind::ConnectionPoolCleared { .. }
+        | ErrorKind::Io(_)
+        | ErrorKind::InvalidResponse { .. }
+        | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => Meaning::Unknown,
+        _ if is_transient(error) => Meaning::Unknown,
+        _ => Meaning::Refused,
+    }
+}
+
+fn is_transient(error: &Error) -> bool {
+    let is_transient = |code| TRANSIENT.contains(&code);
+    let labels = [
+        RETRYABLE_WRITE_ERROR,
+        TRANSIENT_TRANSACTION_ERROR,
+        UNKNOWN_TRANSACTION_COMMIT_RESULT,
+        "SystemOverloadedError",
+    ];
+    code(error).is_some_and(is_transient) || labels.iter().any(|label| error.contains_label(label))
+}
+
+/// Tells whether an error says that a unique key is taken.
+pub(crate) fn is_duplicate_key(error: &Error) -> bool {
+    code(error) == Some(DUPLICATE_KEY)
+}
+
+/// Returns the server's code for the error, if the server sent one.
+pub(crate) fn code(error: &Error) -> Option<i32> {
+    match &*error.kind {
+        ErrorKind::Command(command) => Some(command.code),
+        ErrorKind::Write(WriteFailure::WriteError(write)) => Some(write.code),
+        ErrorKind::Write(WriteFailure::WriteConcernError(concern)) => Some(concern.code),
+        ErrorKind::InsertMany(failed) => {
+            failed.write_errors.as_ref()?.first().map(|write| write.code)
+        }
+        _ => None,
+    }
+}

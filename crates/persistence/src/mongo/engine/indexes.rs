@@ -1,0 +1,144 @@
+use std::time::Duration;
+
+use bson::{Document, RawDocumentBuf, doc};
+use mongodb::options::IndexOptions;
+use mongodb::{Collection, IndexModel};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::engine::failure::{Failure, code};
+
+/// How an index stands after [`MongoStore::ensure_indexes`](super::MongoStore::ensure_indexes).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexReport {
+    /// The collection it belongs to.
+    pub collection: String,
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub state: IndexState,
+}
+
+/// Whether an index serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexState {
+    /// It is there, from before or now.
+    Ready,
+    /// An index with the same keys and another name, or the same name and other keys, stands in
+    /// its way; with the same keys it serves as well.
+    Conflicting,
+}
+
+/// 85: the same keys under another name or with other options; 86: the same name, other keys.
+const CONFLICTS: [i32; 2] = [85, 86];
+
+/// Creates the indexes that are missing.
+///
+/// Each on its own: one that stands in another's way does not keep the rest from being made.
+pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
+    let mut reports = Vec::new();
+    for (collection, name, keys) in wanted(store) {
+        let options = IndexOptions::builder().name(name.to_owned());
+        let options =
+            options.expire_after(name.ends_with("_ttl").then_some(Duration::ZERO)).build();
+        let index = IndexModel::builder().keys(keys).options(options).build();
+        let state = store.read(|| async { create(collection, index.clone()).await }).await?;
+        let report =
+            IndexReport { collection: collection.name().to_owned(), name: name.to_owned(), state };
+        if state == IndexState::Conflicting {
+            tracing::warn!(collection = report.collection, index = name, "an index is in the way");
+        }
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+async fn create(
+    collection: &Collection<RawDocumentBuf>,
+    index: IndexModel,
+) -> Result<IndexState, Failure> {
+    match collection.create_index(index).await {
+        Ok(_) => Ok(IndexState::Ready),
+        Err(error) if code(&error).is_some_and(|code| CONFLICTS.contains(&code)) => {
+            Ok(IndexState::Conflicting)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// One index for each way of asking; a query that scans a collection is a fault.
+///
+/// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
+/// then by id, so each of their indexes ends so.
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 21] {
+    let sessions = &store.inner.chat_sessions;
+    let segments = &store.inner.chat_segments;
+    let calls = &store.inner.provider_calls;
+    let inputs = &store.inner.input_requests;
+    let changes = &store.inner.status_changes;
+    let rollups = &store.inner.workflow_stats;
+    let lines = &store.inner.wallet_entries;
+    let tickets = &store.inner.tickets;
+    [
+        (&store.inner.presence, "presence_ttl", doc! { "expires_at": 1 }),
+        (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
+        (sessions, "idx_status", doc! { "status": 1 }),
+        (sessions, "cs_status_lease", doc! { "status": 1, "lease.expires_at": 1 }),
+        (sessions, "cs_app_created", doc! { "app_id": 1, "created_at": -1, "_id": -1 }),
+        (
+            sessions,
+            "cs_app_workflow_created",
+            doc! { "app_id": 1, "workflow_name": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            sessions,
+            "cs_app_user_created",
+            doc! { "app_id": 1, "user_id": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            sessions,
+            "cs_app_status_created",
+            doc! { "app_id": 1, "status": 1, "created_at": -1, "_id": -1 },
+        ),
+        (
+            segments,
+            "seg_app_chat_event",
+            doc! { "app_id": 1, "_id.chat_id": 1, "messages.event_id": 1 },
+        ),
+        (
+            calls,
+            "call_app_chat_called",
+            doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
+        ),
+        (calls, "call_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (
+            inputs,
+            "in_app_chat_created",
+            doc! { "app_id": 1, "_id.chat_id": 1, "created_at": -1, "_id.request_id": -1 },
+        ),
+        (inputs, "in_app_request", doc! { "app_id": 1, "_id.request_id": 1 }),
+        (inputs, "in_state_expires", doc! { "state": 1, "expires_at": 1 }),
+        (
+            &store.inner.resume_points,
+            "rp_app_chat_turn",
+            doc! { "app_id": 1, "_id.chat_id": 1, "turn": 1, "_id.sequence": 1 },
+        ),
+        (changes, "change_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (
+            rollups,
+            "ws_app_kind_workflow_hour",
+            doc! { "_id.app_id": 1, "_id.kind": 1, "_id.workflow_name": 1, "_id.hour": 1 },
+        ),
+        (rollups, "ws_app_kind_hour", doc! { "_id.app_id": 1, "_id.kind": 1, "_id.hour": 1 }),
+        (
+            rollups,
+            "ws_app_workflow_kind_started",
+            doc! {
+                "_id.app_id": 1, "_id.workflow_name": 1, "_id.kind": 1, "started_at": -1,
+                "_id.name": -1,
+            },
+        ),
+        (lines, "we_app_user_sequence", doc! { "app_id": 1, "user_id": 1, "sequence": -1 }),
+        (tickets, "ticket_ttl", doc! { "expires_at": 1 }),
+    ]
+}

@@ -1,0 +1,113 @@
+//! Caller JSON to BSON and back, literally.
+//!
+//! The driver's own conversions read keys such as `$oid` and `$date` as extended JSON and change or
+//! refuse what they find. These do not look at keys at all.
+
+use bson::raw::{CStr, RawArrayBuf};
+use bson::{Bson, Document, RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
+use records::JsonObject;
+use serde_json::{Number, Value};
+
+/// Converts a value that has been measured, so that its integers are known to fit.
+pub(crate) fn to_bson(value: &Value) -> Bson {
+    match value {
+        Value::Null => Bson::Null,
+        Value::Bool(flag) => Bson::Boolean(*flag),
+        Value::Number(number) => to_number(number),
+        Value::String(text) => Bson::String(text.clone()),
+        Value::Array(items) => Bson::Array(items.iter().map(to_bson).collect()),
+        Value::Object(object) => Bson::Document(to_document(object)),
+    }
+}
+
+/// Converts a number: an integer as one, anything else as a double.
+fn to_number<B: From<i64> + From<f64>>(number: &Number) -> B {
+    number.as_i64().map_or_else(|| number.as_f64().unwrap_or(f64::NAN).into(), B::from)
+}
+
+/// Converts an object that has been measured.
+pub(crate) fn to_document(object: &JsonObject) -> Document {
+    object.iter().map(|(key, value)| (key.clone(), to_bson(value))).collect()
+}
+
+/// Appends a value that has been measured to a document that is being written.
+pub(crate) fn append(document: &mut RawDocumentBuf, key: &CStr, value: &Value) {
+    match value {
+        // The common case is written without a copy in between.
+        Value::String(text) => document.append(key, text.as_str()),
+        value => document.append(key, to_raw(value)),
+    }
+}
+
+fn to_raw(value: &Value) -> RawBson {
+    match value {
+        Value::Null => RawBson::Null,
+        Value::Bool(flag) => RawBson::Boolean(*flag),
+        Value::Number(number) => to_number(number),
+        Value::String(text) => RawBson::String(text.clone()),
+        Value::Array(items) => {
+            let mut array = RawArrayBuf::new();
+            for item in items {
+                array.push(to_raw(item));
+            }
+            RawBson::Array(array)
+        }
+        Value::Object(object) => RawBson::Document(to_raw_document(object)),
+    }
+}
+
+/// Writes an object that has been measured.
+pub(crate) fn to_raw_document(object: &JsonObject) -> RawDocumentBuf {
+    let mut document = RawDocumentBuf::new();
+    for (name, value) in object {
+        append(&mut document, key(name), value);
+    }
+    document
+}
+
+/// Returns a key as it is written; those with a NUL are refused when a value is measured.
+#[expect(clippy::expect_used, reason = "what is stored has been measured")]
+pub(crate) fn key(name: &str) -> &CStr {
+    name.try_into().expect("a key without a NUL")
+}
+
+/// What is wrong with stored BSON that should be JSON.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotJson {
+    /// The bytes are not BSON.
+    #[error("malformed BSON")]
+    Malformed(#[from] bson::error::Error),
+    /// The value has a type that JSON lacks.
+    #[error("a BSON {0} where JSON was stored")]
+    Type(&'static str),
+}
+
+/// Converts stored BSON back.
+pub(crate) fn to_value(bson: RawBsonRef<'_>) -> Result<Value, NotJson> {
+    Ok(match bson {
+        RawBsonRef::Null => Value::Null,
+        RawBsonRef::Boolean(flag) => Value::Bool(flag),
+        RawBsonRef::Int32(number) => number.into(),
+        RawBsonRef::Int64(number) => number.into(),
+        RawBsonRef::Double(number) => {
+            Value::Number(Number::from_f64(number).ok_or(NotJson::Type("NaN or infinity"))?)
+        }
+        RawBsonRef::String(text) => Value::String(text.to_owned()),
+        RawBsonRef::Array(array) => {
+            let items = array.into_iter().map(|item| to_value(item?));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        RawBsonRef::Document(document) => Value::Object(to_object(document)?),
+        _ => return Err(NotJson::Type("value of another kind")),
+    })
+}
+
+/// Converts a stored document back.
+pub(crate) fn to_object(document: &RawDocument) -> Result<JsonObject, NotJson> {
+    let mut object = JsonObject::new();
+    for element in document {
+        let (key, value) = element?;
+        object.insert(key.as_str().to_owned(), to_value(value)?);
+    }
+    Ok(object)
+}

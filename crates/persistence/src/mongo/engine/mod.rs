@@ -1,0 +1,13 @@
+//! How the store talks to the server, whatever the record: connections, retries, transactions, errors,
+//! indexes, the change stream, and caller JSON inside BSON.
+
+pub(crate) mod change_stream;
+pub(crate) mod client;
+pub(crate) mod failure;
+pub(crate) mod indexes;
+pub(crate) mod json;
+pub(crate) mod paging;
+pub(crate) mod pool_events;
+pub(crate) mod retries;
+pub(crate) mod scope;
+pub(crate) mod transaction;

@@ -1,0 +1,458 @@
+//! Questions of workflows: asked and closed in one transaction with their chat.
+
+mod answer;
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
+use mongodb::ClientSession;
+use mongodb::options::ReturnDocument;
+use records::json::Digest;
+use records::{
+    ChatId, ChatSession, ChatStatus, Closing, InputRequest, InputRequestId, NewInputAnswer,
+    NewInputRequest, Scope,
+};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::documents::{
+    PENDING, StoredInput, chat_session_record, closing_fields, counter, input_document, input_key,
+    input_record,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::{limit_and_one, older_than};
+use crate::mongo::engine::scope::{visible_chats, writable_chat};
+use crate::mongo::stats::Stripe;
+use crate::rules::input::{Cancel, KeptInput, Reply, runs_on};
+use crate::rules::new_chat::moved;
+use crate::store::{
+    AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
+};
+
+#[async_trait]
+impl InputRequests for MongoStore {
+    async fn request_input(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        new: NewInputRequest,
+    ) -> Result<RequestedInput, StoreError> {
+        let asked = KeptInput::asked(chat_id, new, &*self.inner.clock, &*self.inner.ids)?;
+        let asking_id = &self.inner.ids.mint("asking_");
+        let requested = self.write(|_| self.ask(scope, &asked, asking_id)).await;
+        self.fenced_if_late(scope, chat_id, requested).await
+    }
+
+    async fn get_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+    ) -> Result<InputRequest, StoreError> {
+        let get = || async {
+            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+            self.known_input(scope, chat_id, request_id).await
+        };
+        let stored = self.read(get).await?;
+        Ok(stored.kept.request.at(self.inner.clock.now()))
+    }
+
+    async fn list_input_requests(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        limit: usize,
+        after: Option<&InputCursor>,
+    ) -> Result<InputPage, StoreError> {
+        let mut query = doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() };
+        if let Some(InputCursor { created_at, request_id }) = after {
+            let id = request_id.as_str();
+            let older = older_than("created_at", *created_at, "_id.request_id", id);
+            query.insert("$and", older.to_vec());
+        }
+        let list = || async {
+            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+            let find = self.inner.input_requests.find(query.clone());
+            let find = find.sort(doc! { "created_at": -1, "_id.request_id": -1 });
+            let found: Vec<_> = find.limit(limit_and_one(limit)).await?.try_collect().await?;
+            Ok(InputPage::cut(self.shown(&found)?, limit))
+        };
+        self.read(list).await
+    }
+
+    async fn find_input_requests(
+        &self,
+        scope: &Scope,
+        request_id: &InputRequestId,
+    ) -> Result<Vec<InputRequest>, StoreError> {
+        let find = || async {
+            let pending = self.find_visible(scope, request_id, Some(PENDING)).await?;
+            if !pending.is_empty() {
+                return Ok(pending);
+            }
+            self.find_visible(scope, request_id, None).await
+        };
+        self.read(find).await
+    }
+
+    async fn answer_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        answer: NewInputAnswer,
+    ) -> Result<AnsweredInput, StoreError> {
+        let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
+        self.inner.metrics.appends.given(&reply.batch);
+        let answering_id = &self.inner.ids.mint("answering_");
+        self.write(|_| self.answer(scope, chat_id, request_id, &reply, answering_id)).await
+    }
+
+    async fn cancel_input_request(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        reason: Option<&str>,
+    ) -> Result<InputRequest, StoreError> {
+        self.write(|_| self.cancel(scope, chat_id, request_id, reason)).await
+    }
+
+    async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError> {
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let overdue = || async {
+            let query = doc! { "state": PENDING, "expires_at": { "$lte": now } };
+            let find = self.inner.input_requests.find(query).sort(doc! { "expires_at": 1 });
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+        };
+        let overdue = self.read(overdue).await?;
+        for raw in &overdue {
+            self.write(|_| self.expire(raw)).await?;
+        }
+        Ok(overdue.len())
+    }
+}
+
+impl MongoStore {
+    /// Finds requests of an id, in a state if one is given, in chats that the caller may see.
+    async fn find_visible(
+        &self,
+        scope: &Scope,
+        request_id: &InputRequestId,
+        state: Option<&str>,
+    ) -> Result<Vec<InputRequest>, Failure> {
+        /// Whose chats are looked up with one call.
+        const CHUNK: usize = 64;
+        let mut query =
+            doc! { "app_id": scope.app_id.as_str(), "_id.request_id": request_id.as_str() };
+        if let Some(state) = state {
+            query.insert("state", state);
+        }
+        let requests = self.inner.input_requests.find(query).await?;
+        let mut chunks = requests.try_chunks(CHUNK);
+        let mut found = Vec::new();
+        while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
+            let requests = self.shown(&chunk)?;
+            let ids: Vec<_> = requests.iter().map(|request| request.chat_id.as_str()).collect();
+            let mut chats = visible_chats(scope);
+            chats.insert("_id", doc! { "$in": ids });
+            let visible = self.inner.chat_sessions.find(chats).projection(doc! { "_id": 1 });
+            let visible: Vec<_> = visible.await?.try_collect().await?;
+            let visible: HashSet<_> =
+                visible.iter().filter_map(|raw| raw.get_str("_id").ok()).collect();
+            found.extend(requests.into_iter().filter(|it| visible.contains(it.chat_id.as_str())));
+            if found.len() >= InputPage::MAX_FOUND {
+                found.truncate(InputPage::MAX_FOUND);
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn shown(&self, found: &[RawDocumentBuf]) -> Result<Vec<InputRequest>, StoreError> {
+        let now = self.inner.clock.now();
+        found.iter().map(|raw| Ok(input_record(raw)?.kept.request.at(now))).collect()
+    }
+
+    async fn ask(
+        &self,
+        scope: &Scope,
+        asked: &KeptInput,
+        asking_id: &str,
+    ) -> Result<RequestedInput, Failure> {
+        let InputRequest { chat_id, request_id, .. } = &asked.request;
+        let mut from = 0;
+        loop {
+            let chat = self.known_chat(scope, chat_id).await?;
+            if let Some(known) = self.find_input(scope, chat_id, request_id).await? {
+                known.kept.repeated_by(asked)?;
+                let is_ours = known.asking_id == asking_id;
+                let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+                let request = known.kept.request.at(self.inner.clock.now());
+                return Ok(RequestedInput { request, outcome });
+            }
+            let (status, chat_id) = (chat.status, chat_id.clone());
+            if status.is_ended() {
+                return Err(StoreError::ChatEnded { chat_id, status }.into());
+            }
+            if chat.pending_inputs.len() >= InputRequest::MAX_PENDING {
+                return Err(StoreError::TooManyInputs(chat_id).into());
+            }
+            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
+            let mut session = self.begin().await?;
+            let worked =
+                self.ask_within(scope, &chat, asked, asking_id, &stripe, &mut session).await;
+            if self.conclude(session, worked).await?.is_some() {
+                self.tell_change(&chat_id);
+                let request = asked.request.clone();
+                return Ok(RequestedInput { request, outcome: Outcome::Stored });
+            }
+            self.check_fence(scope, &chat_id).await?;
+            from = stripe.number() + 1;
+        }
+    }
+
+    async fn ask_within(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        asked: &KeptInput,
+        asking_id: &str,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<()>, Failure> {
+        let pending = doc! { "pending_inputs": asked.request.request_id.as_str() };
+        let Some(chat) =
+            self.note_input(scope, chat, &asked.request, "$addToSet", pending, session).await?
+        else {
+            return Ok(None);
+        };
+        let document = input_document(&chat.app_id, asked, asking_id)?;
+        self.inner.input_requests.insert_one(document).session(&mut *session).await?;
+        if chat.status != ChatStatus::Running {
+            return Ok(Some(()));
+        }
+        let reason = Some(InputRequest::PAUSE_REASON);
+        let paused = moved(&chat, ChatStatus::Paused, reason, asked.request.created_at);
+        self.move_by_input(scope, &chat, &paused, stripe, session).await
+    }
+
+    async fn cancel(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        reason: Option<&str>,
+    ) -> Result<InputRequest, Failure> {
+        loop {
+            let chat = self.known_chat(scope, chat_id).await?;
+            let StoredInput { kept, .. } = self.known_input(scope, chat_id, request_id).await?;
+            match kept.cancel(reason, self.inner.clock.now()) {
+                Cancel::Done => return Ok(kept.request),
+                Cancel::Refuse(refusal) => return Err(refusal.into()),
+                // Then it is closed, and too late.
+                Cancel::Expire => drop(self.close_overdue(scope, &chat, &kept).await?),
+                Cancel::Close(closing) => {
+                    let closed = self.close(scope, &chat, &kept, &closing).await?;
+                    if let Some(request) = closed {
+                        return Ok(request);
+                    }
+                    self.check_fence(scope, chat_id).await?;
+                }
+            }
+        }
+    }
+
+    /// Closes a request that was found to be overdue, unless somebody else does.
+    async fn expire(&self, raw: &RawDocumentBuf) -> Result<(), Failure> {
+        let app_id = raw.get_str("app_id").unwrap_or_default();
+        let app_id = app_id.parse().map_err(|e| Failure::Unsafe(Box::new(e)))?;
+        let scope = Scope::service(app_id);
+        let InputRequest { chat_id, request_id, .. } = input_record(raw)?.kept.request;
+        loop {
+            let chat = self.known_chat(&scope, &chat_id).await?;
+            let StoredInput { kept, .. } = self.known_input(&scope, &chat_id, &request_id).await?;
+            let is_closed = kept.request.closing.is_some();
+            if is_closed || self.close_overdue(&scope, &chat, &kept).await?.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Closes a request that is overdue; `None`: something is not as it was seen.
+    pub(crate) async fn close_overdue(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        kept: &KeptInput,
+    ) -> Result<Option<InputRequest>, Failure> {
+        match kept.expiry() {
+            // It is time that closes it, whoever finds out.
+            Some(closing) => self.close(&scope.unfenced(), chat, kept, &closing).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn close(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        kept: &KeptInput,
+        closing: &Closing,
+    ) -> Result<Option<InputRequest>, Failure> {
+        let stripe = self.stripe(&chat.app_id, &chat.workflow_name, 0).await;
+        let mut session = self.begin().await?;
+        let closed =
+            self.close_within(scope, chat, kept, closing, None, &stripe, &mut session).await;
+        let closed = self.conclude(session, closed).await?;
+        Ok(closed.inspect(|_| self.tell_change(&chat.chat_id)))
+    }
+
+    /// Closes a pending request within a transaction; the chat runs on if it was the last it waited for.
+    /// `None`: something is not as it was seen.
+    #[expect(clippy::too_many_arguments, reason = "what is closed, how, and where")]
+    pub(crate) async fn close_within(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        kept: &KeptInput,
+        closing: &Closing,
+        answered: Option<(&str, &Digest)>,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<InputRequest>, Failure> {
+        let InputRequest { chat_id, request_id, .. } = &kept.request;
+        let pending = doc! { "pending_inputs": request_id.as_str() };
+        let Some(chat) =
+            self.note_input(scope, chat, &kept.request, "$pull", pending, session).await?
+        else {
+            return Ok(None);
+        };
+        let mut one = one_input(scope, chat_id, request_id);
+        one.insert("state", PENDING);
+        let update = doc! { "$set": closing_fields(closing, answered) };
+        let update = self.inner.input_requests.update_one(one, update).session(&mut *session);
+        if update.await?.matched_count == 0 {
+            return Ok(None);
+        }
+        if runs_on(&chat) {
+            let running = moved(&chat, ChatStatus::Running, None, self.inner.clock.now());
+            let moved = self.move_by_input(scope, &chat, &running, stripe, session).await?;
+            if moved.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(InputRequest { closing: Some(closing.clone()), ..kept.request.clone() }))
+    }
+
+    async fn move_by_input(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        moved: &ChatSession,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<()>, Failure> {
+        let change_id = self.inner.ids.mint("change_");
+        let moved = self.move_within(scope, chat, moved, &change_id, stripe, session).await?;
+        Ok(moved.map(|_| ()))
+    }
+
+    /// Notes with its chat that a request is made or closed; returns the chat as it is then, or `None`
+    /// where it no longer has the status it was seen in.
+    async fn note_input(
+        &self,
+        scope: &Scope,
+        chat: &ChatSession,
+        request: &InputRequest,
+        operator: &str,
+        pending: Document,
+        session: &mut ClientSession,
+    ) -> Result<Option<ChatSession>, Failure> {
+        let mut filter = writable_chat(scope, &chat.chat_id);
+        filter.insert("status", chat.status.number());
+        let mut update = noted([&request.request_id]);
+        update.insert(
+            "$set",
+            doc! { "last_updated_at": DateTime::from_chrono(self.inner.clock.now()) },
+        );
+        update.insert(operator, pending);
+        let update = self.inner.chat_sessions.find_one_and_update(filter, update);
+        let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+        let raw = update.session(session).await?;
+        Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
+    }
+
+    /// Closes what is pending in a chat that has just ended, within the transaction that ends it.
+    pub(crate) async fn end_inputs(
+        &self,
+        chat: &mut ChatSession,
+        session: &mut ClientSession,
+    ) -> Result<(), Failure> {
+        let pending = std::mem::take(&mut chat.pending_inputs);
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Document> = pending.iter().map(|id| input_key(&chat.chat_id, id)).collect();
+        let pending_ones = || {
+            doc! { "_id": { "$in": ids.clone() }, "app_id": chat.app_id.as_str(), "state": PENDING }
+        };
+        let now = DateTime::from_chrono(chat.last_updated_at);
+        let mut overdue = pending_ones();
+        overdue.insert("expires_at", doc! { "$lte": now });
+        let expire = doc! { "$set": { "state": "expired", "closed_at": "$expires_at" } };
+        let requests = &self.inner.input_requests;
+        requests.update_many(overdue, vec![expire]).session(&mut *session).await?;
+        let reason = chat.status.as_str();
+        let end = doc! { "$set": { "state": "chat_ended", "closed_at": now, "reason": reason } };
+        requests.update_many(pending_ones(), end).session(&mut *session).await?;
+
+        let one = doc! { "_id": chat.chat_id.as_str(), "app_id": chat.app_id.as_str() };
+        let mut update = noted(&pending);
+        update.insert("$set", doc! { "pending_inputs": Bson::Array(Vec::new()) });
+        self.inner.chat_sessions.update_one(one, update).session(session).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn known_input(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+    ) -> Result<StoredInput, Failure> {
+        let found = self.find_input(scope, chat_id, request_id).await?;
+        found.ok_or_else(|| {
+            let (chat_id, request_id) = (chat_id.clone(), request_id.clone());
+            StoreError::InputNotFound { chat_id, request_id }.into()
+        })
+    }
+
+    async fn find_input(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+    ) -> Result<Option<StoredInput>, Failure> {
+        let one = one_input(scope, chat_id, request_id);
+        let found = self.inner.input_requests.find_one(one).await?;
+        Ok(found.as_ref().map(input_record).transpose()?)
+    }
+}
+
+fn one_input(scope: &Scope, chat_id: &ChatId, request_id: &InputRequestId) -> Document {
+    doc! { "_id": input_key(chat_id, request_id), "app_id": scope.app_id.as_str() }
+}
+
+/// Returns the update that notes with a chat which requests were made or closed.
+fn noted<'a>(request_ids: impl IntoIterator<Item = &'a InputRequestId>) -> Document {
+    let ids: Vec<&str> = request_ids.into_iter().map(InputRequestId::as_str).collect();
+    let last = -counter(ChatHead::RECENT_INPUTS as u64);
+    doc! {
+        "$inc": { "input_version": counter(ids.len() as u64) },
+        "$push": { "recent_inputs": { "$each": ids, "$slice": last } },
+    }
+}

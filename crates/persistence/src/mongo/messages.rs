@@ -1,0 +1,100 @@
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::rules::batch::Batch;
+use crate::store::{Append, MessageRange, Messages, Transcript};
+
+#[async_trait]
+impl Messages for MongoStore {
+    async fn append(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
+        self.inner.metrics.appends.given(&batch);
+        let appended = self.append_batch(scope, chat_id, batch).await;
+        self.fenced_if_late(scope, chat_id, appended).await
+    }
+
+    async fn persist_initial_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        messages: Vec<NewMessage>,
+    ) -> Result<Append, StoreError> {
+        let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
+        self.inner.metrics.appends.given(&batch);
+        let appended = self.append_initial(scope, chat_id, &batch).await;
+        self.fenced_if_late(scope, chat_id, appended).await
+    }
+
+    async fn messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, StoreError> {
+        self.read_range(scope, chat_id, range).await
+    }
+
+    fn history<'a>(
+        &'a self,
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        self.stream_history(scope, chat_id)
+    }
+
+    async fn get_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        Ok(self.find_message(scope, chat_id, sequence).await?.stored.message)
+    }
+
+    async fn get_message_by_id(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_id: &EventId,
+    ) -> Result<Option<Message>, StoreError> {
+        let find = || async {
+            let look = self.look(scope, chat_id).await?;
+            let ids = vec![event_id.as_str()];
+            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
+            known.extend(look.in_tail);
+            let found = known.into_iter().find(|known| known.event_id == *event_id);
+            Ok(found.map(|known| known.sequence))
+        };
+        match self.read(find).await? {
+            Some(sequence) => self.get_message(scope, chat_id, sequence).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn update_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        edit: MessageEdit,
+    ) -> Result<Message, StoreError> {
+        self.edit_message(scope, chat_id, sequence, &edit).await
+    }
+
+    async fn delete_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        self.bury_message(scope, chat_id, sequence).await
+    }
+}

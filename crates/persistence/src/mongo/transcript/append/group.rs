@@ -1,0 +1,241 @@
+//! Carries out the appends of a group, each as if it had come alone.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use records::{ChatId, EventId, Scope};
+use tokio::time::timeout_at;
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::Tail;
+use crate::mongo::engine::failure::{Failure, Meaning, meaning};
+use crate::mongo::engine::retries::Attempt;
+use crate::mongo::transcript::append::look::verdict;
+use crate::mongo::transcript::append::push::{Condition, Pushed};
+use crate::mongo::transcript::append::queue::{Group, Serving, Waiting};
+use crate::rules::batch::{Entry, Known, Plan};
+use crate::store::Append;
+use crate::{BoxError, StoreError};
+
+/// What a caller is told.
+type Answer = Result<Append, StoreError>;
+
+/// The database did not answer.
+struct Away;
+
+impl MongoStore {
+    /// Serves the queue of a chat until nobody waits in it.
+    pub(crate) async fn serve(self, mut serving: Serving) {
+        let mut is_away = false;
+        while let Some(group) = serving.next_group() {
+            if is_away {
+                // Nothing is sent meanwhile: who gives up now is told that nothing was stored.
+                drop(timeout_at(group.deadline(), self.server_is_back()).await);
+            }
+            is_away = self.serve_group(serving.chat_id(), group).await.is_err();
+            // Those just answered get to come back before the next group is taken.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn serve_group(&self, chat_id: &ChatId, group: Group) -> Result<(), Away> {
+        match self.append_group(chat_id, &group).await {
+            Ok(answers) => group.answer(answers),
+            Err(StoreError::Unavailable { retry_after, source }) => {
+                let source = Shared(Arc::new(source));
+                let error = || source.clone().into();
+                group.refuse(|| StoreError::Unavailable { retry_after, source: error() });
+                return Err(Away);
+            }
+            Err(StoreError::OutcomeUnknown { source }) => {
+                let source = Shared(Arc::new(source));
+                let error = || source.clone().into();
+                group.refuse(|| StoreError::OutcomeUnknown { source: error() });
+                return Err(Away);
+            }
+            Err(error) if group.len() == 1 => group.answer(vec![Err(error)]),
+            // Which of them is at fault shows when each is tried alone.
+            Err(_) => {
+                for alone in group.split() {
+                    Box::pin(self.serve_group(chat_id, alone)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns an answer for each of the group that was still wanted when it was sent.
+    async fn append_group(
+        &self,
+        chat_id: &ChatId,
+        group: &Group,
+    ) -> Result<Vec<Answer>, StoreError> {
+        self.write_until(group.deadline(), |attempt| async move {
+            let sent = group.send();
+            let outcome = self.append_group_once(chat_id, &sent, attempt).await;
+            if let Err(Failure::Driver(error)) = &outcome
+                && !attempt.may_have_applied
+                && meaning(error) == Meaning::NotApplied
+            {
+                group.recall();
+            }
+            outcome
+        })
+        .await
+    }
+
+    async fn append_group_once(
+        &self,
+        chat_id: &ChatId,
+        sent: &[&Waiting],
+        attempt: Attempt,
+    ) -> Result<Vec<Answer>, Failure> {
+        let Some(scope) = sent.first().map(|waiting| &waiting.scope) else {
+            return Ok(Vec::new());
+        };
+        // Ids minted for a call cannot have been stored, unless by an earlier attempt of it.
+        let mut may_repeat =
+            !attempt.is_first || sent.iter().any(|waiting| waiting.batch.has_given_ids());
+        let mut open = Open::new(chat_id, sent);
+        // What is sealed below it has been looked through for the ids of this group.
+        let mut looked_below = None;
+        while !open.is_answered() {
+            let recall = self.inner.known_chats.recall(chat_id, &open.event_ids());
+            let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
+            let looked = looked_below.unwrap_or(0);
+            let sealed_below = if recall.may_hold { looked } else { looked.max(recall.below) };
+            let condition =
+                if may_repeat { Condition::NoneOfTheIds { sealed_below } } else { Condition::None };
+            let plans = open.plans();
+            let fresh: Vec<&Entry> = plans
+                .iter()
+                .filter_map(|(_, plan)| plan.as_ref().ok())
+                .flat_map(Plan::fresh)
+                .collect();
+            if !may_be_there {
+                match self.push(scope, chat_id, &fresh, condition).await? {
+                    Pushed::Stored(tail) => {
+                        self.inner.metrics.appends.stored(plans.len(), fresh.len());
+                        open.answer_stored(plans, tail.last_sequence - fresh.len() as u64);
+                        break;
+                    }
+                    Pushed::Unsure { absent_below } => {
+                        open.absent_below = absent_below;
+                        may_repeat = true;
+                        continue;
+                    }
+                    Pushed::Unfit => {}
+                }
+            }
+            let look = self.look(scope, chat_id).await?;
+            if may_repeat && (recall.may_hold || look.tail.first_sequence > sealed_below) {
+                let ids = open.event_ids();
+                open.learn(self.look_below(scope, chat_id, ids, &look).await?);
+                looked_below = Some(look.tail.first_sequence);
+            }
+            open.learn(look.in_tail);
+            open.answer_settled(&look.tail);
+            if !open.is_answered() {
+                self.make_room(scope, chat_id, &look.tail).await?;
+            }
+        }
+        Ok(open.into_answers())
+    }
+}
+
+/// Appends that are open, by their place in the group, with what is to become of each.
+type Plans<'a> = Vec<(usize, Result<Plan<'a>, StoreError>)>;
+
+/// The appends of a group on their way to their answers.
+struct Open<'a> {
+    chat_id: &'a ChatId,
+    sent: &'a [&'a Waiting],
+    answers: Vec<Option<Answer>>,
+    /// What the chat is known to hold of their messages.
+    known: Vec<Known>,
+    /// Those that lie at this sequence or above it were stored by this call.
+    absent_below: u64,
+}
+
+impl<'a> Open<'a> {
+    fn new(chat_id: &'a ChatId, sent: &'a [&'a Waiting]) -> Self {
+        let answers = sent.iter().map(|_| None).collect();
+        Self { chat_id, sent, answers, known: Vec::new(), absent_below: u64::MAX }
+    }
+
+    fn scope(&self, index: usize) -> &'a Scope {
+        &self.sent[index].scope
+    }
+
+    fn is_answered(&self) -> bool {
+        self.answers.iter().all(Option::is_some)
+    }
+
+    fn open(&self) -> impl Iterator<Item = (usize, &'a Waiting)> {
+        let open = self.answers.iter().enumerate().filter(|(_, answer)| answer.is_none());
+        open.map(|(index, _)| (index, self.sent[index]))
+    }
+
+    fn learn(&mut self, known: Vec<Known>) {
+        self.known.extend(known.into_iter().map(|known| {
+            let is_ours = known.sequence >= self.absent_below;
+            Known { is_ours, ..known }
+        }));
+    }
+
+    fn event_ids(&self) -> Vec<&'a str> {
+        let ids = self.open().flat_map(|(_, waiting)| waiting.batch.event_ids());
+        ids.map(EventId::as_str).collect()
+    }
+
+    /// Plans each that is open; one in conflict with what is known is refused.
+    fn plans(&self) -> Plans<'a> {
+        let plan = |(index, waiting): (usize, &'a Waiting)| {
+            (index, waiting.batch.plan(self.chat_id, &self.known))
+        };
+        self.open().map(plan).collect()
+    }
+
+    /// Answers as planned, now that the new messages have the sequences from `first_sequence` on.
+    fn answer_stored(&mut self, plans: Plans<'a>, first_sequence: u64) {
+        let mut next = first_sequence;
+        for (index, plan) in plans {
+            self.answers[index] = Some(plan.map(|plan| {
+                let first = next;
+                next += plan.fresh().count() as u64;
+                plan.answer(first, next)
+            }));
+        }
+    }
+
+    /// Answers those that have nothing to store, or must not.
+    fn answer_settled(&mut self, tail: &Tail) {
+        for (index, plan) in self.plans() {
+            self.answers[index] = match plan {
+                Ok(plan) => verdict(self.scope(index), self.chat_id, &plan, tail),
+                Err(conflict) => Some(Err(conflict)),
+            };
+        }
+    }
+
+    fn into_answers(self) -> Vec<Answer> {
+        self.answers.into_iter().flatten().collect()
+    }
+}
+
+/// The cause of an error that several callers are told of.
+#[derive(Debug, Clone)]
+struct Shared(Arc<BoxError>);
+
+impl fmt::Display for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Shared {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}

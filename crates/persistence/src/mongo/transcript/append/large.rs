@@ -1,0 +1,65 @@
+//! The push of more than one update can hold: into segments of its own, all at once.
+//!
+//! In a transaction, unlike [`super::sealed`]: segments that wait to be used would be in the way of
+//! the next such push, and which of them may be replaced could not be told.
+
+use bson::{Document, RawDocumentBuf};
+use mongodb::ClientSession;
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{SegmentHead, Tail, segment_document, segments_between};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::transcript::append::push::Push;
+use crate::mongo::transcript::append::sealed::Before;
+
+impl MongoStore {
+    /// Pushes any number of messages within a transaction, if the condition holds.
+    pub(crate) async fn push_segments_within(
+        &self,
+        push: &Push<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<Tail>, Failure> {
+        let raw = self.session_within(push.scope, push.chat_id, Tail::with_messages()).await?;
+        let Some(before) = Before::read(&raw, push)? else { return Ok(None) };
+        let after = before.after(push);
+        let filter = before.condition(self.appendable(push));
+        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        let update = Document::try_from(&*before.update(&after, push));
+        let update = update.map_err(mongodb::error::Error::from)?;
+        let moving = self.inner.chat_sessions.update_one(filter, update);
+        let moved = moving.session(&mut *session).await?;
+        if moved.matched_count == 0 {
+            return Ok(None);
+        }
+        let segments = &self.inner.chat_segments;
+        // Whoever has left one there finds the counters moved on, and never uses it.
+        let left_behind =
+            segments_between(push.scope, push.chat_id, before.tail.first_sequence..u64::MAX);
+        segments.delete_many(left_behind).session(&mut *session).await?;
+        segments.insert_many(self.segments(push, &before)).session(session).await?;
+        Ok(Some(after))
+    }
+
+    /// Returns the segments of what lies before a push and the push, as large as others are.
+    fn segments(&self, push: &Push<'_>, before: &Before) -> Vec<RawDocumentBuf> {
+        let bound = self.inner.sealer.bounds().segment_bytes;
+        let mut messages = before.messages.iter().chain(&push.documents).peekable();
+        let mut segments = Vec::new();
+        let mut first_sequence = before.tail.first_sequence;
+        while messages.peek().is_some() {
+            let mut taken = Vec::new();
+            let mut bytes = 0;
+            while let Some(message) = messages.next_if(|message| {
+                taken.is_empty() || bytes + message.as_bytes().len() as u64 <= bound
+            }) {
+                bytes += message.as_bytes().len() as u64;
+                taken.push(message);
+            }
+            let revision = before.tail.revision;
+            let head = SegmentHead { first_sequence, revision, edits: 0, append_base: None };
+            first_sequence += taken.len() as u64;
+            segments.push(segment_document(&push.scope.app_id, push.chat_id, &head, taken));
+        }
+        segments
+    }
+}

@@ -1,0 +1,163 @@
+//! Looks at a chat whose messages an append may repeat, and what follows from them.
+
+use bson::doc;
+use futures::TryStreamExt;
+use records::{ChatId, EventId, Scope};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
+    Lineage, Segment, Tail, known_messages, open_chat_session, segments_between,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::rules::batch::{Known, Plan};
+use crate::rules::fence::check_fence;
+use crate::store::Append;
+
+/// A look at a chat: where its messages lie, and which ones its tail holds.
+pub(crate) struct Look {
+    pub(crate) tail: Tail,
+    pub(crate) in_tail: Vec<Known>,
+    lineage: Lineage,
+}
+
+impl MongoStore {
+    /// Seals a tail that is too large to be appended to.
+    pub(crate) async fn make_room(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        tail: &Tail,
+    ) -> Result<(), Failure> {
+        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
+            self.seal_within(&scope.app_id, chat_id).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a chat after an update that matched nothing.
+    ///
+    /// Such an update waits for the majority like any other, and this reads what the majority has:
+    /// what is found here can no longer be lost, so it may be answered with.
+    pub(crate) async fn look(&self, scope: &Scope, chat_id: &ChatId) -> Result<Look, Failure> {
+        let mut projection = Lineage::projected(Tail::projection());
+        projection.insert("messages.event_id", 1);
+        projection.insert("messages.digest", 1);
+        let raw = self.session_within(scope, chat_id, projection).await?;
+        let fields = open_chat_session(&raw)?;
+        let tail = Tail::read(&fields)?;
+        let in_tail = known_messages(&fields, tail.first_sequence)?;
+        Ok(Look { tail, in_tail, lineage: Lineage::read(chat_id, &fields)? })
+    }
+
+    /// Looks for messages among what is sealed, after a look at the chat.
+    ///
+    /// Reads the ids of all that is sealed, if that spares enough of such looks to come.
+    pub(crate) async fn look_below(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        ids: Vec<&str>,
+        look: &Look,
+    ) -> Result<Vec<Known>, Failure> {
+        let sealed_below = look.tail.first_sequence;
+        let remembered = &self.inner.known_chats;
+        if remembered.recall(chat_id, &[]).below < sealed_below
+            && remembered.is_worth_reading(chat_id, sealed_below)
+        {
+            let sealed = self.sealed_event_ids(scope, &look.lineage, sealed_below).await?;
+            remembered.learn(chat_id, 0, sealed.iter().map(EventId::as_str));
+        }
+        let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
+        remembered.learn(chat_id, sealed_below, in_tail);
+        let recall = remembered.recall(chat_id, &ids);
+        if sealed_below == 0 || recall.below >= sealed_below && !recall.may_hold {
+            return Ok(Vec::new());
+        }
+        self.known_in_segments(scope, &look.lineage, ids, sealed_below).await
+    }
+
+    /// Reads the ids of all messages sealed below a sequence, in order.
+    async fn sealed_event_ids(
+        &self,
+        scope: &Scope,
+        lineage: &Lineage,
+        sealed_below: u64,
+    ) -> Result<Vec<EventId>, Failure> {
+        let mut ids: Vec<EventId> = Vec::new();
+        for (chat_id, piece) in lineage.pieces(0..sealed_below) {
+            let filter = segments_between(scope, chat_id, piece.clone());
+            let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
+            let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
+            let mut segments = find.projection(projection).await?;
+            while let Some(raw) = segments.try_next().await? {
+                let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
+                if first_sequence != ids.len() as u64 {
+                    // An edit is splitting a segment just now; what was read so far is right.
+                    return Ok(ids);
+                }
+                for (sequence, message) in (first_sequence..).zip(fields.documents("messages")?) {
+                    if sequence < piece.end {
+                        ids.push(message?.parsed("event_id")?);
+                    }
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.
+    async fn known_in_segments(
+        &self,
+        scope: &Scope,
+        lineage: &Lineage,
+        ids: Vec<&str>,
+        sealed_below: u64,
+    ) -> Result<Vec<Known>, Failure> {
+        let pieces = lineage.pieces(0..sealed_below);
+        let chat_ids: Vec<&str> = pieces.iter().map(|(chat_id, _)| chat_id.as_str()).collect();
+        let filter = doc! {
+            "app_id": scope.app_id.as_str(),
+            "_id.chat_id": { "$in": chat_ids },
+            "messages.event_id": { "$in": ids },
+        };
+        let projection = doc! { "messages.event_id": 1, "messages.digest": 1, "schema_version": 1 };
+        let found = self.inner.chat_segments.find(filter).projection(projection).await?;
+        let found: Vec<_> = found.try_collect().await?;
+        let mut known = Vec::new();
+        for raw in &found {
+            let id = raw.get_document("_id").and_then(|id| id.get_str("chat_id")).ok();
+            let piece = pieces.iter().find(|(chat_id, _)| id == Some(chat_id.as_str()));
+            let Some((chat_id, piece)) = piece else { continue };
+            let (first_sequence, fields) = Segment::open(chat_id, raw)?;
+            // One that begins at or above the tail was left by a sealing that did not finish.
+            if piece.contains(&first_sequence) {
+                let messages = known_messages(&fields, first_sequence)?;
+                known.extend(messages.into_iter().filter(|known| known.sequence < piece.end));
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// Answers an append that has nothing to store, or must not; `None`: it is to be stored.
+pub(crate) fn verdict(
+    scope: &Scope,
+    chat_id: &ChatId,
+    plan: &Plan<'_>,
+    tail: &Tail,
+) -> Option<Result<Append, StoreError>> {
+    if plan.fresh().next().is_none() {
+        return Some(Ok(plan.answer(tail.last_sequence, tail.last_sequence)));
+    }
+    refusal(scope, chat_id, tail).map(Err)
+}
+
+/// Says why a chat takes nothing new from a caller, if it does not.
+pub(crate) fn refusal(scope: &Scope, chat_id: &ChatId, tail: &Tail) -> Option<StoreError> {
+    if tail.status.is_ended() {
+        let (chat_id, status) = (chat_id.clone(), tail.status);
+        return Some(StoreError::ChatEnded { chat_id, status });
+    }
+    check_fence(chat_id, scope.fencing_token, tail.fencing_token).err()
+}

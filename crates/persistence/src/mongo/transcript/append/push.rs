@@ -1,0 +1,286 @@
+//! The update that stores messages.
+
+use bson::raw::{RawArrayBuf, cstr};
+use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
+use chrono::Utc;
+use mongodb::ClientSession;
+use records::{ChatId, ChatStatus, Scope};
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
+    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, append_turn_mark, counter, encode, message_document,
+    open_chat_session, recent_turn,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::transcript::append::shared::Outcome;
+use crate::rules::batch::Entry;
+use crate::rules::turn_batch::TurnMark;
+
+/// What else must hold of the session for a push to be carried out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Condition {
+    /// Nothing: the ids are new, having just been minted.
+    None,
+    /// No message has one of the ids: none in the tail, and what is sealed lies below this sequence,
+    /// where none has.
+    NoneOfTheIds { sealed_below: u64 },
+    /// No message was appended since this was the counter.
+    NothingAppended { last_sequence: u64 },
+}
+
+/// What became of a push.
+pub(crate) enum Pushed {
+    /// They are the last messages of this tail.
+    Stored(Tail),
+    /// There is nothing to store, or the condition does not hold.
+    Unfit,
+    /// They may have been stored, which is to be found out: none of them lies below this sequence.
+    Unsure { absent_below: u64 },
+}
+
+/// Messages on their way into a chat.
+pub(crate) struct Push<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) chat_id: &'a ChatId,
+    pub(crate) condition: Condition,
+    pub(crate) event_ids: Vec<&'a str>,
+    pub(crate) documents: Vec<RawDocumentBuf>,
+    pub(crate) bytes: u64,
+    pub(crate) now: chrono::DateTime<Utc>,
+    /// The turn that the messages are, if they are a whole one.
+    pub(crate) turn: Option<&'a TurnMark>,
+}
+
+impl MongoStore {
+    /// Stores new messages, if there are any and the condition holds.
+    pub(crate) async fn push(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fresh: &[&Entry],
+        condition: Condition,
+    ) -> Result<Pushed, Failure> {
+        if fresh.is_empty() {
+            return Ok(Pushed::Unfit);
+        }
+        let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now());
+        self.carry_out(&push).await
+    }
+
+    /// Carries out a push that stores something.
+    pub(crate) async fn carry_out(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
+        let pushed = self.send(push).await?;
+        if let Pushed::Stored(tail) = &pushed {
+            self.is_pushed(push, tail);
+        }
+        Ok(pushed)
+    }
+
+    /// Notes that messages were stored: they are the last ones of this tail.
+    pub(crate) fn is_pushed(&self, push: &Push<'_>, tail: &Tail) {
+        let Push { scope, chat_id, event_ids, .. } = push;
+        let first_sequence = tail.last_sequence - event_ids.len() as u64;
+        let known = &self.inner.known_chats;
+        known.learn(chat_id, first_sequence, event_ids.iter().copied());
+        known.appended(scope, chat_id, first_sequence, tail);
+        self.tell_append(chat_id, tail.last_sequence);
+        self.seal_soon(&scope.app_id, chat_id, tail);
+    }
+
+    /// Pushes within a transaction, if the condition holds.
+    pub(crate) async fn push_within(
+        &self,
+        push: &Push<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<Tail>, Failure> {
+        let command = self.push_command(push)?;
+        let reply = self.inner.database.run_raw_command(command).session(session).await?;
+        pushed_tail(reply)
+    }
+
+    /// Sends many messages straight into a segment; few by themselves while not many commands are
+    /// under way, and together with others otherwise.
+    async fn send(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
+        if let Some(pushed) = self.push_sealed(push).await? {
+            return Ok(pushed);
+        }
+        let lane = self.inner.lanes.enter();
+        if lane.is_none()
+            && let Some(expected) = self.expected_tail(push)
+            && let Some(pushed) = self.push_with_others(push, &expected).await?
+        {
+            return Ok(pushed);
+        }
+        self.push_alone(push).await
+    }
+
+    /// Returns what the tail must be for a push to need no other condition, if this process knows.
+    pub(crate) fn expected_tail(&self, push: &Push<'_>) -> Option<Tail> {
+        let known = &self.inner.known_chats;
+        let tail = known.tail(push.scope, push.chat_id)?;
+        let are_new = match push.condition {
+            Condition::None => true,
+            Condition::NoneOfTheIds { sealed_below } => sealed_below >= tail.last_sequence,
+            Condition::NothingAppended { .. } => false,
+        };
+        are_new.then_some(tail)
+    }
+
+    /// Pushes to a tail that is expected to be as it was left, in a command with those of other
+    /// chats; `None`: it was not sent.
+    async fn push_with_others(
+        &self,
+        push: &Push<'_>,
+        expected: &Tail,
+    ) -> Result<Option<Pushed>, Failure> {
+        let mut filter = self.appendable(push);
+        filter.insert("last_sequence", counter(expected.last_sequence));
+        let outcome = self.update_with_others(&filter, &push.update()).await?;
+        let after = Tail {
+            last_sequence: expected.last_sequence + push.documents.len() as u64,
+            bytes: expected.bytes + push.bytes,
+            turns: expected.turns + u64::from(push.turn.is_some()),
+            ..*expected
+        };
+        Ok(outcome.map(|outcome| self.pushed(push, outcome, expected, after)))
+    }
+
+    /// Tells what became of a push whose update expected one tail and leaves another.
+    pub(crate) fn pushed(
+        &self,
+        push: &Push<'_>,
+        outcome: Outcome,
+        before: &Tail,
+        after: Tail,
+    ) -> Pushed {
+        if outcome != Outcome::Done {
+            self.inner.known_chats.forget_tail(push.chat_id);
+        }
+        match outcome {
+            Outcome::Done => Pushed::Stored(after),
+            Outcome::Unfit => Pushed::Unfit,
+            Outcome::Unsure => Pushed::Unsure { absent_below: before.last_sequence },
+        }
+    }
+
+    /// Pushes to whatever the tail is by now.
+    ///
+    /// As a command of our own, because the driver would try a `findAndModify` again by itself, and
+    /// for that the server keeps a copy of the whole session document with each. It is ours that
+    /// are tried again, and these look for what an earlier one may have stored.
+    async fn push_alone(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
+        let mut command = self.push_command(push)?;
+        command.append(cstr!("writeConcern"), rawdoc! { "w": "majority", "j": true });
+        self.inner.metrics.appends.sent(1);
+        let reply = self.inner.database.run_raw_command(command).await?;
+        if let Some(error) = reply.get("writeConcernError") {
+            return Err(Failure::Unsafe(error.to_string().into()));
+        }
+        Ok(pushed_tail(reply)?.map_or(Pushed::Unfit, Pushed::Stored))
+    }
+
+    fn push_command(&self, push: &Push<'_>) -> Result<RawDocumentBuf, Failure> {
+        let mut filter = self.appendable(push);
+        match push.condition {
+            Condition::None => {}
+            Condition::NoneOfTheIds { sealed_below } => {
+                filter.insert("first_sequence", doc! { "$lte": counter(sealed_below) });
+                filter.insert("messages.event_id", doc! { "$nin": &push.event_ids });
+            }
+            Condition::NothingAppended { last_sequence } => {
+                filter.insert("last_sequence", counter(last_sequence));
+            }
+        }
+        Ok(rawdoc! {
+            "findAndModify": CHAT_SESSIONS,
+            "query": encode(&filter)?,
+            "update": push.update(),
+            "fields": encode(&Tail::projection())?,
+            "new": true,
+            "hint": "_id_",
+        })
+    }
+
+    /// Returns the filter for a chat that takes messages, if its tail has room for more.
+    pub(crate) fn appendable(&self, push: &Push<'_>) -> Document {
+        let going_on = [ChatStatus::Running.number(), ChatStatus::Paused.number()];
+        let mut filter = writable_chat(push.scope, push.chat_id);
+        filter.insert("status", doc! { "$in": going_on.to_vec() });
+        let hard_bytes = counter(self.inner.sealer.bounds().hard_bytes);
+        filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
+        if let Some(turn) = push.turn {
+            filter.insert("recent_turns.request_id", doc! { "$ne": turn.request_id.as_str() });
+        }
+        filter
+    }
+}
+
+/// Reads the tail that a push has left; `None`: no session fitted.
+fn pushed_tail(mut reply: Document) -> Result<Option<Tail>, Failure> {
+    let Some(Bson::Document(updated)) = reply.remove("value") else { return Ok(None) };
+    Ok(Some(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
+}
+
+impl<'a> Push<'a> {
+    pub(crate) fn of(
+        scope: &'a Scope,
+        chat_id: &'a ChatId,
+        fresh: &[&'a Entry],
+        condition: Condition,
+        now: chrono::DateTime<Utc>,
+    ) -> Self {
+        Self {
+            scope,
+            chat_id,
+            condition,
+            event_ids: fresh.iter().map(|entry| entry.event_id.as_str()).collect(),
+            documents: fresh.iter().map(|entry| message_document(entry, now)).collect(),
+            bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
+            now,
+            turn: None,
+        }
+    }
+
+    pub(crate) fn place(&self) -> (&'a Scope, &'a ChatId) {
+        (self.scope, self.chat_id)
+    }
+
+    pub(crate) fn now(&self) -> chrono::DateTime<Utc> {
+        self.now
+    }
+
+    pub(crate) fn of_turn(self, turn: &'a TurnMark) -> Self {
+        Self { turn: Some(turn), ..self }
+    }
+
+    fn update(&self) -> RawDocumentBuf {
+        let mut messages = RawArrayBuf::new();
+        for document in &self.documents {
+            messages.push(document);
+        }
+        let count = counter(self.documents.len() as u64);
+        let mut added = rawdoc! { "last_sequence": count, "tail_bytes": counter(self.bytes) };
+        if self.turn.is_some() {
+            added.append(cstr!("turns"), 1_i64);
+        }
+        let mut pushed = rawdoc! { "messages": { "$each": messages } };
+        if let Some(turn) = self.turn {
+            pushed.append(cstr!("recent_turns"), recent_turn(turn));
+        }
+        rawdoc! { "$push": pushed, "$inc": added, "$set": self.circumstances() }
+    }
+
+    /// Returns what the push sets wherever the messages go: when it is, and of which turn.
+    pub(crate) fn circumstances(&self) -> RawDocumentBuf {
+        let now = DateTime::from_chrono(self.now);
+        let mut set = rawdoc! { "last_updated_at": now };
+        if !self.documents.is_empty() {
+            set.append(cstr!("last_message_at"), now);
+        }
+        if let Some(turn) = self.turn {
+            append_turn_mark(&mut set, turn);
+        }
+        set
+    }
+}

@@ -1,0 +1,298 @@
+//! Appends that wait for their turn: one queue for each chat, taken from in groups.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use records::{AppId, ChatId, EventId, Scope};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use crate::StoreError;
+use crate::metrics::{QueueBound, Queued, StoreMetrics};
+use crate::mongo::engine::retries::RETRY_AFTER;
+use crate::mongo::transcript::append::stage::Stage;
+use crate::rules::batch::Batch;
+use crate::store::Append;
+
+/// How many appends wait, and how many are stored by one update.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueBounds {
+    /// How many appends may wait for one chat; further ones are `Overloaded`.
+    pub chat_appends: usize,
+    /// How large their messages may be together, in bytes.
+    pub chat_bytes: usize,
+    /// How large the messages of all appends that wait or are under way may be, in bytes.
+    pub total_bytes: usize,
+    /// How many messages one update takes from several appends.
+    pub group_messages: usize,
+    /// How large these may be together, in bytes.
+    pub group_bytes: usize,
+}
+
+impl Default for QueueBounds {
+    fn default() -> Self {
+        Self {
+            chat_appends: 1_024,
+            chat_bytes: 32 << 20,
+            total_bytes: 256 << 20,
+            group_messages: 256,
+            group_bytes: 256 << 10,
+        }
+    }
+}
+
+/// The queues of all chats that are being appended to.
+#[derive(Debug, Clone)]
+pub(crate) struct Queues(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    bounds: QueueBounds,
+    room: Arc<Semaphore>,
+    metrics: Arc<StoreMetrics>,
+    chats: Mutex<HashMap<Chat, Queue>>,
+}
+
+/// A queue's key. With the app, so that callers from elsewhere wait for nobody here.
+type Chat = (AppId, ChatId);
+
+impl Queues {
+    pub(crate) fn new(bounds: QueueBounds, metrics: Arc<StoreMetrics>) -> Self {
+        let room = Arc::new(Semaphore::new(bounds.total_bytes));
+        Self(Arc::new(Inner { bounds, room, metrics, chats: Mutex::default() }))
+    }
+
+    /// Puts an append at the end of its chat's queue.
+    ///
+    /// Where nobody serves that queue, the caller is handed the duty to.
+    pub(crate) fn enter(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        batch: Batch,
+        deadline: Instant,
+    ) -> Result<(Ticket, Option<Serving>), StoreError> {
+        let bytes = u32::try_from(batch.bytes()).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.0.room).try_acquire_many_owned(bytes);
+        let room = room.map_err(|_| self.0.overloaded(QueueBound::Total))?;
+        let chat = (scope.app_id.clone(), chat_id.clone());
+        let (sender, answer) = oneshot::channel();
+        let stage = Arc::new(Stage::default());
+        let ticket = Ticket { stage: Arc::clone(&stage), answer };
+        let scope = scope.clone();
+        let room = Room { _permit: room, _queued: Queued::new(&self.0.metrics, bytes) };
+        let waiting = Waiting { scope, batch, deadline, stage, answer: sender, _room: room };
+        let mut chats = self.0.chats();
+        let is_served = chats.contains_key(&chat);
+        let queue = chats.entry(chat.clone()).or_default();
+        if !queue.push(waiting, &self.0.bounds) {
+            return Err(self.0.overloaded(QueueBound::Chat));
+        }
+        let serve = || Serving { queues: Arc::clone(&self.0), chat, is_over: false };
+        Ok((ticket, (!is_served).then(serve)))
+    }
+}
+
+/// What waits for one chat, oldest first.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    bytes: usize,
+}
+
+impl Queue {
+    /// Lets an append in, if there is room: the first one whatever its size.
+    fn push(&mut self, waiting: Waiting, bounds: &QueueBounds) -> bool {
+        let bytes = self.bytes + waiting.batch.bytes();
+        let is_full = self.waiting.len() >= bounds.chat_appends || bytes > bounds.chat_bytes;
+        if is_full && !self.waiting.is_empty() {
+            return false;
+        }
+        self.bytes = bytes;
+        self.waiting.push_back(waiting);
+        true
+    }
+
+    fn pop_if(&mut self, is_wanted: impl FnOnce(&Waiting) -> bool) -> Option<Waiting> {
+        if !is_wanted(self.waiting.front()?) {
+            return None;
+        }
+        let waiting = self.waiting.pop_front()?;
+        self.bytes -= waiting.batch.bytes();
+        Some(waiting)
+    }
+}
+
+impl Inner {
+    fn chats(&self) -> MutexGuard<'_, HashMap<Chat, Queue>> {
+        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn overloaded(&self, bound: QueueBound) -> StoreError {
+        /// Long enough for a full queue to empty itself.
+        const RETRY_AFTER: Duration = Duration::from_secs(1);
+        self.metrics.appends.overloaded(bound);
+        StoreError::Overloaded { retry_after: RETRY_AFTER }
+    }
+}
+
+/// The duty to serve the queue of a chat, held by one task at a time.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    queues: Arc<Inner>,
+    chat: Chat,
+    is_over: bool,
+}
+
+impl Serving {
+    pub(crate) fn chat_id(&self) -> &ChatId {
+        &self.chat.1
+    }
+
+    /// Takes the next group; with none, the duty is over.
+    pub(crate) fn next_group(&mut self) -> Option<Group> {
+        let mut chats = self.queues.chats();
+        let group = chats.get_mut(&self.chat).map(|queue| Group::take(queue, &self.queues.bounds));
+        let group = group.filter(|group| !group.members.is_empty());
+        if group.is_none() {
+            chats.remove(&self.chat);
+            self.is_over = true;
+        }
+        group
+    }
+}
+
+impl Drop for Serving {
+    /// Those who wait are told, should their server die.
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.queues.chats().remove(&self.chat);
+        }
+    }
+}
+
+/// An append that waits, or is under way.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) scope: Scope,
+    pub(crate) batch: Batch,
+    deadline: Instant,
+    stage: Arc<Stage>,
+    answer: oneshot::Sender<Result<Append, StoreError>>,
+    _room: Room,
+}
+
+/// The room that an append takes until it is answered.
+#[derive(Debug)]
+struct Room {
+    _permit: OwnedSemaphorePermit,
+    _queued: Queued,
+}
+
+/// Appends that are stored by one update: neighbours in the queue, of one caller, no id twice.
+#[derive(Debug)]
+pub(crate) struct Group {
+    members: Vec<Waiting>,
+}
+
+impl Group {
+    fn take(queue: &mut Queue, bounds: &QueueBounds) -> Self {
+        let mut group = Self { members: Vec::new() };
+        let mut ids: HashSet<EventId> = HashSet::new();
+        let (mut messages, mut bytes) = (0, 0);
+        let mut fits = |group: &Self, next: &Waiting| {
+            messages += next.batch.len();
+            bytes += next.batch.bytes();
+            let is_new = next.batch.event_ids().all(|id| !ids.contains(id));
+            ids.extend(next.batch.event_ids().cloned());
+            group.scope().is_none_or(|scope| *scope == next.scope)
+                && (group.members.is_empty()
+                    || is_new && messages <= bounds.group_messages && bytes <= bounds.group_bytes)
+        };
+        loop {
+            while queue.pop_if(|next| next.stage.is_withdrawn()).is_some() {}
+            match queue.pop_if(|next| fits(&group, next)) {
+                Some(next) => group.members.push(next),
+                None => return group,
+            }
+        }
+    }
+
+    /// Returns when the last of them gives up.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.members.iter().map(|member| member.deadline).max().unwrap_or_else(Instant::now)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Returns whom the appends are made for.
+    fn scope(&self) -> Option<&Scope> {
+        self.members.first().map(|member| &member.scope)
+    }
+
+    /// Returns those that are still wanted; from now on they cannot be withdrawn.
+    pub(crate) fn send(&self) -> Vec<&Waiting> {
+        self.members.iter().filter(|member| member.stage.send()).collect()
+    }
+
+    /// Says that nothing of what was sent was carried out.
+    pub(crate) fn recall(&self) {
+        self.members.iter().for_each(|member| member.stage.recall());
+    }
+
+    /// Answers those that were sent, in their order.
+    pub(crate) fn answer(self, answers: Vec<Result<Append, StoreError>>) {
+        let sent = self.members.into_iter().filter(|member| member.stage.is_sent());
+        for (member, answer) in sent.zip(answers) {
+            member.answer(answer);
+        }
+    }
+
+    /// Answers each with an error of its own.
+    pub(crate) fn refuse(self, mut error: impl FnMut() -> StoreError) {
+        self.members.into_iter().for_each(|member| member.answer(Err(error())));
+    }
+
+    /// Makes a group of each.
+    pub(crate) fn split(self) -> impl Iterator<Item = Self> {
+        self.members.into_iter().map(|member| Self { members: vec![member] })
+    }
+}
+
+impl Waiting {
+    fn answer(self, answer: Result<Append, StoreError>) {
+        // A caller who is gone has seen to it that the append is safe to repeat.
+        drop(self.answer.send(answer));
+    }
+}
+
+/// What the caller of an append holds while it waits.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    stage: Arc<Stage>,
+    answer: oneshot::Receiver<Result<Append, StoreError>>,
+}
+
+impl Ticket {
+    /// Waits for the answer, until the deadline.
+    pub(crate) async fn answered(mut self, deadline: Instant) -> Result<Append, StoreError> {
+        match timeout_at(deadline, &mut self.answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(gone)) => Err(StoreError::OutcomeUnknown { source: gone.into() }),
+            Err(elapsed) if self.stage.withdraw() => {
+                Err(StoreError::Unavailable { retry_after: RETRY_AFTER, source: elapsed.into() })
+            }
+            Err(elapsed) => Err(StoreError::OutcomeUnknown { source: elapsed.into() }),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    /// What nobody waits for any more is not begun.
+    fn drop(&mut self) {
+        self.stage.withdraw();
+    }
+}

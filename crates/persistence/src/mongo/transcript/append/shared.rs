@@ -1,0 +1,246 @@
+//! Updates of several chats in one command, which costs less than a command for each.
+//!
+//! A few commands are under way by themselves. An append that comes while they are waits for the
+//! first that ends, and goes with whatever else has come by then; nobody waits longer than that.
+//! The server says only how many of the updates were carried out, so each says exactly which state
+//! of its chat it expects: one that does not find it changes nothing, then or later.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bson::raw::RawArrayBuf;
+use bson::{Document, RawDocument, RawDocumentBuf, rawdoc};
+use mongodb::error::Error;
+use tokio::sync::oneshot::error::RecvError;
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::time::timeout;
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{CHAT_SESSIONS, encode};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::transcript::append::stage::Stage;
+
+/// How many commands are under way before updates share one.
+const LANES: usize = 4;
+
+/// How many updates share a command, and how large they are together, in bytes.
+const SHARED_UPDATES: usize = 64;
+const SHARED_BYTES: usize = 1 << 20;
+
+/// How long an update waits to be sent before it goes by itself: the commands under way may be
+/// hanging.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The commands that may be under way, and the updates that wait for one of them to end.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    free: Semaphore,
+    waiting: Mutex<VecDeque<Waiting>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    update: RawDocumentBuf,
+    stage: Arc<Stage>,
+    outcome: oneshot::Sender<Result<Outcome, Fault>>,
+}
+
+/// What became of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was carried out.
+    Done,
+    /// The chat is not in the state that it expects.
+    Unfit,
+    /// Either; one of those that were sent together is.
+    Unsure,
+}
+
+/// Why nothing is known of an update.
+#[derive(Debug, Clone)]
+enum Fault {
+    Driver(Error),
+    /// It may have been carried out, and is not known to be safe: the server's reason.
+    Unsafe(String),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Driver(error) => Self::Driver(error),
+            Fault::Unsafe(reason) => Self::Unsafe(reason.into()),
+        }
+    }
+}
+
+/// What comes first to an update that waits.
+enum Turn<'a> {
+    /// Somebody else has sent it.
+    Served(Result<Result<Outcome, Fault>, RecvError>),
+    /// A command has ended.
+    Lane(Option<SemaphorePermit<'a>>),
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self { free: Semaphore::new(LANES), waiting: Mutex::default() }
+    }
+}
+
+impl Lanes {
+    /// Returns the right to have a command under way, unless as many are.
+    pub(crate) fn enter(&self) -> Option<SemaphorePermit<'_>> {
+        self.free.try_acquire().ok()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what one command carries.
+    fn take(&self) -> Vec<Waiting> {
+        let mut waiting = self.waiting();
+        let mut taken: Vec<Waiting> = Vec::new();
+        let mut bytes = 0;
+        while taken.len() < SHARED_UPDATES
+            && let Some(next) = waiting.pop_front()
+        {
+            bytes += next.update.as_bytes().len();
+            if !taken.is_empty() && bytes > SHARED_BYTES {
+                waiting.push_front(next);
+                break;
+            }
+            // What nobody waits for any more is not begun.
+            if !next.outcome.is_closed() && next.stage.send() {
+                taken.push(next);
+            }
+        }
+        taken
+    }
+}
+
+impl MongoStore {
+    /// Carries out an update of a session, by itself or together with others.
+    ///
+    /// The filter says which state of the chat it expects: one that no session comes back to.
+    pub(crate) async fn update_session(
+        &self,
+        filter: &Document,
+        update: &RawDocument,
+    ) -> Result<Outcome, Failure> {
+        let lane = self.inner.lanes.enter();
+        if lane.is_none()
+            && let Some(outcome) = self.update_with_others(filter, update).await?
+        {
+            return Ok(outcome);
+        }
+        Ok(self.send_updates(&[&statement(filter, update)?]).await?)
+    }
+
+    /// Has an update of a session carried out together with others, all lanes being taken; `None`:
+    /// it was not sent for too long, and will not be.
+    pub(crate) async fn update_with_others(
+        &self,
+        filter: &Document,
+        update: &RawDocument,
+    ) -> Result<Option<Outcome>, Failure> {
+        let update = statement(filter, update)?;
+        let stage = Arc::new(Stage::default());
+        let (sender, mut outcome) = oneshot::channel();
+        let waiting = Waiting { update, stage: Arc::clone(&stage), outcome: sender };
+        let lanes = &self.inner.lanes;
+        lanes.waiting().push_back(waiting);
+        let turn = async {
+            tokio::select! {
+                biased;
+                outcome = &mut outcome => Turn::Served(outcome),
+                lane = lanes.free.acquire() => Turn::Lane(lane.ok()),
+            }
+        };
+        let outcome = match timeout(PATIENCE, turn).await {
+            Ok(Turn::Served(outcome)) => outcome,
+            Ok(Turn::Lane(lane)) => {
+                // Who gets a lane sends for all that wait, unless somebody else just has.
+                while !stage.is_sent() {
+                    self.update_together(lanes.take()).await;
+                }
+                drop(lane);
+                outcome.await
+            }
+            Err(_) if stage.withdraw() => return Ok(None),
+            Err(_) => outcome.await,
+        };
+        // Without an answer: whoever had sent it is gone.
+        Ok(Some(outcome.unwrap_or(Ok(Outcome::Unsure))?))
+    }
+
+    async fn update_together(&self, waiting: Vec<Waiting>) {
+        let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
+        // Later than that nobody waits any more.
+        let sending = timeout(self.inner.deadline, self.send_updates(&updates));
+        let Ok(outcome) = sending.await else { return };
+        for waiting in waiting {
+            // Who is gone needs no answer.
+            drop(waiting.outcome.send(outcome.clone()));
+        }
+    }
+
+    async fn send_updates(&self, updates: &[&RawDocument]) -> Result<Outcome, Fault> {
+        let mut statements = RawArrayBuf::new();
+        for update in updates {
+            statements.push(*update);
+        }
+        let command = rawdoc! {
+            "update": CHAT_SESSIONS,
+            "updates": statements,
+            "ordered": false,
+            "writeConcern": { "w": "majority", "j": true },
+        };
+        self.inner.metrics.appends.sent(updates.len());
+        let reply = self.inner.database.run_raw_command(command).await.map_err(Fault::Driver)?;
+        Outcome::of(&reply, updates.len())
+    }
+}
+
+fn statement(filter: &Document, update: &RawDocument) -> Result<RawDocumentBuf, Failure> {
+    Ok(rawdoc! { "q": encode(filter)?, "u": update.to_owned(), "hint": "_id_" })
+}
+
+impl Outcome {
+    /// Reads what became of so many updates from the reply to their command.
+    fn of(reply: &Document, updates: usize) -> Result<Self, Fault> {
+        if let Some(error) = reply.get("writeConcernError") {
+            return Err(Fault::Unsafe(error.to_string()));
+        }
+        let matched = reply.get_i32("n").unwrap_or(-1);
+        let outcome = match usize::try_from(matched) {
+            // What an update met when it failed is for its own next attempt to find out.
+            _ if reply.contains_key("writeErrors") => Self::Unsure,
+            Ok(0) => Self::Unfit,
+            Ok(matched) if matched == updates => Self::Done,
+            _ => Self::Unsure,
+        };
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::doc;
+
+    use super::*;
+
+    #[test]
+    fn a_reply_tells_of_all_updates_at_once() {
+        let of = |reply| Outcome::of(&reply, 3);
+        assert_eq!(of(doc! { "n": 3, "ok": 1.0 }).unwrap(), Outcome::Done);
+        assert_eq!(of(doc! { "n": 0, "ok": 1.0 }).unwrap(), Outcome::Unfit);
+        assert_eq!(of(doc! { "n": 2, "ok": 1.0 }).unwrap(), Outcome::Unsure);
+        assert_eq!(of(doc! { "ok": 1.0 }).unwrap(), Outcome::Unsure);
+        let errors = doc! { "n": 3, "writeErrors": [{ "index": 1, "code": 112 }] };
+        assert_eq!(of(errors).unwrap(), Outcome::Unsure);
+        let concern = doc! { "n": 3, "writeConcernError": { "code": 64 } };
+        assert!(matches!(of(concern), Err(Fault::Unsafe(_))));
+    }
+}

@@ -1,0 +1,370 @@
+//! Changing a message where it lies: in the tail or in a segment.
+
+use std::slice;
+
+use bson::{DateTime, Document, RawDocument, doc};
+use chrono::Utc;
+use mongodb::ClientSession;
+use mongodb::options::ReturnDocument;
+use records::{ChatId, Message, MessageEdit, Scope};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{
+    Lineage, MESSAGE_OVERHEAD, Segment, SegmentHead, StoredMessage, Tail, VersionKey, counter,
+    open_chat_session, segment_document, segment_id,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::transcript::reader::{LOOKS, has_gap, segment_of};
+use crate::store::ChatHead;
+
+/// A segment may grow by edits up to this size, in bytes, before it is split.
+const SPLIT_BYTES: u64 = 1 << 20;
+
+/// A message and where it lies.
+pub(crate) struct Found {
+    pub(crate) stored: StoredMessage,
+    pub(crate) place: Place,
+}
+
+pub(crate) enum Place {
+    Tail(Tail),
+    Segment(Segment, Lineage),
+    Shared(Shared),
+}
+
+/// Where a message lies that several chats share.
+pub(crate) struct Shared {
+    lineage: Lineage,
+    /// The version that is in force, if it is not as it was sealed.
+    pub(crate) version: Option<VersionKey>,
+}
+
+/// A message as it is to be written back.
+struct Change {
+    stored: StoredMessage,
+    at: chrono::DateTime<Utc>,
+}
+
+impl MongoStore {
+    pub(crate) async fn edit_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        edit: &MessageEdit,
+    ) -> Result<Message, StoreError> {
+        let not_found = || StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence };
+        self.change_message(scope, chat_id, sequence, |message, now| {
+            if message.deleted_at.is_some() {
+                return Err(not_found());
+            }
+            message.body = edit.apply(&message.body);
+            message.edited_at = Some(now);
+            Ok(())
+        })
+        .await
+    }
+
+    pub(crate) async fn bury_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        self.change_message(scope, chat_id, sequence, |message, now| {
+            if message.deleted_at.is_none() {
+                message.body = message.body.tombstone();
+                message.deleted_at = Some(now);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Changes a message, over again while others change its surroundings.
+    async fn change_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        change: impl Fn(&mut Message, chrono::DateTime<Utc>) -> Result<(), StoreError> + Sync,
+    ) -> Result<Message, StoreError> {
+        let at = self.inner.clock.now();
+        self.write(|_| async {
+            loop {
+                let Found { stored: old, place } =
+                    self.find_message_within(scope, chat_id, sequence).await?;
+                let mut stored = old.clone();
+                change(&mut stored.message, at)?;
+                if stored.message == old.message {
+                    return Ok(stored.message);
+                }
+                stored.bytes = (stored.message.body.check()? + MESSAGE_OVERHEAD) as u64;
+                let change = Change { stored, at };
+                let is_written = match place {
+                    Place::Tail(tail) => {
+                        self.put_back_in_tail(scope, chat_id, &tail, &old, &change).await?
+                    }
+                    Place::Segment(segment, lineage) => {
+                        self.put_back_in_segment(scope, &lineage, segment, &change).await?
+                    }
+                    Place::Shared(shared) => self.put_beside(scope, &shared, &change).await?,
+                };
+                if is_written {
+                    return Ok(change.stored.message);
+                }
+                self.check_fence(scope, chat_id).await?;
+            }
+        })
+        .await
+    }
+
+    pub(crate) async fn find_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Found, StoreError> {
+        self.read(|| async { self.find_message_within(scope, chat_id, sequence).await }).await
+    }
+
+    async fn find_message_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Found, Failure> {
+        for _ in 0..LOOKS {
+            let projection = Lineage::projected(Tail::with_messages());
+            let raw = self.session_within(scope, chat_id, projection).await?;
+            let fields = open_chat_session(&raw)?;
+            let tail = Tail::read(&fields)?;
+            if sequence >= tail.first_sequence {
+                let stored = stored_in(tail.messages(&fields)?, chat_id, sequence)?;
+                return Ok(Found { stored, place: Place::Tail(tail) });
+            }
+            let lineage = Lineage::read(chat_id, &fields)?;
+            if let Some(found) = self.find_sealed(scope, lineage, sequence).await? {
+                return Ok(found);
+            }
+        }
+        Err(has_gap(chat_id))
+    }
+
+    /// Finds a sealed message; `None` where its version has just been replaced.
+    pub(crate) async fn find_sealed(
+        &self,
+        scope: &Scope,
+        lineage: Lineage,
+        sequence: u64,
+    ) -> Result<Option<Found>, Failure> {
+        let chat_id = lineage.chat_id().clone();
+        let span = sequence..sequence.saturating_add(1);
+        let owner = lineage.pieces(span.clone()).first().map_or(&chat_id, |(owner, _)| owner);
+        let find = self.inner.chat_segments.find_one(segment_of(scope, owner, sequence));
+        let raw = find.sort(doc! { "_id": -1 }).await?.ok_or_else(|| has_gap(owner))?;
+        let segment = Segment::read(owner, &raw)?;
+        if sequence >= lineage.shared_below() {
+            let stored = stored_in(segment.messages.clone(), &chat_id, sequence)?;
+            return Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }));
+        }
+        let version = self.versions(scope, &lineage, &span).await?.remove(&sequence);
+        let messages = match &version {
+            Some(version) => {
+                let versions = self.version_messages(scope, &chat_id, slice::from_ref(version));
+                let Some(versions) = versions.await? else { return Ok(None) };
+                versions
+            }
+            None => segment.messages,
+        };
+        let stored = stored_in(messages, &chat_id, sequence)?;
+        Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }))
+    }
+
+    /// Writes a message back into the tail; tells whether the tail was still the one it is from.
+    async fn put_back_in_tail(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        tail: &Tail,
+        old: &StoredMessage,
+        change: &Change,
+    ) -> Result<bool, Failure> {
+        if tail.bytes > self.inner.sealer.bounds().hard_bytes {
+            self.seal_within(&scope.app_id, chat_id).await?;
+            return Ok(false);
+        }
+        let mut filter = writable_chat(scope, chat_id);
+        filter.insert("first_sequence", counter(tail.first_sequence));
+        filter.insert("revision", tail.revision);
+        let Change { stored, at } = change;
+        let index = stored.message.sequence - tail.first_sequence;
+        let growth = counter(stored.bytes) - counter(old.bytes);
+        let update = doc! {
+            "$set": {
+                format!("messages.{index}"): decoded(&stored.document())?,
+                "last_updated_at": DateTime::from_chrono(*at),
+            },
+            "$inc": { "revision": 1_i64, "tail_bytes": growth },
+            "$push": noted([stored.message.sequence]),
+        };
+        let sessions = &self.inner.chat_sessions;
+        let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
+        let updated = updating.return_document(ReturnDocument::After).await?;
+        let Some(updated) = updated else { return Ok(false) };
+        let tail = Tail::read(&open_chat_session(&updated)?)?;
+        self.tell_change(chat_id);
+        self.seal_soon(&scope.app_id, chat_id, &tail);
+        Ok(true)
+    }
+
+    /// Writes a message back into its segment, and notes that with the chat; tells whether nobody else has
+    /// changed the segment.
+    async fn put_back_in_segment(
+        &self,
+        scope: &Scope,
+        lineage: &Lineage,
+        mut segment: Segment,
+        change: &Change,
+    ) -> Result<bool, Failure> {
+        let chat_id = lineage.chat_id();
+        let sequence = change.stored.message.sequence;
+        let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
+        let Some(index) = at else { return Ok(false) };
+        segment.messages[index] = change.stored.clone();
+        let mut filter = writable_chat(scope, chat_id);
+        // A fork may be taking the segment over.
+        lineage.condition(&mut filter);
+        let mut session = self.begin().await?;
+        let work = async {
+            // First, so that appends which come meanwhile wait for this, and not the reverse.
+            let touching = self.inner.chat_sessions.update_one(filter, change.touch());
+            if touching.session(&mut session).await?.matched_count == 0 {
+                return Ok(None);
+            }
+            if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
+                return self.split_within(scope, chat_id, segment, index, &mut session).await;
+            }
+            let filter = one_segment(scope, chat_id, &segment.head);
+            let update = doc! {
+                "$set": { format!("messages.{index}"): decoded(&change.stored.document())? },
+                "$inc": { "edits": 1_i64 },
+            };
+            let updating = self.inner.chat_segments.update_one(filter, update);
+            let updated = updating.session(&mut session).await?;
+            Ok((updated.matched_count == 1).then_some(()))
+        };
+        let worked = work.await;
+        let is_written = self.conclude(session, worked).await?.is_some();
+        if is_written {
+            self.tell_change(chat_id);
+        }
+        Ok(is_written)
+    }
+
+    /// Writes a version of a shared message beside its segment, which stays as it is; tells whether the
+    /// chat is still as it was seen.
+    async fn put_beside(
+        &self,
+        scope: &Scope,
+        shared: &Shared,
+        change: &Change,
+    ) -> Result<bool, Failure> {
+        let Shared { lineage, version } = shared;
+        let chat_id = lineage.chat_id();
+        let mut filter = writable_chat(scope, chat_id);
+        lineage.condition(&mut filter);
+        filter.insert("revision", lineage.next_revision() - 1);
+        let mut session = self.begin().await?;
+        let work = async {
+            // First, so that appends which come meanwhile wait for this, and not the reverse.
+            let touching = self.inner.chat_sessions.update_one(filter, change.touch());
+            if touching.session(&mut session).await?.matched_count == 0 {
+                return Ok(None);
+            }
+            let (stored, before) = (&change.stored, version.as_ref());
+            self.write_version(scope, lineage, stored, before, &mut session).await.map(Some)
+        };
+        let worked = work.await;
+        let is_written = self.conclude(session, worked).await?.is_some();
+        if is_written {
+            self.tell_change(chat_id);
+        }
+        Ok(is_written)
+    }
+
+    /// Splits a segment that an edit has made too large into what lies before the message, the
+    /// message, and what lies after it.
+    async fn split_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        segment: Segment,
+        index: usize,
+        session: &mut ClientSession,
+    ) -> Result<Option<()>, Failure> {
+        let Segment { head, mut messages } = segment;
+        let after = messages.split_off(index + 1);
+        let message = messages.split_off(index);
+        let parts = [messages, message, after].into_iter().filter(|part| !part.is_empty());
+        let pieces = parts.map(|messages| {
+            let first_sequence = messages[0].message.sequence;
+            let head = SegmentHead { first_sequence, edits: head.edits + 1, ..head };
+            let messages = messages.iter().map(StoredMessage::document);
+            segment_document(&scope.app_id, chat_id, &head, messages)
+        });
+        let pieces: Vec<_> = pieces.collect();
+        let segments = &self.inner.chat_segments;
+        let whole = one_segment(scope, chat_id, &head);
+        if segments.delete_one(whole).session(&mut *session).await?.deleted_count == 0 {
+            return Ok(None);
+        }
+        segments.insert_many(pieces).session(session).await?;
+        Ok(Some(()))
+    }
+}
+
+impl Change {
+    /// Returns what a change of a sealed message changes in its session.
+    fn touch(&self) -> Document {
+        doc! {
+            "$set": { "last_updated_at": DateTime::from_chrono(self.at) },
+            "$inc": { "revision": 1_i64 },
+            "$push": noted([self.stored.message.sequence]),
+        }
+    }
+}
+
+/// Returns the message of a sequence.
+fn stored_in(
+    messages: Vec<StoredMessage>,
+    chat_id: &ChatId,
+    sequence: u64,
+) -> Result<StoredMessage, StoreError> {
+    let mut messages = messages.into_iter();
+    let stored = messages.find(|stored| stored.message.sequence == sequence);
+    stored.ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
+}
+
+/// Returns the filter for a segment that nobody has edited since it was read.
+fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
+    doc! {
+        "_id": segment_id(chat_id, head.first_sequence),
+        "app_id": scope.app_id.as_str(),
+        "edits": head.edits,
+    }
+}
+
+/// Notes messages among those edited last; goes with every move of the revision, one for each of them.
+pub(crate) fn noted(sequences: impl IntoIterator<Item = u64>) -> Document {
+    let sequences: Vec<_> = sequences.into_iter().map(counter).collect();
+    let last = -i64::try_from(ChatHead::RECENT_EDITS).unwrap_or(i64::MAX);
+    doc! { "recent_edits": { "$each": sequences, "$slice": last } }
+}
+
+/// Reads a document back, for an update that is made of such.
+fn decoded(document: &RawDocument) -> Result<Document, Failure> {
+    Ok(Document::try_from(document).map_err(mongodb::error::Error::from)?)
+}

@@ -1,0 +1,211 @@
+//! Forks share what is sealed: only what lies in the tail of the source is copied (decision 0023).
+
+use async_trait::async_trait;
+use bson::raw::{RawArrayBuf, cstr};
+use bson::{Bson, Document, RawDocumentBuf, doc};
+use mongodb::ClientSession;
+use records::{
+    ChatId, ChatSession, ContextSnapshot, ForkOrigin, KeptContext, NewFork, Scope, Tally,
+};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::blobs::Placed;
+use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{
+    Base, BlobKind, Lineage, Tail, bases_array, chat_session_document, chat_session_record,
+    counter, encode, open_chat_session, written_document,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::json::to_document;
+use crate::mongo::engine::scope::visible_chat;
+use crate::mongo::stats::{Counted, Stripe};
+use crate::rules::new_chat::forked;
+use crate::store::Forks;
+
+#[async_trait]
+impl Forks for MongoStore {
+    async fn fork_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        mut fork: NewFork,
+    ) -> Result<ChatSession, StoreError> {
+        let fork_id = fork.chat_id.take().unwrap_or_else(|| ChatId::mint(&*self.inner.ids));
+        let fork = &NewFork { chat_id: Some(fork_id.clone()), ..fork };
+        let (fork_id, creation_id) = (&fork_id, &self.inner.ids.mint("creation_"));
+        self.write(|attempt| async move {
+            if !attempt.is_first && self.is_created(fork_id, creation_id).await? {
+                return self.created(fork_id).await;
+            }
+            self.fork_once(scope, chat_id, fork, creation_id).await
+        })
+        .await
+    }
+}
+
+/// A fork on its way into the database.
+struct Fork {
+    chat: ChatSession,
+    document: RawDocumentBuf,
+    context: Placed,
+    /// The source, as the fork was made of it.
+    source: ChatId,
+    revision: i64,
+    shared_below: u64,
+}
+
+/// What a fork takes over from its source.
+struct TakenOver {
+    bases: Vec<Base>,
+    /// The sequence of the first message that is copied.
+    first_sequence: u64,
+    messages: RawArrayBuf,
+    bytes: u64,
+}
+
+impl MongoStore {
+    async fn fork_once(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fork: &NewFork,
+        creation_id: &str,
+    ) -> Result<ChatSession, Failure> {
+        let mut from = 0;
+        loop {
+            let prepared = self.prepare_fork(scope, chat_id, fork, creation_id).await?;
+            let chat = &prepared.chat;
+            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
+            let mut session = self.begin().await?;
+            let work = self.insert_fork(scope, &prepared, &stripe, &mut session);
+            let worked = work.await;
+            if self.conclude(session, worked).await?.is_some() {
+                return Ok(prepared.chat);
+            }
+            if self.is_created(&chat.chat_id, creation_id).await? {
+                return self.created(&chat.chat_id).await;
+            }
+            // The source was edited meanwhile, or somebody else counts for the same workflow.
+            from = stripe.number() + 1;
+        }
+    }
+
+    /// Reads a chat that this call has created.
+    async fn created(&self, chat_id: &ChatId) -> Result<ChatSession, Failure> {
+        let found = self.inner.chat_sessions.find_one(doc! { "_id": chat_id.as_str() });
+        let found = found.projection(without_bulk()).await?;
+        let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        Ok(chat_session_record(&found)?)
+    }
+
+    /// Makes a fork of its source as it is.
+    async fn prepare_fork(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        fork: &NewFork,
+        creation_id: &str,
+    ) -> Result<Fork, Failure> {
+        let fields = doc! { "last_artifact": 0, "context_snapshot": 0, "context_recent": 0 };
+        let raw = self.session_within(scope, chat_id, fields).await?;
+        let fields = open_chat_session(&raw)?;
+        let (clock, ids) = (&*self.inner.clock, &*self.inner.ids);
+        let chat = forked(scope, &chat_session_record(&raw)?, fork.clone(), clock, ids)?;
+        let mut document = chat_session_document(&chat, creation_id);
+        let context = match fields.count("context_version")? {
+            0 => Placed::nothing(),
+            _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,
+        };
+        let taken = TakenOver::read(chat_id, &fields, chat.last_sequence)?;
+        document.insert("first_sequence", counter(taken.first_sequence));
+        document.insert("tail_bytes", counter(taken.bytes));
+        document.insert("forked_from", chat.forked_from.as_ref().map(origin_document));
+        document.insert("bases", bases_array(&taken.bases));
+        document.remove("messages");
+        let mut document = encode(&document)?;
+        document.append(cstr!("messages"), taken.messages);
+        Ok(Fork {
+            chat,
+            document,
+            context,
+            source: chat_id.clone(),
+            revision: fields.integer("revision")?,
+            shared_below: taken.first_sequence,
+        })
+    }
+
+    /// Puts the context snapshot that is in force at its sequence into the document of a fork.
+    async fn fork_context(
+        &self,
+        scope: &Scope,
+        source: &ChatId,
+        chat: &ChatSession,
+        document: &mut Document,
+    ) -> Result<Placed, Failure> {
+        let Some(kept) = self.context_at(scope, source, chat.last_sequence).await? else {
+            return Ok(Placed::nothing());
+        };
+        let KeptContext { version, data } = kept;
+        let value = Bson::Document(to_document(&data));
+        let bytes = ContextSnapshot::check(&data)?;
+        let placed = self.place(scope, &chat.chat_id, BlobKind::Context, value, bytes)?;
+        if let Some(inline) = placed.inline.clone() {
+            document.insert("context_snapshot", inline);
+        }
+        let write_id = self.inner.ids.mint("write_");
+        let written = written_document(version.created_at, version.bytes, &write_id);
+        document.insert("context_blob", placed.blob.as_deref());
+        document.insert("context_sequence", counter(version.sequence));
+        document.insert("context_version", 1_i64);
+        document.insert("context_written", written);
+        Ok(placed)
+    }
+
+    /// Inserts a fork, if its source is as it was; from then on what they share stays as it is.
+    async fn insert_fork(
+        &self,
+        scope: &Scope,
+        fork: &Fork,
+        stripe: &Stripe<'_>,
+        session: &mut ClientSession,
+    ) -> Result<Option<()>, Failure> {
+        let mut source = visible_chat(scope, &fork.source);
+        source.insert("revision", fork.revision);
+        let share = doc! { "$max": {
+            "shared_below": counter(fork.shared_below),
+            "shared_revision": fork.revision,
+        } };
+        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        let sharing = self.inner.chat_sessions.update_one(source, share);
+        if sharing.session(&mut *session).await?.matched_count == 0 {
+            return Ok(None);
+        }
+        self.inner.chat_sessions.insert_one(&fork.document).session(&mut *session).await?;
+        self.insert_blob(&fork.context, session).await?;
+        let mut tally = Tally::default();
+        tally.chat(&fork.chat, 1);
+        self.count(&Counted::of(&fork.chat), tally, stripe, session).await?;
+        Ok(Some(()))
+    }
+}
+
+impl TakenOver {
+    /// Reads what a fork takes over that goes on from a sequence.
+    fn read(source: &ChatId, fields: &Fields<'_>, sequence: u64) -> Result<Self, StoreError> {
+        let sealed_below = Tail::read(fields)?.first_sequence;
+        let bases = Lineage::read(source, fields)?.of_fork(sequence, sealed_below);
+        let (mut messages, mut bytes) = (RawArrayBuf::new(), 0);
+        for (_, message) in (sealed_below..sequence).zip(fields.documents("messages")?) {
+            let message = message?;
+            bytes += message.count("bytes")?;
+            messages.push(message.raw());
+        }
+        Ok(Self { bases, first_sequence: sealed_below.min(sequence), messages, bytes })
+    }
+}
+
+fn origin_document(origin: &ForkOrigin) -> Document {
+    doc! { "chat_id": origin.chat_id.as_str(), "sequence": counter(origin.sequence) }
+}

@@ -1,0 +1,11 @@
+//! The messages of a chat: appended to its tail, sealed into segments, edited where they lie, shared
+//! with forks, and read as one sequence.
+
+pub(crate) mod append;
+pub(crate) mod edit;
+pub(crate) mod forks;
+pub(crate) mod initial;
+pub(crate) mod overlays;
+pub(crate) mod reader;
+pub(crate) mod sealing;
+pub(crate) mod unlink;

@@ -1,0 +1,331 @@
+//! Moves the older part of a tail into a segment of its own.
+//!
+//! Two writes: the segment is inserted, then the tail is cut. Readers take from segments only what
+//! lies below the session's `first_sequence`, so a segment counts from the moment of the cut. A
+//! sealer that stops between the two leaves a segment nobody reads; the next sealing finds it and
+//! goes on from there. Sealers of several processes may race: the cut is conditional on what the
+//! segment was made from.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use bson::{Document, doc};
+use records::{AppId, ChatId};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{
+    Segment, SegmentHead, Tail, counter, open_chat_session, segment_document, segment_id,
+};
+use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+
+/// When messages are moved out of the session document.
+#[derive(Debug, Clone, Copy)]
+pub struct SealingBounds {
+    /// A tail of more messages than this is sealed after the append that made it so.
+    pub tail_messages: u64,
+    /// So is a tail larger than this, in bytes.
+    pub tail_bytes: u64,
+    /// An append that finds a tail larger than this, in bytes, seals it first.
+    pub hard_bytes: u64,
+    /// How many of the newest messages stay when a tail is sealed, if they are small.
+    pub keep_messages: usize,
+    /// How large those may be together, in bytes.
+    pub keep_bytes: u64,
+    /// The largest segment made of more than one message, in bytes.
+    pub segment_bytes: u64,
+    /// Whether appends start sealing by themselves.
+    pub is_automatic: bool,
+}
+
+impl Default for SealingBounds {
+    fn default() -> Self {
+        Self {
+            tail_messages: 96,
+            tail_bytes: 128 << 10,
+            hard_bytes: 512 << 10,
+            keep_messages: 50,
+            keep_bytes: 64 << 10,
+            segment_bytes: 512 << 10,
+            is_automatic: true,
+        }
+    }
+}
+
+impl SealingBounds {
+    /// Tells whether a tail of so many messages, so large together, stays as it is.
+    pub(crate) fn admit(&self, messages: u64, bytes: u64) -> bool {
+        messages <= self.tail_messages && bytes <= self.tail_bytes
+    }
+}
+
+/// Where a sealing stops short; for tests of what a crash leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// It does not.
+    Never,
+    /// After the segment was inserted, before the tail is cut.
+    AfterSegment,
+    /// After the first segment of a sealing that makes several.
+    AfterFirstCut,
+}
+
+/// What a sealing leaves alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// A tail within its bound.
+    Bound,
+    /// The newest messages.
+    Newest,
+}
+
+/// Knows the bounds, and which chats are being sealed by this process.
+#[derive(Debug)]
+pub(crate) struct Sealer {
+    bounds: SealingBounds,
+    busy: Mutex<HashSet<ChatId>>,
+}
+
+impl Sealer {
+    pub(crate) fn new(bounds: SealingBounds) -> Self {
+        Self { bounds, busy: Mutex::default() }
+    }
+
+    pub(crate) fn bounds(&self) -> &SealingBounds {
+        &self.bounds
+    }
+
+    fn begin(&self, chat_id: &ChatId) -> bool {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(chat_id.clone())
+    }
+
+    fn end(&self, chat_id: &ChatId) {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(chat_id);
+    }
+}
+
+impl MongoStore {
+    /// Starts to seal a chat in the background, if its tail has grown past its bound and nobody in
+    /// this process is at it.
+    pub(crate) fn seal_soon(&self, app_id: &AppId, chat_id: &ChatId, tail: &Tail) {
+        let sealer = &self.inner.sealer;
+        let is_due = sealer.bounds.is_automatic && !sealer.bounds.admit(tail.len(), tail.bytes);
+        if !is_due || !sealer.begin(chat_id) {
+            return;
+        }
+        let (store, app_id, chat_id) = (self.clone(), app_id.clone(), chat_id.clone());
+        tokio::spawn(async move {
+            let start = Instant::now();
+            let sealing = store.write(|_| store.seal_down_to_bound(&app_id, &chat_id)).await;
+            store.inner.metrics.sealing.ended(start, sealing.is_ok());
+            if let Err(error) = sealing {
+                // The tail stays longer than it should be, until the next append tries again.
+                tracing::warn!(%error, %chat_id, "could not seal the tail");
+            }
+            store.inner.sealer.end(&chat_id);
+        });
+    }
+
+    /// Seals all of a chat's tail but its newest messages.
+    ///
+    /// Appends do this by themselves; calling it is never needed, and always safe.
+    pub async fn seal(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        interruption: Interruption,
+    ) -> Result<(), StoreError> {
+        self.write(|_| async {
+            match interruption {
+                Interruption::Never => self.seal_within(app_id, chat_id).await,
+                _ => self.seal_once(app_id, chat_id, Goal::Newest, interruption).await.map(|_| ()),
+            }
+        })
+        .await
+    }
+
+    /// Seals until the tail is within its bound.
+    ///
+    /// No further: behind a steady writer there would always be a message or two more to seal.
+    async fn seal_down_to_bound(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
+        let once = || self.seal_once(app_id, chat_id, Goal::Bound, Interruption::Never);
+        while let Some(left) = once().await? {
+            if self.inner.sealer.bounds.admit(left.len(), left.bytes) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does so within the attempt of another call.
+    pub(crate) async fn seal_within(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+    ) -> Result<(), Failure> {
+        let once = || self.seal_once(app_id, chat_id, Goal::Newest, Interruption::Never);
+        while once().await?.is_some() {}
+        Ok(())
+    }
+
+    /// Seals one segment, unless there is nothing to seal; returns what that leaves of the tail.
+    async fn seal_once(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        goal: Goal,
+        interruption: Interruption,
+    ) -> Result<Option<Tail>, Failure> {
+        let sessions = &self.inner.chat_sessions;
+        let session = doc! { "_id": chat_id.as_str(), "app_id": app_id.as_str() };
+        let Some(raw) =
+            sessions.find_one(session.clone()).projection(Tail::with_messages()).await?
+        else {
+            return Ok(None);
+        };
+        let fields = open_chat_session(&raw)?;
+        let tail = Tail::read(&fields)?;
+        if goal == Goal::Bound && self.inner.sealer.bounds.admit(tail.len(), tail.bytes) {
+            return Ok(None);
+        }
+        let mut messages = fields.documents("messages")?.collect::<Result<Vec<_>, _>>()?;
+        self.inner.sealer.bounds.leave_newest(&mut messages)?;
+        self.inner.sealer.bounds.cut_to_segment(&mut messages)?;
+        let Some(sealed) = self.insert_segment(app_id, chat_id, &tail, &messages).await? else {
+            return Ok(None);
+        };
+        if interruption != Interruption::AfterSegment {
+            let cut = sessions.update_one(condition(session, &tail), cut(sealed)).await?;
+            if cut.matched_count == 1 {
+                self.inner.metrics.sealing.sealed();
+            }
+            self.inner.known_chats.tail_was_cut(chat_id);
+        }
+        let (first_sequence, bytes) =
+            (tail.first_sequence + sealed.messages, tail.bytes.saturating_sub(sealed.bytes));
+        Ok(Some(Tail { first_sequence, bytes, ..tail }))
+    }
+
+    /// Inserts the segment that begins with the tail's first message, or takes over the one an
+    /// unfinished sealing has left; returns the messages in it.
+    async fn insert_segment(
+        &self,
+        app_id: &AppId,
+        chat_id: &ChatId,
+        tail: &Tail,
+        messages: &[Fields<'_>],
+    ) -> Result<Option<Sealed>, Failure> {
+        if messages.is_empty() {
+            return Ok(None);
+        }
+        let segments = &self.inner.chat_segments;
+        let (first_sequence, revision) = (tail.first_sequence, tail.revision);
+        let head = SegmentHead { first_sequence, revision, edits: 0, append_base: None };
+        // As they lie there: nothing is read but their sizes.
+        let raw = messages.iter().map(Fields::raw);
+        let segment = segment_document(app_id, chat_id, &head, raw);
+        let ours = Sealed::of(messages.iter().map(|fields| fields.count("bytes")))?;
+        match segments.insert_one(&segment).await {
+            Ok(_) => return Ok(Some(ours)),
+            Err(error) if is_duplicate_key(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let id = segment_id(chat_id, first_sequence);
+        let Some(found) = segments.find_one(doc! { "_id": id.clone() }).await? else {
+            return Ok(Some(Sealed::default()));
+        };
+        let found = Segment::read(chat_id, &found)?;
+        let (base, copied) = (found.head.append_base, found.head.revision);
+        let is_late = base.is_some_and(|base| base < tail.last_sequence);
+        if copied < revision || is_late {
+            // Copied before an edit, or for an append that came too late. One that is in use was made
+            // at the session's revision and counter of that moment, which no later view with this
+            // first sequence exceeds: it is never replaced here.
+            let stale = doc! { "_id": id, "revision": copied, "append_base": base.map(counter) };
+            let replaced = segments.replace_one(stale, &segment).await?;
+            return Ok(Some(if replaced.matched_count == 1 { ours } else { Sealed::default() }));
+        }
+        if base.is_some() {
+            // The append that made it may be about to use it; the next one will come after it.
+            return Ok(None);
+        }
+        if copied == revision {
+            // Its messages have not changed since they were copied, so it is as good as ours.
+            return Ok(Some(Sealed::of(found.messages.iter().map(|stored| Ok(stored.bytes)))?));
+        }
+        Ok(Some(Sealed::default()))
+    }
+}
+
+/// What is to be cut from the tail.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sealed {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Sealed {
+    fn of(bytes: impl Iterator<Item = Result<u64, StoreError>>) -> Result<Self, StoreError> {
+        let mut sealed = Self::default();
+        for bytes in bytes {
+            sealed.messages += 1;
+            sealed.bytes += bytes?;
+        }
+        Ok(sealed)
+    }
+}
+
+impl SealingBounds {
+    /// Takes out the newest messages, which stay in the tail.
+    fn leave_newest(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
+        let newest = messages.iter().rev().take(self.keep_messages);
+        let staying = fitting(newest, self.keep_bytes)?;
+        messages.truncate(messages.len() - staying);
+        Ok(())
+    }
+
+    /// Keeps as many of the oldest messages as one segment takes: at least one.
+    fn cut_to_segment(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
+        let fitting = fitting(messages.iter(), self.segment_bytes)?;
+        messages.truncate(fitting.max(1));
+        Ok(())
+    }
+}
+
+/// Counts how many messages, from the first on, are together within a size.
+fn fitting<'m, 'a: 'm>(
+    messages: impl Iterator<Item = &'m Fields<'a>>,
+    most_bytes: u64,
+) -> Result<usize, StoreError> {
+    let mut bytes = 0;
+    let mut count = 0;
+    for message in messages {
+        bytes += message.count("bytes")?;
+        if bytes > most_bytes {
+            break;
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The session is still the one the segment was copied from.
+fn condition(mut session: Document, tail: &Tail) -> Document {
+    session.insert("first_sequence", counter(tail.first_sequence));
+    session.insert("revision", tail.revision);
+    session
+}
+
+/// Cuts by position, so that what is left is right whatever the messages are.
+///
+/// A pipeline, because no other operator removes the first so many; it names fields of ours alone.
+fn cut(sealed: Sealed) -> Vec<Document> {
+    let (count, bytes) = (counter(sealed.messages), counter(sealed.bytes));
+    vec![doc! { "$set": {
+        "messages": { "$slice": ["$messages", count, i64::from(i32::MAX)] },
+        "first_sequence": { "$add": ["$first_sequence", count] },
+        "tail_bytes": { "$subtract": ["$tail_bytes", bytes] },
+    } }]
+}

@@ -1,0 +1,133 @@
+mod write;
+
+use async_trait::async_trait;
+use bson::{DateTime, doc};
+use futures::TryStreamExt;
+use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{counter, point_record, points_in, points_of};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::{below, limit_and_one};
+use crate::mongo::engine::scope::writable_chat;
+use crate::rules::turn_batch::TurnBatch;
+use crate::store::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
+
+/// A page of resume points is not to be larger, unless its first one is.
+const PAGE_BYTES: usize = 8 << 20;
+
+#[async_trait]
+impl Turns for MongoStore {
+    async fn append_turn(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        turn: NewTurn,
+    ) -> Result<AppendedTurn, StoreError> {
+        let turn = &TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
+        self.inner.metrics.appends.given(&turn.messages);
+        let appended = self.write(|attempt| self.write_turn(scope, chat_id, turn, attempt)).await;
+        self.fenced_if_late(scope, chat_id, appended).await
+    }
+
+    async fn list_resume_points(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        filter: &ResumePointFilter,
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, StoreError> {
+        self.read(|| self.latest_points(scope, chat_id, filter, limit, cursor)).await
+    }
+
+    async fn last_resume_point(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Option<ResumePoint>, StoreError> {
+        let everything = ResumePointFilter::default();
+        let last = self.list_resume_points(scope, chat_id, &everything, 1, None).await?;
+        Ok(last.points.into_iter().next())
+    }
+
+    async fn delete_resume_points(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: Option<&TurnId>,
+    ) -> Result<u64, StoreError> {
+        self.write(|_| self.delete_points(scope, chat_id, request_id)).await
+    }
+}
+
+impl MongoStore {
+    async fn latest_points(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        filter: &ResumePointFilter,
+        limit: usize,
+        cursor: Option<ResumePointCursor>,
+    ) -> Result<ResumePointPage, Failure> {
+        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        let mut query = match &filter.request_id {
+            Some(request_id) => points_of(scope, chat_id, request_id),
+            None => points_in(scope, chat_id),
+        };
+        if let Some(stack_id) = &filter.stack_id {
+            query.insert("stack_id", stack_id.as_str());
+        }
+        if let Some(ResumePointCursor { turn, sequence }) = cursor {
+            let turn = ("turn", counter(turn).into());
+            let earlier = below(turn, ("_id.sequence", sequence.into()));
+            query.insert("$and", earlier.to_vec());
+        }
+        let find =
+            self.inner.resume_points.find(query).sort(doc! { "turn": -1, "_id.sequence": -1 });
+        let mut found = find.limit(limit_and_one(limit)).await?;
+        let (mut page, mut bytes) = (ResumePointPage::default(), 0);
+        while let Some(raw) = found.try_next().await? {
+            let is_full = page.points.len() == limit || bytes + raw.as_bytes().len() > PAGE_BYTES;
+            if let Some(last) = page.points.last().filter(|_| is_full) {
+                page.next = Some(ResumePointCursor::after(last));
+                break;
+            }
+            bytes += raw.as_bytes().len();
+            page.points.push(point_record(&raw)?);
+        }
+        Ok(page)
+    }
+
+    /// Deletes them in a transaction with a touch of their chat, which decides whether the caller may.
+    async fn delete_points(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: Option<&TurnId>,
+    ) -> Result<u64, Failure> {
+        let points = match request_id {
+            Some(request_id) => points_of(scope, chat_id, request_id),
+            None => points_in(scope, chat_id),
+        };
+        loop {
+            let now = DateTime::from_chrono(self.inner.clock.now());
+            let touch = doc! { "$set": { "last_updated_at": now } };
+            let mut session = self.begin().await?;
+            let work = async {
+                let touch =
+                    self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
+                if touch.session(&mut session).await?.matched_count == 0 {
+                    return Err(self.why_not_writable(scope, chat_id).await?);
+                }
+                let delete = self.inner.resume_points.delete_many(points.clone());
+                Ok(Some(delete.session(&mut session).await?.deleted_count))
+            };
+            let worked = work.await;
+            if let Some(deleted) = self.conclude(session, worked).await? {
+                return Ok(deleted);
+            }
+        }
+    }
+}

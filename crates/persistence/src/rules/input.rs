@@ -1,0 +1,196 @@
+//! What becomes of a question and of those who answer it; the same for every backend.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use records::json::Digest;
+use records::{
+    BoundToolCall, ChatId, ChatSession, ChatStatus, Clock, Closed, Closing, EventId, Ids,
+    InputAnswer, InputRequest, InputRequestId, Invalid, NewInputAnswer, NewInputRequest, Scope,
+};
+
+use crate::StoreError;
+use crate::rules::batch::{Batch, Entry};
+use crate::store::{Append, Appended, Outcome};
+
+/// A request as it is kept.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptInput {
+    pub(crate) request: InputRequest,
+    /// Tells whether a repeated request is the same.
+    pub(crate) digest: Digest,
+    /// Tells whether a repeated answer is the same.
+    pub(crate) answer_digest: Option<Digest>,
+}
+
+/// What is to become of an answer.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// It is the first.
+    Take,
+    /// It was given before: this is the sequence of its message.
+    Repeat { sequence: u64 },
+    /// It comes too late, and the request is to be closed as expired.
+    Expire,
+}
+
+impl KeptInput {
+    /// Checks a question, and completes it as it is kept.
+    pub(crate) fn asked(
+        chat_id: &ChatId,
+        new: NewInputRequest,
+        clock: &dyn Clock,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
+        new.check()?;
+        let digest = new.digest();
+        let created_at = clock.now();
+        let expires_in = new.expires_in_sec.map(|seconds| TimeDelta::seconds(seconds.into()));
+        let request = InputRequest {
+            chat_id: chat_id.clone(),
+            request_id: new.request_id.unwrap_or_else(|| InputRequestId::mint(ids)),
+            question: new.question,
+            created_at,
+            expires_at: expires_in.map(|expires_in| created_at + expires_in),
+            closing: None,
+        };
+        Ok(Self { request, digest, answer_digest: None })
+    }
+
+    /// Refuses another question of the same id.
+    pub(crate) fn repeated_by(&self, asked: &Self) -> Result<(), StoreError> {
+        if self.digest == asked.digest {
+            return Ok(());
+        }
+        let InputRequest { chat_id, request_id, .. } = &self.request;
+        let (chat_id, request_id) = (chat_id.clone(), request_id.clone());
+        Err(StoreError::InputConflict { chat_id, request_id })
+    }
+
+    /// Decides what becomes of an answer.
+    pub(crate) fn judge(&self, reply: &Reply, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+        let request = &self.request;
+        let repeated = match &request.closing {
+            Some(Closing { how: Closed::Answered(answer), .. })
+                if answer.event_id == *reply.event_id() =>
+            {
+                Some(answer)
+            }
+            Some(_) => return Err(closed(request)),
+            None if request.is_overdue(now) => return Ok(Verdict::Expire),
+            None => None,
+        };
+        let bound_to = request.question.tool_call.as_ref().map(BoundToolCall::reference);
+        if bound_to != reply.answer.tool_call {
+            let InputRequest { chat_id, request_id, .. } = request.clone();
+            let bound_to = bound_to.map(|call| call.id);
+            return Err(StoreError::ToolCallMismatch { chat_id, request_id, bound_to });
+        }
+        if let Some(answer) = repeated {
+            return self.repeat(reply, answer);
+        }
+        request.question.admits(&reply.answer.content)?;
+        Ok(Verdict::Take)
+    }
+
+    fn repeat(&self, reply: &Reply, answer: &InputAnswer) -> Result<Verdict, StoreError> {
+        let sequence = answer.sequence;
+        if self.answer_digest == Some(reply.entry().digest) {
+            return Ok(Verdict::Repeat { sequence });
+        }
+        let (chat_id, event_id) = (self.request.chat_id.clone(), answer.event_id.clone());
+        Err(StoreError::EventConflict { chat_id, event_id, sequence, index: 0 })
+    }
+
+    /// Decides what becomes of a wish to take the question back; `None`: it is to be closed as given.
+    pub(crate) fn cancel(&self, reason: Option<&str>, now: DateTime<Utc>) -> Cancel {
+        match &self.request.closing {
+            Some(Closing { how: Closed::Cancelled { .. }, .. }) => Cancel::Done,
+            Some(_) => Cancel::Refuse(closed(&self.request)),
+            None if self.request.is_overdue(now) => Cancel::Expire,
+            None => {
+                let how = Closed::Cancelled { reason: reason.map(str::to_owned) };
+                Cancel::Close(Closing { at: now, how })
+            }
+        }
+    }
+
+    /// Returns how it is closed once it is overdue.
+    pub(crate) fn expiry(&self) -> Option<Closing> {
+        self.request.expires_at.map(|at| Closing { at, how: Closed::Expired })
+    }
+}
+
+/// What is to become of a wish to take a question back.
+#[derive(Debug)]
+pub(crate) enum Cancel {
+    /// It was taken back before.
+    Done,
+    /// It is too late for that.
+    Refuse(StoreError),
+    /// It is overdue, and to be closed as expired.
+    Expire,
+    /// It is to be closed so.
+    Close(Closing),
+}
+
+fn closed(request: &InputRequest) -> StoreError {
+    StoreError::InputClosed(Box::new(request.clone()))
+}
+
+/// Tells whether a chat waits for nothing but input, so that it runs on when the last request is closed.
+pub(crate) fn runs_on(chat: &ChatSession) -> bool {
+    chat.status == ChatStatus::Paused
+        && chat.status_reason.as_deref() == Some(InputRequest::PAUSE_REASON)
+        && chat.pending_inputs.is_empty()
+}
+
+/// An answer, checked, and the message it becomes.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) answer: NewInputAnswer,
+    pub(crate) batch: Batch,
+}
+
+impl Reply {
+    /// Checks an answer against the limits of a message.
+    pub(crate) fn check(
+        scope: &Scope,
+        request_id: &InputRequestId,
+        answer: NewInputAnswer,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
+        let message = answer.message(request_id, scope.caller.person());
+        let batch = Batch::check(&scope.caller, vec![message], ids).map_err(|mut invalid| {
+            if let Some(pointer) = invalid.pointer.strip_prefix("/messages/0") {
+                invalid.pointer = pointer.to_owned();
+            }
+            invalid
+        })?;
+        Ok(Self { answer, batch })
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.batch.entries()[0]
+    }
+
+    pub(crate) fn event_id(&self) -> &EventId {
+        &self.entry().event_id
+    }
+
+    /// Returns what is answered once the message has a sequence, in a chat that counts so far.
+    pub(crate) fn append(&self, sequence: u64, outcome: Outcome, counter: u64) -> Append {
+        let message = Appended { event_id: self.event_id().clone(), sequence, outcome };
+        Append { last_sequence: counter.max(sequence + 1), messages: vec![message] }
+    }
+
+    /// Returns how the request is closed by it, once its message has a sequence.
+    pub(crate) fn closing(&self, sequence: u64, now: DateTime<Utc>) -> Closing {
+        let answer = InputAnswer {
+            content: self.answer.content.clone(),
+            name: self.entry().body.name.clone().unwrap_or_default(),
+            author: self.entry().author.clone(),
+            event_id: self.event_id().clone(),
+            sequence,
+        };
+        Closing { at: now, how: Closed::Answered(answer) }
+    }
+}

@@ -1,0 +1,141 @@
+//! A checked turn on its way into a chat.
+
+use chrono::{DateTime, Utc};
+use records::json::{Digest, Hasher};
+use records::{
+    Caller, ChatId, EventId, Ids, Invalid, LastTurn, MessageBody, NewMessage, NewTurn, OpenStep,
+    ResumePoint, TurnId, TurnMessage, TurnOutcome,
+};
+
+use crate::StoreError;
+use crate::rules::batch::Batch;
+use crate::store::{Append, AppendedTurn, Outcome};
+
+/// A turn within the limits, its messages with their ids.
+#[derive(Debug)]
+pub(crate) struct TurnBatch {
+    pub(crate) messages: Batch,
+    pub(crate) mark: TurnMark,
+    /// The steps to resume from.
+    pub(crate) open_steps: Vec<OpenStep>,
+}
+
+/// What a turn leaves with its chat besides its messages.
+#[derive(Debug)]
+pub(crate) struct TurnMark {
+    pub(crate) request_id: TurnId,
+    /// That of the turn as it was given.
+    pub(crate) digest: Digest,
+    pub(crate) outcome: TurnOutcome,
+    pub(crate) connector: Option<String>,
+    pub(crate) mode: Option<String>,
+}
+
+impl TurnBatch {
+    /// Checks a turn, names its messages after it, and says who wrote them.
+    ///
+    /// Whatever of the turn is repeated otherwise makes each of its messages another one.
+    pub(crate) fn check(caller: &Caller, turn: NewTurn, ids: &dyn Ids) -> Result<Self, Invalid> {
+        turn.check()?;
+        let open_steps: Vec<_> = turn.open_steps().collect();
+        let NewTurn { request_id, outcome, messages, connector, mode, .. } = turn;
+        let named = messages.into_iter().enumerate();
+        let messages = named.map(|(index, message)| named_message(&request_id, index, message));
+        let messages = messages.collect::<Result<_, _>>()?;
+        let (most, most_bytes) = (NewTurn::MAX_MESSAGES, NewTurn::MAX_MESSAGE_BYTES);
+        let mut messages = Batch::check_within(caller, messages, ids, most, most_bytes)?;
+        let digest = digest(outcome, connector.as_deref(), mode.as_deref(), &messages, &open_steps);
+        messages.bind_to(&digest);
+        let mark = TurnMark { request_id, digest, outcome, connector, mode };
+        Ok(Self { messages, mark, open_steps })
+    }
+
+    /// Returns the answer, once its messages are where they are.
+    pub(crate) fn answer(&self, append: Append, outcome: Outcome) -> AppendedTurn {
+        AppendedTurn {
+            request_id: self.mark.request_id.clone(),
+            last_sequence: append.last_sequence,
+            messages: append.messages,
+            resume_points: self.open_steps.len(),
+            outcome,
+        }
+    }
+}
+
+impl TurnBatch {
+    /// Returns the resume points of the turn, once it has its number.
+    pub(crate) fn resume_points(
+        &self,
+        chat_id: &ChatId,
+        turn: u64,
+        now: DateTime<Utc>,
+    ) -> impl Iterator<Item = ResumePoint> {
+        self.open_steps.iter().map(move |open| ResumePoint {
+            chat_id: chat_id.clone(),
+            request_id: self.mark.request_id.clone(),
+            turn,
+            sequence: open.sequence,
+            step: open.step.clone(),
+            stack_path: open.stack_path.clone(),
+            created_at: now,
+        })
+    }
+
+    /// Returns the id that its first message has, if it has any.
+    pub(crate) fn first_message_id(&self) -> Result<EventId, Invalid> {
+        message_id(&self.mark.request_id, 0)
+    }
+
+    /// Says that another turn has its name.
+    pub(crate) fn conflict(&self, chat_id: &ChatId) -> StoreError {
+        let (chat_id, request_id) = (chat_id.clone(), self.mark.request_id.clone());
+        StoreError::TurnConflict { chat_id, request_id }
+    }
+}
+
+impl TurnMark {
+    /// Returns the turn as its chat names it.
+    pub(crate) fn last_turn(&self, turn: u64) -> LastTurn {
+        let (request_id, outcome) = (self.request_id.clone(), self.outcome);
+        LastTurn { request_id, outcome, turn }
+    }
+}
+
+/// Returns the digest by which a repeated turn is told from another one with the same id.
+fn digest(
+    outcome: TurnOutcome,
+    connector: Option<&str>,
+    mode: Option<&str>,
+    messages: &Batch,
+    open_steps: &[OpenStep],
+) -> Digest {
+    let mut hasher = Hasher::default();
+    hasher.field("outcome", &outcome.as_str().into());
+    hasher.field("connector", &connector.into());
+    hasher.field("mode", &mode.into());
+    for message in messages.entries() {
+        hasher.digest("message", &message.digest);
+    }
+    for open in open_steps {
+        hasher.digest("step", &open.digest());
+    }
+    hasher.finish()
+}
+
+fn named_message(
+    request_id: &TurnId,
+    index: usize,
+    message: TurnMessage,
+) -> Result<NewMessage, Invalid> {
+    let TurnMessage { mut body, author } = message;
+    body.extra.insert(MessageBody::REQUEST_ID.to_owned(), request_id.as_str().into());
+    Ok(NewMessage { event_id: Some(message_id(request_id, index)?), body, author })
+}
+
+/// Returns the id of a message of a turn: always the same one, however long the turn's is.
+fn message_id(request_id: &TurnId, index: usize) -> Result<EventId, Invalid> {
+    let mut hasher = Hasher::default();
+    hasher.field("request_id", &request_id.as_str().into());
+    let id = format!("turn_{}_{index}", hex::encode(hasher.finish()));
+    EventId::parse(id).map_err(|e| Invalid::value("/request_id", e.to_string()))
+}
