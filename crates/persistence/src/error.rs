@@ -279,6 +279,14 @@ impl StoreError {
     /// Tells whether what was sent is at odds with what a chat holds under the same id.
     ///
     /// Who has lost the lease hears of that instead: what they are at odds with may have been stored since.
+    /// Tells whether the store was away: the same call may succeed later.
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable { .. } | Self::Overloaded { .. } | Self::OutcomeUnknown { .. }
+        )
+    }
+
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(
             self,

@@ -13,6 +13,7 @@ mod attempts;
 mod calls;
 mod pool;
 mod sealing;
+mod sweeps;
 
 pub use family::{Distribution, Family, Labels, Series};
 pub use instrument::duration_bounds_sec;
@@ -23,6 +24,7 @@ pub(crate) use calls::{Call, CallMetrics};
 pub(crate) use label::Label;
 pub(crate) use pool::PoolMetrics;
 pub(crate) use sealing::SealingMetrics;
+pub(crate) use sweeps::{Sweep, SweepMetrics};
 
 /// The counters of one store; clones and wrappers of a store share them.
 #[derive(Debug, Default)]
@@ -30,6 +32,7 @@ pub struct StoreMetrics {
     pub(crate) calls: CallMetrics,
     pub(crate) appends: AppendMetrics,
     pub(crate) sealing: SealingMetrics,
+    pub(crate) sweeps: SweepMetrics,
     pub(crate) attempts: AttemptMetrics,
     pub(crate) pool: PoolMetrics,
 }
@@ -43,6 +46,7 @@ impl StoreMetrics {
             self.calls.families(),
             self.appends.families(),
             self.sealing.families(),
+            self.sweeps.families(),
             self.attempts.families(),
             self.pool.families(),
         ]

@@ -7,7 +7,8 @@ use records::{App, AppId, AppStatus};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{SCHEMA_VERSION, app_document, app_record, encode};
-use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::inserts::insert_or_get;
 use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{AppPage, Apps};
 
@@ -22,18 +23,13 @@ impl Apps for MongoStore {
             last_updated_at: now,
         };
         let document = encode(&app_document(&app))?;
-        self.write(|_| async {
-            loop {
-                match self.inner.apps.insert_one(document.clone()).await {
-                    Ok(_) => return Ok(app.clone()),
-                    Err(error) if is_duplicate_key(&error) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                // None: what is in the way is not durable yet, or was rolled back.
-                if let Some(app) = self.app(app_id).await? {
-                    return Ok(app);
-                }
-            }
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                let find = || call.app(&app.app_id);
+                let found = insert_or_get(&call.inner.apps, &document, find).await?;
+                Ok(found.unwrap_or_else(|| app.clone()))
+            })
+            .await
         })
         .await
     }
@@ -65,14 +61,18 @@ impl Apps for MongoStore {
             "status": status.as_str(),
             "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
         } };
-        self.write(|_| async {
-            let updating = self.inner.apps.find_one_and_update(filter.clone(), change.clone());
-            if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
-                return Ok(app_record(&raw)?);
-            }
-            // It is so already, perhaps by an earlier attempt, or it is not registered.
-            let app = self.app(app_id).await?;
-            app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()).into())
+        let app_id = app_id.clone();
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                let updating = call.inner.apps.find_one_and_update(filter.clone(), change.clone());
+                if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
+                    return Ok(app_record(&raw)?);
+                }
+                // It is so already, perhaps by an earlier attempt, or it is not registered.
+                let app = call.app(&app_id).await?;
+                app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()).into())
+            })
+            .await
         })
         .await
     }

@@ -5,11 +5,13 @@ use records::{Artifact, ChatId, NewArtifact, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::blobs::LOOKS;
+use crate::mongo::blobs::{LOOKS, Placed};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_bson;
+use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::writable_chat;
 use crate::store::Artifacts;
 
@@ -27,24 +29,17 @@ impl Artifacts for MongoStore {
         let payload = to_bson(&artifact.payload);
         let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes)?;
         let inline = placed.inline.clone().unwrap_or(Bson::Null);
-        let change = doc! {
-            "last_artifact": artifact_document(&artifact, inline),
-            "artifact_blob": placed.blob.as_deref(),
-            "last_updated_at": DateTime::from_chrono(now),
+        let new = NewLast {
+            filter: Document::new(),
+            change: doc! {
+                "last_artifact": artifact_document(&artifact, inline),
+                "artifact_blob": placed.blob.as_deref(),
+                "last_updated_at": DateTime::from_chrono(now),
+            },
+            placed,
+            write_id: self.inner.ids.mint("write_"),
         };
-        let replaced = self
-            .write(|_| async {
-                self.write_blob(scope, chat_id, &placed).await?;
-                let filter = writable_chat(scope, chat_id);
-                match self.replace_artifact(chat_id, filter, change.clone()).await? {
-                    Some(replaced) => Ok(replaced),
-                    None => Err(self.why_not_writable(scope, chat_id).await?),
-                }
-            })
-            .await?;
-        let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
-        let current = placed.blob.as_deref();
-        self.discard_blobs(scope, chat_id, BlobKind::Artifact, old, current).await;
+        self.replace_last(scope, chat_id, new).await?;
         Ok(artifact)
     }
 
@@ -57,34 +52,28 @@ impl Artifacts for MongoStore {
     }
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
-        let mut filter = writable_chat(scope, chat_id);
-        filter.insert("last_artifact", doc! { "$ne": Bson::Null });
-        let change = doc! {
-            "last_artifact": Bson::Null,
-            "artifact_blob": Bson::Null,
-            "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
+        let new = NewLast {
+            filter: doc! { "last_artifact": { "$ne": Bson::Null } },
+            change: doc! {
+                "last_artifact": Bson::Null,
+                "artifact_blob": Bson::Null,
+                "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
+            },
+            placed: Placed::nothing(),
+            write_id: self.inner.ids.mint("write_"),
         };
-        let replaced = self
-            .write(|_| async {
-                let replaced =
-                    self.replace_artifact(chat_id, filter.clone(), change.clone()).await?;
-                if replaced.is_none() {
-                    // Nothing to clear, or no chat to clear it from.
-                    let fields = doc! { "last_artifact.updated_at": 1, "schema_version": 1 };
-                    let raw = self.session_within(scope, chat_id, fields).await?;
-                    let is_there = open_chat_session(&raw)?.optional_document("last_artifact")?;
-                    if is_there.is_some() {
-                        self.check_fence(scope, chat_id).await?;
-                    }
-                }
-                Ok(replaced)
-            })
-            .await?;
-        let Some(replaced) = replaced else { return Ok(()) };
-        let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
-        self.discard_blobs(scope, chat_id, BlobKind::Artifact, old, None).await;
-        Ok(())
+        self.replace_last(scope, chat_id, new).await
     }
+}
+
+/// What is to take the place of the last artifact.
+struct NewLast {
+    /// What else must hold of the session.
+    filter: Document,
+    change: Document,
+    placed: Placed,
+    /// Names the call that writes it, so that its retry knows its own work.
+    write_id: String,
 }
 
 impl MongoStore {
@@ -124,16 +113,58 @@ impl MongoStore {
         Ok(Some(Some(artifact)))
     }
 
-    async fn replace_artifact(
+    /// Replaces the last artifact, and then discards the blob of the one before it.
+    async fn replace_last(
         &self,
+        scope: &Scope,
         chat_id: &ChatId,
-        filter: Document,
-        change: Document,
+        new: NewLast,
+    ) -> Result<(), StoreError> {
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let replace = |attempt| call.replace_last_once(attempt, &scope, &chat_id, &new);
+            let Some(replaced) = call.attempt(replace).await? else { return Ok(()) };
+            call.tell_change(&chat_id);
+            let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
+            let current = new.placed.blob.as_deref();
+            call.discard_blobs(&scope, &chat_id, BlobKind::Artifact, old, current).await;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns the session as it was before; `None`: there is nothing to replace, or an earlier attempt
+    /// has replaced it.
+    async fn replace_last_once(
+        &self,
+        attempt: Attempt,
+        scope: &Scope,
+        chat_id: &ChatId,
+        new: &NewLast,
     ) -> Result<Option<RawDocumentBuf>, Failure> {
-        let update = doc! { "$set": change, "$inc": { "artifact_version": 1_i64 } };
+        if self.was_written(&attempt, scope, chat_id, &new.write_id).await? {
+            return Ok(None);
+        }
+        self.write_blob(scope, chat_id, &new.placed).await?;
+        let mut filter = writable_chat(scope, chat_id);
+        filter.extend(new.filter.clone());
+        let mut update = doc! { "$set": new.change.clone(), "$inc": { "artifact_version": 1_i64 } };
+        with_mark(&new.write_id, &mut filter, &mut update);
         let updating = self.inner.chat_sessions.find_one_and_update(filter, update);
         let fields = doc! { "artifact_blob": 1, "schema_version": 1 };
         let updating = updating.projection(fields).return_document(ReturnDocument::Before);
-        Ok(updating.await?.inspect(|_| self.tell_change(chat_id)))
+        if let Some(replaced) = updating.await? {
+            return Ok(Some(replaced));
+        }
+        if new.filter.is_empty() {
+            return Err(self.classify_unmatched(scope, chat_id).await?);
+        }
+        // Nothing to clear, or no chat to clear it from.
+        let fields = doc! { "last_artifact.updated_at": 1, "schema_version": 1 };
+        let raw = self.session_within(scope, chat_id, fields).await?;
+        if open_chat_session(&raw)?.optional_document("last_artifact")?.is_some() {
+            self.check_fence(scope, chat_id).await?;
+        }
+        Ok(None)
     }
 }

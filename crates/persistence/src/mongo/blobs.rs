@@ -6,7 +6,6 @@
 
 use bson::{Bson, DateTime, RawDocumentBuf, doc};
 use chrono::TimeDelta;
-use mongodb::ClientSession;
 use records::{ChatId, Scope};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -18,6 +17,7 @@ use crate::mongo::documents::{
     BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range, encode, one_blob,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::transaction::Transaction;
 
 /// The largest value that stays in the session document, in bytes.
 const INLINE_BYTES: usize = 4 << 10;
@@ -85,10 +85,11 @@ impl MongoStore {
     pub(crate) async fn insert_blob(
         &self,
         placed: &Placed,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<(), Failure> {
         if let Some(document) = &placed.document {
-            self.inner.chat_blobs.insert_one(document.clone()).session(session).await?;
+            let insert = self.inner.chat_blobs.insert_one(document.clone());
+            insert.session(&mut *tx.session().await?).await?;
         }
         Ok(())
     }

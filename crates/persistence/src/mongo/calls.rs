@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use bson::doc;
 use futures::TryStreamExt;
-use mongodb::ClientSession;
 use records::{ChatId, ChatSession, NewProviderCall, RollupKey, Scope, Subject, Usage};
 
 use crate::StoreError;
@@ -13,7 +12,8 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
-use crate::mongo::stats::{Counted, Stripe};
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::stats::Counted;
 use crate::rules::billing::Bill;
 use crate::rules::call_batch::{CallBatch, DigestedCall};
 use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
@@ -42,8 +42,18 @@ impl Calls for MongoStore {
         billing: Billing,
     ) -> Result<Recording, StoreError> {
         let batch = CallBatch::check(calls, self.inner.clock.now(), &*self.inner.ids)?;
-        let recording = &Marked { id: self.inner.ids.mint("recording_"), billing };
-        self.write(|_| self.record_calls_once(scope, chat_id, &batch, recording)).await
+        let recording = Marked { id: self.inner.ids.mint("recording_"), billing };
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.record_calls_round(tx, &scope, &chat_id, &batch, &recording);
+            let (recording, is_new) = call.transact(&scope, &chat_id, round).await?;
+            if is_new {
+                call.tell_payment(&chat_id, &recording.payment);
+                call.tell_usage(&chat_id);
+            }
+            Ok(recording)
+        })
+        .await
     }
 
     async fn list_calls(
@@ -85,36 +95,32 @@ impl Calls for MongoStore {
 }
 
 impl MongoStore {
-    async fn record_calls_once(
+    /// Records calls; tells whether any of them was new.
+    async fn record_calls_round(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         batch: &CallBatch,
         recording: &Marked,
-    ) -> Result<Recording, Failure> {
-        let mut from = 0;
-        loop {
-            let chat = self.known_chat(scope, chat_id).await?;
-            let (known, earlier) = self.known_calls(scope, chat_id, batch, recording).await?;
-            let (fresh, calls) = batch.plan(chat_id, &known)?;
-            if let Some(payment) = self.settled(&chat, &fresh, earlier, recording).await? {
-                return Ok(Recording { calls, payment });
-            }
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let recorded = self.insert_calls(&chat, &fresh, recording, &stripe, &mut session).await;
-            if let Some(payment) = self.conclude(session, recorded).await? {
-                self.tell_payment(chat_id, &payment);
-                self.tell_usage(chat_id);
-                return Ok(Recording { calls, payment });
-            }
-            from = stripe.number() + 1;
+    ) -> Result<Round<(Recording, bool)>, Failure> {
+        let chat = self.known_chat(scope, chat_id).await?;
+        let (known, earlier) = self.known_calls(scope, chat_id, batch, recording).await?;
+        if earlier == Earlier::Nothing {
+            tx.attempt().note_nothing_applied();
         }
+        let (fresh, calls) = batch.plan(chat_id, &known)?;
+        if let Some(payment) = self.prior_payment(&chat, &fresh, earlier, recording).await? {
+            return Ok(Round::Done((Recording { calls, payment }, false)));
+        }
+        tx.begin_counted(&chat).await?;
+        let payment = self.insert_calls(&tx, &chat, &fresh, recording).await?;
+        Ok(payment.map(|payment| (Recording { calls, payment }, true)))
     }
 
     /// Tells what was paid where there is nothing to record: all of it was, by an earlier attempt or
     /// before.
-    pub(crate) async fn settled(
+    pub(crate) async fn prior_payment(
         &self,
         chat: &ChatSession,
         fresh: &[&DigestedCall],
@@ -127,38 +133,27 @@ impl MongoStore {
         }
     }
 
-    /// Inserts calls, adds them to all rollups they count for, and has them paid for; `None`: something
-    /// is not as it was seen.
+    /// Inserts calls, adds them to all rollups they count for, and has them paid for.
     pub(crate) async fn insert_calls(
         &self,
+        tx: &Transaction<'_>,
         chat: &ChatSession,
         calls: &[&DigestedCall],
         recording: &Marked,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
-    ) -> Result<Option<Payment>, Failure> {
+    ) -> Result<Round<Payment>, Failure> {
         let documents = calls.iter().map(|kept| {
             call_document(&chat.app_id, &chat.workflow_name, &chat.chat_id, kept, &recording.id)
         });
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
-        self.inner.provider_calls.insert_many(documents).session(&mut *session).await?;
+        let insert = self.inner.provider_calls.insert_many(documents);
+        insert.session(&mut *tx.session().await?).await?;
         let counted: Vec<_> = calls.iter().map(|kept| &kept.call).collect();
-        self.count_calls(&Counted::of(chat), &counted, 1, stripe, session).await?;
+        self.count_calls(&Counted::of(chat), &counted, 1, tx).await?;
         match Bill::of(chat, calls, recording.billing, &recording.id) {
-            // Last, so that nobody waits for a wallet longer than must be.
-            Some(bill) => self.pay(chat, &bill, stripe, session).await,
-            None => Ok(Some(Payment::None)),
+            // Last, so that no other call waits for the wallet longer than it has to.
+            Some(bill) => self.pay(tx, chat, &bill).await.map(Round::of),
+            None => Ok(Round::Done(Payment::None)),
         }
-    }
-
-    /// Reads a chat that has to be there.
-    pub(crate) async fn known_chat(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-    ) -> Result<ChatSession, Failure> {
-        let chat = self.get_chat_within(scope, chat_id).await?;
-        Ok(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
     }
 
     /// Finds those of a batch that others have recorded, and tells whether an earlier attempt of

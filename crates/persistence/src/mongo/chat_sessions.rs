@@ -1,7 +1,6 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, StatusChange, Tally};
 
@@ -12,9 +11,11 @@ use crate::mongo::documents::{
     status_change_document, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::mongo::engine::scope::{visible_chat, visible_chats, writable_chat};
-use crate::mongo::stats::{Counted, Stripe};
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::stats::Counted;
 use crate::rules::fence::check_fence;
 use crate::rules::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
@@ -30,8 +31,13 @@ impl ChatSessions for MongoStore {
         let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
         let creation_id = self.inner.ids.mint("creation_");
         let document = encode(&chat_session_document(&chat, &creation_id))?;
-        self.write(|_| self.insert_chat(&chat, &document, &creation_id)).await?;
-        Ok(chat)
+        let scope = scope.unfenced();
+        self.write(|call| async move {
+            let round = |tx| call.insert_chat(tx, &chat, &document, &creation_id);
+            call.transact(&scope, &chat.chat_id, round).await?;
+            Ok(chat)
+        })
+        .await
     }
 
     async fn get_chat(
@@ -69,41 +75,28 @@ impl ChatSessions for MongoStore {
         next: ChatStatus,
         reason: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
-        let change_id = &self.inner.ids.mint("change_");
-        self.write(|attempt| async move {
-            let mut from = 0;
-            loop {
-                let chat = self.get_chat_within(scope, chat_id).await?;
-                let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-                if is_paused_anew(&chat, next, reason) {
-                    if let Some(chat) = self.pause_anew(scope, &chat, reason).await? {
-                        return Ok(chat);
-                    }
-                    self.check_fence(scope, chat_id).await?;
-                    continue;
-                }
-                let is_moved = chat.status == next
-                    || !attempt.is_first && self.has_moved(scope, chat_id, change_id).await?;
-                if is_moved {
-                    return Ok(chat);
-                }
-                if !chat.status.may_become(next) {
-                    let (from, to) = (chat.status, next);
-                    let chat_id = chat_id.clone();
-                    return Err(StoreError::IllegalTransition { chat_id, from, to }.into());
-                }
-                // None: somebody else has moved it meanwhile, so look again.
-                let moved = moved(&chat, next, reason, self.inner.clock.now());
-                if let Some(chat) =
-                    self.move_chat(scope, &chat, &moved, change_id, &mut from).await?
-                {
-                    return Ok(chat);
-                }
-                self.check_fence(scope, chat_id).await?;
-            }
+        let change = NewStatus {
+            status: next,
+            reason: reason.map(str::to_owned),
+            change_id: self.inner.ids.mint("change_"),
+        };
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.set_status_round(tx, &scope, &chat_id, &change);
+            let chat = call.transact(&scope, &chat_id, round).await?;
+            call.tell_change(&chat_id);
+            Ok(chat)
         })
         .await
     }
+}
+
+/// A status on its way into its session.
+struct NewStatus {
+    status: ChatStatus,
+    reason: Option<String>,
+    /// Names the call that sets it, so that its retry knows its own work.
+    change_id: String,
 }
 
 impl MongoStore {
@@ -119,30 +112,54 @@ impl MongoStore {
 
     async fn insert_chat(
         &self,
+        tx: Transaction<'_>,
         chat: &ChatSession,
         document: &RawDocumentBuf,
         creation_id: &str,
-    ) -> Result<(), Failure> {
-        let mut from = 0;
-        loop {
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let inserted = async {
-                self.inner.chat_sessions.insert_one(document).session(&mut session).await?;
-                let mut tally = Tally::default();
-                tally.chat(chat, 1);
-                self.count(&Counted::of(chat), tally, &stripe, &mut session).await
-            };
-            let inserted = inserted.await.map(Some);
-            if self.conclude(session, inserted).await?.is_some() {
-                return Ok(());
-            }
-            if self.is_created(&chat.chat_id, creation_id).await? {
-                return Ok(());
-            }
-            // Somebody else counts for the same workflow.
-            from = stripe.number() + 1;
+    ) -> Result<Round<()>, Failure> {
+        if !tx.is_first() && self.is_created(&chat.chat_id, creation_id).await? {
+            return Ok(Round::Done(()));
         }
+        tx.begin_counted(chat).await?;
+        let insert = self.inner.chat_sessions.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
+        let mut tally = Tally::default();
+        tally.chat(chat, 1);
+        self.count(&Counted::of(chat), tally, &tx).await?;
+        Ok(Round::Done(()))
+    }
+
+    async fn set_status_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        new: &NewStatus,
+    ) -> Result<Round<ChatSession>, Failure> {
+        let chat = self.known_chat(scope, chat_id).await?;
+        let (next, reason) = (new.status, new.reason.as_deref());
+        if !tx.is_first() {
+            let has_moved = self.has_moved(scope, chat_id, &new.change_id).await?;
+            let is_written = self.was_written(tx.attempt(), scope, chat_id, &new.change_id).await?;
+            if has_moved || is_written {
+                return Ok(Round::Done(chat));
+            }
+        }
+        if is_paused_anew(&chat, next, reason) {
+            let paused = self.pause_anew(scope, &chat, reason, &new.change_id).await?;
+            return Ok(Round::of(paused));
+        }
+        if chat.status == next {
+            return Ok(Round::Done(chat));
+        }
+        if !chat.status.may_become(next) {
+            let (chat_id, from, to) = (chat_id.clone(), chat.status, next);
+            return Err(StoreError::IllegalTransition { chat_id, from, to }.into());
+        }
+        tx.begin_counted(&chat).await?;
+        let moved = moved(&chat, next, reason, self.inner.clock.now());
+        let moved = self.move_within(&tx, scope, &chat, &moved, &new.change_id).await?;
+        Ok(Round::of(moved))
     }
 
     /// Tells whether an earlier attempt of a call has created a chat; refuses an id that another has.
@@ -168,17 +185,17 @@ impl MongoStore {
         scope: &Scope,
         chat: &ChatSession,
         reason: Option<&str>,
+        mark: &str,
     ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
         filter.insert("status_reason", chat.status_reason.as_deref());
         let now = DateTime::from_chrono(self.inner.clock.now());
-        let update = doc! { "$set": { "status_reason": reason, "last_updated_at": now } };
+        let mut update = doc! { "$set": { "status_reason": reason, "last_updated_at": now } };
+        with_mark(mark, &mut filter, &mut update);
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
-        let Some(raw) = update.await? else { return Ok(None) };
-        self.tell_change(&chat.chat_id);
-        Ok(Some(chat_session_record(&raw)?))
+        Ok(update.await?.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
     /// Tells whether an earlier attempt has made a move.
@@ -193,34 +210,14 @@ impl MongoStore {
         Ok(self.inner.status_changes.find_one(one).await?.is_some())
     }
 
-    /// Moves a chat that is as it was seen, and counts it; `None`: it is not, or somebody else was in
-    /// the way.
-    async fn move_chat(
-        &self,
-        scope: &Scope,
-        chat: &ChatSession,
-        moved: &ChatSession,
-        change_id: &str,
-        from: &mut u32,
-    ) -> Result<Option<ChatSession>, Failure> {
-        let stripe = self.stripe(&chat.app_id, &chat.workflow_name, *from).await;
-        let mut session = self.begin().await?;
-        let work = self.move_within(scope, chat, moved, change_id, &stripe, &mut session);
-        let worked = work.await;
-        *from = stripe.number() + 1;
-        let moved = self.conclude(session, worked).await?;
-        Ok(moved.inspect(|_| self.tell_change(&chat.chat_id)))
-    }
-
-    /// Does so within a transaction.
+    /// Moves a chat that is as it was seen, and counts it; `None`: it is not.
     pub(crate) async fn move_within(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         moved: &ChatSession,
         change_id: &str,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
     ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
@@ -243,7 +240,8 @@ impl MongoStore {
         // First, so that appends which come meanwhile wait for this, and not the reverse.
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
-        let Some(raw) = update.session(&mut *session).await? else { return Ok(None) };
+        let updated = update.session(&mut *tx.session().await?).await?;
+        let Some(raw) = updated else { return Ok(None) };
         let change = StatusChange {
             chat_id: chat.chat_id.clone(),
             from: chat.status,
@@ -252,21 +250,32 @@ impl MongoStore {
         };
         let (app_id, workflow_name) = (&chat.app_id, &chat.workflow_name);
         let document = status_change_document(app_id, workflow_name, &change, change_id)?;
-        self.inner.status_changes.insert_one(document).session(&mut *session).await?;
+        let insert = self.inner.status_changes.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
         let mut tally = Tally::default();
         tally.chat(chat, -1);
         tally.chat(moved, 1);
         tally.status_change(&change);
-        self.count(&Counted::of(chat), tally, stripe, session).await?;
+        self.count(&Counted::of(chat), tally, tx).await?;
         let mut chat = chat_session_record(&raw)?;
         if chat.status.is_ended() {
-            self.end_inputs(&mut chat, session).await?;
+            self.end_inputs(&mut chat, tx).await?;
         }
         Ok(Some(chat))
     }
 
-    /// Says why a write found no session to change: it is not there, or not ours to change.
-    pub(crate) async fn why_not_writable(
+    /// Reads a chat that has to be there.
+    pub(crate) async fn known_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<ChatSession, Failure> {
+        let chat = self.get_chat_within(scope, chat_id).await?;
+        Ok(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
+    }
+
+    /// Says why a write found no session to change: the chat is not there, or the caller's lease is gone.
+    pub(crate) async fn classify_unmatched(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

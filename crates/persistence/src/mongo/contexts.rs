@@ -11,9 +11,9 @@ use crate::mongo::blobs::{LOOKS, Placed};
 use crate::mongo::context_history::{RECENT, Which};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{BlobKind, open_chat_session, replaced_context, written_document};
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_document;
-use crate::mongo::engine::retries::Attempt;
 use crate::mongo::engine::scope::writable_chat;
 use crate::store::Contexts;
 
@@ -25,17 +25,10 @@ impl Contexts for MongoStore {
         chat_id: &ChatId,
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
-        let new = &self.new_context(scope, chat_id, &data, self.inner.ids.mint("write_"))?;
-        let written = self.write(|attempt| async move {
-            if let Some(written) =
-                self.written_earlier(scope, chat_id, attempt, &new.write_id).await?
-            {
-                return Ok(written.sequence);
-            }
-            match self.write_context(scope, chat_id, new, None).await? {
-                Some(sequence) => Ok(sequence),
-                None => Err(self.why_not_writable(scope, chat_id).await?),
-            }
+        let new = self.new_context(scope, chat_id, &data, self.inner.ids.mint("write_"))?;
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        let written = self.write(|call| async move {
+            call.attempt(|attempt| call.update_context(attempt, &scope, &chat_id, &new)).await
         });
         Ok(ContextSnapshot { sequence: written.await?, data })
     }
@@ -47,25 +40,11 @@ impl Contexts for MongoStore {
         patch: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
         json::measure_object(&patch)?;
-        let (patch, write_id) = (&patch, &self.inner.ids.mint("write_"));
-        self.write(|attempt| async move {
-            if let Some(written) = self.written_earlier(scope, chat_id, attempt, write_id).await? {
-                return Ok(written);
-            }
-            loop {
-                let (mut context, version) = self.load_context(scope, chat_id).await?;
-                merge_patch(&mut context.data, patch);
-                let new = self.new_context(scope, chat_id, &context.data, write_id.clone())?;
-                // None: somebody else has written meanwhile, so merge into what they wrote.
-                let written = self.write_context(scope, chat_id, &new, Some(version)).await?;
-                if let Some(sequence) = written {
-                    context.sequence = sequence;
-                    return Ok(context);
-                }
-                self.withdraw_blob(scope, chat_id, BlobKind::Context, new.placed.blob.as_deref())
-                    .await?;
-                self.check_fence(scope, chat_id).await?;
-            }
+        let write_id = self.inner.ids.mint("write_");
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let merge = |attempt| call.merge_context(attempt, &scope, &chat_id, &patch, &write_id);
+            call.attempt(merge).await
         })
         .await
     }
@@ -102,18 +81,66 @@ impl MongoStore {
         Ok(NewContext { placed, bytes: bytes as u64, write_id })
     }
 
+    async fn update_context(
+        &self,
+        attempt: Attempt,
+        scope: &Scope,
+        chat_id: &ChatId,
+        new: &NewContext,
+    ) -> Result<u64, Failure> {
+        let earlier = self.written_earlier(scope, chat_id, &attempt, &new.write_id).await?;
+        if let Some(written) = earlier {
+            return Ok(written.sequence);
+        }
+        match self.write_context(scope, chat_id, new, None).await? {
+            Some(sequence) => Ok(sequence),
+            None => Err(self.classify_unmatched(scope, chat_id).await?),
+        }
+    }
+
+    async fn merge_context(
+        &self,
+        attempt: Attempt,
+        scope: &Scope,
+        chat_id: &ChatId,
+        patch: &JsonObject,
+        write_id: &str,
+    ) -> Result<ContextSnapshot, Failure> {
+        let earlier = self.written_earlier(scope, chat_id, &attempt, write_id).await?;
+        if let Some(written) = earlier {
+            return Ok(written);
+        }
+        loop {
+            let (mut context, version) = self.load_context(scope, chat_id).await?;
+            merge_patch(&mut context.data, patch);
+            let new = self.new_context(scope, chat_id, &context.data, write_id.to_owned())?;
+            // None: another writer was first, so merge into what it wrote.
+            let written = self.write_context(scope, chat_id, &new, Some(version)).await?;
+            if let Some(sequence) = written {
+                context.sequence = sequence;
+                return Ok(context);
+            }
+            self.withdraw_blob(scope, chat_id, BlobKind::Context, new.placed.blob.as_deref())
+                .await?;
+            self.check_fence(scope, chat_id).await?;
+        }
+    }
+
     /// Returns the snapshot that an earlier attempt of a call has written.
     async fn written_earlier(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        attempt: Attempt,
+        attempt: &Attempt,
         write_id: &str,
     ) -> Result<Option<ContextSnapshot>, Failure> {
         if attempt.is_first {
             return Ok(None);
         }
         let written = self.find_context(scope, chat_id, Which::WrittenBy(write_id)).await?;
+        if written.is_none() {
+            attempt.note_nothing_applied();
+        }
         Ok(written.map(|KeptContext { version, data }| ContextSnapshot {
             sequence: version.sequence,
             data,

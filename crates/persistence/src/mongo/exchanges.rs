@@ -2,17 +2,18 @@
 
 use async_trait::async_trait;
 use bson::doc;
-use records::{CallId, ChatId, EventId, NewMessage, NewProviderCall, Scope};
+use records::{CallId, ChatId, NewMessage, NewProviderCall, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::calls::{Earlier, Marked};
-use crate::mongo::documents::{call_key, call_record, open_call};
+use crate::mongo::documents::{Tail, call_key, call_record, open_call};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::mongo::transcript::append::{Condition, Push, verdict};
 use crate::rules::exchange_batch::ExchangeBatch;
-use crate::store::{Billing, Exchange, Exchanges};
+use crate::store::{Appended, Billing, Exchange, Exchanges, Outcome};
 
 #[async_trait]
 impl Exchanges for MongoStore {
@@ -27,10 +28,16 @@ impl Exchanges for MongoStore {
         let (clock, ids) = (&self.inner.clock, &self.inner.ids);
         let exchange = ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
         self.inner.metrics.appends.given(&exchange.messages);
-        let recording = &Marked { id: ids.mint("recording_"), billing };
-        let write = |_| self.append_exchange_once(scope, chat_id, &exchange, recording);
-        let appended = self.write(write).await;
-        self.fenced_if_late(scope, chat_id, appended).await
+        let recording = Marked { id: ids.mint("recording_"), billing };
+        let fenced = (scope, chat_id);
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        let appended = self.write(|call| async move {
+            let round = |tx| call.exchange_round(tx, &scope, &chat_id, &exchange, &recording);
+            let appended = call.transact(&scope, &chat_id, round).await?;
+            call.tell_exchange(&scope, &chat_id, &appended);
+            Ok(appended.answer)
+        });
+        self.fenced_if_late(fenced.0, fenced.1, appended.await).await
     }
 
     async fn delete_call(
@@ -39,125 +46,120 @@ impl Exchanges for MongoStore {
         chat_id: &ChatId,
         call_id: &CallId,
     ) -> Result<(), StoreError> {
-        self.write(|attempt| async move {
-            match self.delete_call_once(scope, chat_id, call_id).await {
-                // By an earlier attempt, or by somebody else: it is gone.
-                Err(Failure::Decided(StoreError::CallNotFound { .. })) if !attempt.is_first => {
-                    Ok(())
-                }
-                deleted => deleted,
-            }
+        let (scope, chat_id, call_id) = (scope.clone(), chat_id.clone(), call_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.delete_call_round(tx, &scope, &chat_id, &call_id);
+            call.transact(&scope, &chat_id, round).await?;
+            call.tell_change(&chat_id);
+            call.tell_usage(&chat_id);
+            Ok(())
         })
         .await
     }
 }
 
+/// An exchange that was appended, now or by an earlier attempt.
+struct AppendedExchange {
+    answer: Exchange,
+    /// The tail that it has left, and the number of messages that are new in it.
+    pushed: Option<(Tail, usize)>,
+}
+
 impl MongoStore {
-    async fn append_exchange_once(
+    async fn exchange_round(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         exchange: &ExchangeBatch,
         recording: &Marked,
-    ) -> Result<Exchange, Failure> {
+    ) -> Result<Round<AppendedExchange>, Failure> {
         let ExchangeBatch { messages, calls } = exchange;
-        let mut from = 0;
-        loop {
-            let chat = self.known_chat(scope, chat_id).await?;
-            let (known, earlier) = self.known_calls(scope, chat_id, calls, recording).await?;
-            let (fresh_calls, recorded) = calls.plan(chat_id, &known)?;
-            let call = recorded
-                .into_iter()
-                .next()
-                .ok_or_else(|| Failure::Unsafe("there is no call".into()))?;
-            let look = self.look(scope, chat_id).await?;
-            let ids = messages.event_ids().map(EventId::as_str).collect();
-            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
-            known.extend(look.in_tail);
-            let settled = self.settled(&chat, &fresh_calls, earlier, recording).await?;
-            if earlier == Earlier::Done {
-                for known in &mut known {
-                    known.is_ours = true;
-                }
-            }
-            let plan = messages.plan(chat_id, &known)?;
-            let fresh: Vec<_> = plan.fresh().collect();
-            if let Some(verdict) = verdict(scope, chat_id, &plan, &look.tail) {
-                let append = verdict?;
-                if let Some(payment) = settled {
-                    return Ok(Exchange { append, call, payment });
-                }
-            }
-            self.make_room(scope, chat_id, &look.tail).await?;
-
-            let condition = Condition::NoneOfTheIds { sealed_below: look.tail.first_sequence };
-            let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let work = async {
-                // First, so that appends which come meanwhile wait for this, and not the reverse.
-                let mut tail = look.tail;
-                if !fresh.is_empty() {
-                    let Some(pushed) = self.push_within(&push, &mut session).await? else {
-                        return Ok(None);
-                    };
-                    tail = pushed;
-                }
-                if let Some(payment) = settled {
-                    return Ok(Some((tail, payment)));
-                }
-                let session = &mut session;
-                let work = self.insert_calls(&chat, &fresh_calls, recording, &stripe, session);
-                Ok(work.await?.map(|payment| (tail, payment)))
-            };
-            let worked = work.await;
-            if let Some((tail, payment)) = self.conclude(session, worked).await? {
-                if !fresh.is_empty() {
-                    self.inner.metrics.appends.stored(1, fresh.len());
-                    self.is_pushed(&push, &tail);
-                }
-                self.tell_payment(chat_id, &payment);
-                self.tell_usage(chat_id);
-                let first_sequence = tail.last_sequence - fresh.len() as u64;
-                let append = plan.answer(first_sequence, tail.last_sequence);
-                return Ok(Exchange { append, call, payment });
-            }
-            self.check_fence(scope, chat_id).await?;
-            from = stripe.number() + 1;
+        let chat = self.known_chat(scope, chat_id).await?;
+        let (known, earlier) = self.known_calls(scope, chat_id, calls, recording).await?;
+        let (fresh_calls, recorded) = calls.plan(chat_id, &known)?;
+        let call = recorded.into_iter().next().ok_or(Failure::Ended("an exchange has no call"))?;
+        let (probe, mut known) = self.known_messages(scope, chat_id, messages).await?;
+        let prior = self.prior_payment(&chat, &fresh_calls, earlier, recording).await?;
+        if earlier == Earlier::Done {
+            known.iter_mut().for_each(|known| known.is_ours = true);
+        } else {
+            tx.attempt().note_nothing_applied();
         }
+        let plan = messages.plan(chat_id, &known)?;
+        let fresh: Vec<_> = plan.fresh().collect();
+        if let Some(verdict) = verdict(scope, chat_id, &plan, &probe.tail) {
+            let append = verdict?;
+            if let Some(payment) = prior {
+                let answer = Exchange { append, call, payment };
+                return Ok(Round::Done(AppendedExchange { answer, pushed: None }));
+            }
+        }
+        self.make_room(scope, chat_id, &probe.tail).await?;
+
+        let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
+        let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
+        tx.begin_counted(&chat).await?;
+        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        let tail = match fresh.len() {
+            0 => probe.tail,
+            _ => match self.push_within(&push, &tx).await? {
+                Some(tail) => tail,
+                None => return Ok(Round::Again),
+            },
+        };
+        let payment = match prior {
+            Some(payment) => Round::Done(payment),
+            None => self.insert_calls(&tx, &chat, &fresh_calls, recording).await?,
+        };
+        Ok(payment.map(|payment| {
+            let first_sequence = tail.last_sequence - fresh.len() as u64;
+            let append = plan.answer(first_sequence, tail.last_sequence);
+            let answer = Exchange { append, call, payment };
+            AppendedExchange { answer, pushed: Some((tail, fresh.len())) }
+        }))
     }
 
-    async fn delete_call_once(
+    /// Tells subscribers of an exchange that was committed.
+    fn tell_exchange(&self, scope: &Scope, chat_id: &ChatId, appended: &AppendedExchange) {
+        let Some((tail, fresh)) = &appended.pushed else { return };
+        if *fresh > 0 {
+            self.inner.metrics.appends.stored(1, *fresh);
+            let first_sequence = tail.last_sequence - *fresh as u64;
+            let ids = appended.answer.append.messages.iter();
+            let is_new = |message: &&Appended| {
+                message.outcome == Outcome::Stored && message.sequence >= first_sequence
+            };
+            let ids = ids.filter(is_new);
+            let ids: Vec<&str> = ids.map(|message| message.event_id.as_str()).collect();
+            self.is_appended(scope, chat_id, &ids, tail);
+        }
+        self.tell_payment(chat_id, &appended.answer.payment);
+        self.tell_usage(chat_id);
+    }
+
+    /// Deletes a call, unless an earlier round has, or another caller beside it.
+    async fn delete_call_round(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         call_id: &CallId,
-    ) -> Result<(), Failure> {
+    ) -> Result<Round<()>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let one = doc! { "_id": call_key(chat_id, call_id), "app_id": scope.app_id.as_str() };
-        let mut from = 0;
-        loop {
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let work = async {
-                self.unlink_within(scope, chat_id, call_id, &mut session).await?;
-                let calls = &self.inner.provider_calls;
-                let Some(raw) =
-                    calls.find_one_and_delete(one.clone()).session(&mut session).await?
-                else {
-                    let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
-                    return Err(StoreError::CallNotFound { chat_id, call_id }.into());
-                };
-                let call = call_record(&open_call(&raw)?)?.call;
-                self.count_calls(&Counted::of(&chat), &[&call], -1, &stripe, &mut session).await
-            };
-            let worked = work.await.map(Some);
-            if self.conclude(session, worked).await?.is_some() {
-                self.tell_change(chat_id);
-                self.tell_usage(chat_id);
-                return Ok(());
+        tx.begin_counted(&chat).await?;
+        self.unlink_within(&tx, scope, chat_id, call_id).await?;
+        let delete = self.inner.provider_calls.find_one_and_delete(one);
+        let Some(raw) = delete.session(&mut *tx.session().await?).await? else {
+            if !tx.is_first() {
+                return Ok(Round::Done(()));
             }
-            from = stripe.number() + 1;
-        }
+            let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
+            return Err(StoreError::CallNotFound { chat_id, call_id }.into());
+        };
+        let call = call_record(&open_call(&raw)?)?.call;
+        self.count_calls(&Counted::of(&chat), &[&call], -1, &tx).await?;
+        Ok(Round::Done(()))
     }
 }

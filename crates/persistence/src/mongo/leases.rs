@@ -1,12 +1,14 @@
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
-use futures::TryStreamExt;
+use chrono::Utc;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, Lease, NewLease, Scope};
 
 use crate::StoreError;
+use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
 use crate::mongo::documents::{
@@ -15,6 +17,8 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::sweep::Overdue;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::fence::check_fence;
 use crate::rules::new_chat::moved;
 use crate::store::{Interrupted, Leases};
@@ -27,11 +31,14 @@ impl Leases for MongoStore {
         chat_id: &ChatId,
         lease: NewLease,
     ) -> Result<Lease, StoreError> {
-        // Who asks for a lease need not hold one.
-        let scope = &scope.unfenced();
         // The id is the same in every attempt, so that one recognises what an earlier one was given.
         let lease = lease.given(0, self.inner.clock.now(), &*self.inner.ids)?;
-        self.write(|_| self.acquire(scope, chat_id, &lease)).await
+        // A caller that asks for a lease need not hold one.
+        let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
+        self.write(
+            |call| async move { call.attempt(|_| call.acquire(&scope, &chat_id, &lease)).await },
+        )
+        .await
     }
 
     async fn renew_lease(
@@ -42,18 +49,9 @@ impl Leases for MongoStore {
         ttl: Duration,
     ) -> Result<Lease, StoreError> {
         let expires_at = Lease::expiry(self.inner.clock.now(), ttl)?;
-        let scope = &scope.clone().fenced(fencing_token);
-        let set = doc! { "$set": { "lease.expires_at": DateTime::from_chrono(expires_at) } };
-        self.write(|_| async {
-            let sessions = &self.inner.chat_sessions;
-            let renew = sessions.find_one_and_update(writable_chat(scope, chat_id), set.clone());
-            let renew = renew.projection(held_projection());
-            match renew.return_document(ReturnDocument::After).await? {
-                Some(raw) => Held::read(&raw)?
-                    .lease
-                    .ok_or_else(|| StoreError::fenced(chat_id, fencing_token).into()),
-                None => Err(self.why_not_writable(scope, chat_id).await?),
-            }
+        let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
+        self.write(|call| async move {
+            call.attempt(|_| call.renew(&scope, &chat_id, expires_at)).await
         })
         .await
     }
@@ -64,58 +62,46 @@ impl Leases for MongoStore {
         chat_id: &ChatId,
         fencing_token: u64,
     ) -> Result<(), StoreError> {
-        let scope = &scope.clone().fenced(fencing_token);
-        let release = doc! { "$set": { "lease": Bson::Null } };
-        self.write(|_| async {
-            let sessions = &self.inner.chat_sessions;
-            let release = sessions.update_one(writable_chat(scope, chat_id), release.clone());
-            if release.await?.matched_count == 1 {
-                return Ok(());
-            }
-            match self.why_not_writable(scope, chat_id).await? {
-                Failure::Decided(StoreError::Fenced { .. }) => Ok(()),
-                failure => Err(failure),
-            }
-        })
-        .await
+        let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
+        self.write(|call| async move { call.attempt(|_| call.release(&scope, &chat_id)).await })
+            .await
     }
 
     async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError> {
         let now = DateTime::from_chrono(self.inner.clock.now());
-        let abandoned = || async {
-            let query = doc! {
+        let abandoned = Overdue {
+            sweep: Sweep::Leases,
+            collection: &self.inner.chat_sessions,
+            filter: doc! {
                 "status": ChatStatus::Running.number(),
                 "lease.expires_at": { "$lte": now },
                 "schema_version": { "$lte": SCHEMA_VERSION },
-            };
-            let find = self.inner.chat_sessions.find(query).sort(doc! { "lease.expires_at": 1 });
-            let find = find.limit(i64::try_from(limit).unwrap_or(i64::MAX));
-            Ok(find.projection(without_bulk()).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+            },
+            since: "lease.expires_at",
+            projection: without_bulk(),
         };
-        let mut interrupted = Vec::new();
-        for raw in self.read(abandoned).await? {
-            // One that cannot be interrupted keeps none of the others from being.
-            let chat = match chat_session_record(&raw) {
-                Ok(chat) => chat,
-                Err(error) => {
-                    tracing::warn!(%error, "an abandoned chat cannot be read");
-                    continue;
+        let interrupted = Mutex::new(Vec::new());
+        let interrupt = |raw: RawDocumentBuf| async {
+            let raw = raw;
+            let chat = chat_session_record(&raw)?;
+            let ChatSession { app_id, chat_id, lease, .. } = chat.clone();
+            let interrupting = self.write(|call| async move {
+                let scope = Scope::service(chat.app_id.clone());
+                let round = |tx| call.interrupt_round(tx, &scope, &chat);
+                let is_interrupted = call.transact(&scope, &chat.chat_id, round).await?;
+                if is_interrupted {
+                    call.tell_change(&chat.chat_id);
                 }
-            };
-            match self.write(|_| self.interrupt(&chat)).await {
-                Ok(is_interrupted) => {
-                    let ChatSession { app_id, chat_id, lease, .. } = chat;
-                    let lease = lease.filter(|_| is_interrupted);
-                    interrupted.extend(lease.map(|lease| Interrupted { app_id, chat_id, lease }));
-                }
-                Err(error) if interrupted.is_empty() => return Err(error),
-                Err(error) => {
-                    tracing::warn!(%error, "an abandoned chat is left for later");
-                    break;
-                }
-            }
-        }
-        Ok(interrupted)
+                Ok(is_interrupted)
+            });
+            let is_interrupted = interrupting.await?;
+            let lease = lease.filter(|_| is_interrupted);
+            let this = lease.map(|lease| Interrupted { app_id, chat_id, lease });
+            interrupted.lock().unwrap_or_else(PoisonError::into_inner).extend(this);
+            Ok(is_interrupted)
+        };
+        self.sweep(&abandoned, limit, interrupt).await?;
+        Ok(interrupted.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -187,46 +173,66 @@ impl MongoStore {
         }
     }
 
+    async fn renew(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        expires_at: chrono::DateTime<Utc>,
+    ) -> Result<Lease, Failure> {
+        let set = doc! { "$set": { "lease.expires_at": DateTime::from_chrono(expires_at) } };
+        let sessions = &self.inner.chat_sessions;
+        let renew = sessions.find_one_and_update(writable_chat(scope, chat_id), set);
+        let renew = renew.projection(held_projection()).return_document(ReturnDocument::After);
+        let lease = renew.await?.map(|raw| Held::read(&raw)).transpose()?;
+        match lease.and_then(|held| held.lease) {
+            Some(lease) => Ok(lease),
+            None => Err(self.classify_unmatched(scope, chat_id).await?),
+        }
+    }
+
+    /// Gives a lease back, unless it is gone.
+    async fn release(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
+        let sessions = &self.inner.chat_sessions;
+        let release = doc! { "$set": { "lease": Bson::Null } };
+        let release = sessions.update_one(writable_chat(scope, chat_id), release);
+        if release.await?.matched_count == 1 {
+            return Ok(());
+        }
+        match self.classify_unmatched(scope, chat_id).await? {
+            Failure::Decided(StoreError::Fenced { .. }) => Ok(()),
+            failure => Err(failure),
+        }
+    }
+
     /// Interrupts a chat if nothing has happened to its lease; tells whether it did.
-    async fn interrupt(&self, chat: &ChatSession) -> Result<bool, Failure> {
-        let Some(lease) = &chat.lease else { return Ok(false) };
-        let scope = Scope::service(chat.app_id.clone());
+    async fn interrupt_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat: &ChatSession,
+    ) -> Result<Round<bool>, Failure> {
+        let Some(lease) = &chat.lease else { return Ok(Round::Done(false)) };
+        if !tx.is_first() {
+            let now = self.get_chat_within(scope, &chat.chat_id).await?;
+            if now.is_none_or(|now| now.status != chat.status || now.lease != chat.lease) {
+                return Ok(Round::Done(false));
+            }
+        }
         let mut abandoned =
             writable_chat(&scope.clone().fenced(lease.fencing_token), &chat.chat_id);
         abandoned.insert("lease.expires_at", DateTime::from_chrono(lease.expires_at));
-        let reason = Some(Interrupted::PAUSE_REASON);
-        let mut from = 0;
-        loop {
-            let paused = moved(chat, ChatStatus::Paused, reason, self.inner.clock.now());
-            let change_id = self.inner.ids.mint("change_");
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let work = async {
-                let take = doc! { "$set": { "lease": Bson::Null } };
-                let take = self.inner.chat_sessions.update_one(abandoned.clone(), take);
-                if take.session(&mut session).await?.matched_count == 0 {
-                    return Ok(Some(false));
-                }
-                let session = &mut session;
-                let moving = self.move_within(&scope, chat, &paused, &change_id, &stripe, session);
-                // None: it no longer runs, and then nothing is to become of its lease either.
-                Ok(moving.await?.map(|_| true))
-            };
-            let worked = work.await;
-            match self.conclude(session, worked).await? {
-                Some(true) => {
-                    self.tell_change(&chat.chat_id);
-                    return Ok(true);
-                }
-                Some(false) => return Ok(false),
-                None => {}
-            }
-            let now = self.get_chat_within(&scope, &chat.chat_id).await?;
-            if now.is_none_or(|now| now.status != chat.status || now.lease != chat.lease) {
-                return Ok(false);
-            }
-            from = stripe.number() + 1;
+        tx.begin_counted(chat).await?;
+        let take = doc! { "$set": { "lease": Bson::Null } };
+        let take = self.inner.chat_sessions.update_one(abandoned, take);
+        if take.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Ok(Round::Done(false));
         }
+        let reason = Some(Interrupted::PAUSE_REASON);
+        let paused = moved(chat, ChatStatus::Paused, reason, self.inner.clock.now());
+        let change_id = self.inner.ids.mint("change_");
+        // None: it no longer runs, and then nothing is to become of its lease either.
+        let moved = self.move_within(&tx, scope, chat, &paused, &change_id).await?;
+        Ok(Round::of(moved.map(|_| true)))
     }
 
     /// Refuses a write under a lease that is gone, once it has found nothing to change.

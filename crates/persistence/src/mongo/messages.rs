@@ -29,7 +29,7 @@ impl Messages for MongoStore {
     ) -> Result<Append, StoreError> {
         let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&batch);
-        let appended = self.append_initial(scope, chat_id, &batch).await;
+        let appended = self.append_initial(scope, chat_id, batch).await;
         self.fenced_if_late(scope, chat_id, appended).await
     }
 
@@ -66,10 +66,8 @@ impl Messages for MongoStore {
         event_id: &EventId,
     ) -> Result<Option<Message>, StoreError> {
         let find = || async {
-            let look = self.look(scope, chat_id).await?;
             let ids = vec![event_id.as_str()];
-            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
-            known.extend(look.in_tail);
+            let (_, known) = self.known_of(scope, chat_id, ids).await?;
             let found = known.into_iter().find(|known| known.event_id == *event_id);
             Ok(found.map(|known| known.sequence))
         };
@@ -86,7 +84,7 @@ impl Messages for MongoStore {
         sequence: u64,
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
-        self.edit_message(scope, chat_id, sequence, &edit).await
+        self.edit_message(scope, chat_id, sequence, edit).await
     }
 
     async fn delete_message(
@@ -95,6 +93,6 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.bury_message(scope, chat_id, sequence).await
+        self.tombstone_message(scope, chat_id, sequence).await
     }
 }

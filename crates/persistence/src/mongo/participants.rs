@@ -27,7 +27,11 @@ impl Participants for MongoStore {
             participant: Participant { user_id, display_name, joined_at },
             join_id: self.inner.ids.mint("join_"),
         };
-        self.write(|_| self.join_once(scope, chat_id, &joining)).await
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            call.attempt(|_| call.join_once(&scope, &chat_id, &joining)).await
+        })
+        .await
     }
 
     async fn leave_chat(
@@ -36,13 +40,9 @@ impl Participants for MongoStore {
         chat_id: &ChatId,
         user_id: &UserId,
     ) -> Result<(), StoreError> {
-        self.write(|_| async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            let with = participants_with(scope, chat_id, user_id);
-            let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
-            self.inner.chat_participants.update_one(with, pull).await?;
-            self.tell_presence(chat_id);
-            Ok(())
+        let (scope, chat_id, user_id) = (scope.clone(), chat_id.clone(), user_id.clone());
+        self.write(|call| async move {
+            call.attempt(|_| call.leave_once(&scope, &chat_id, &user_id)).await
         })
         .await
     }
@@ -93,6 +93,20 @@ impl MongoStore {
                 return Ok(Joined { participant, outcome: Outcome::Stored });
             }
         }
+    }
+
+    async fn leave_once(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+    ) -> Result<(), Failure> {
+        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        let with = participants_with(scope, chat_id, user_id);
+        let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
+        self.inner.chat_participants.update_one(with, pull).await?;
+        self.tell_presence(chat_id);
+        Ok(())
     }
 
     /// Adds a participant, if that is one more and there is room.

@@ -23,18 +23,26 @@ impl Presence for MongoStore {
         if connections.is_empty() {
             return Ok(());
         }
-        self.write(|_| self.announce_once(scope, connections, lasting)).await
+        let (scope, connections) = (scope.clone(), connections.to_vec());
+        self.write(|call| async move {
+            call.attempt(|_| call.announce_once(&scope, &connections, lasting)).await
+        })
+        .await
     }
 
     async fn withdraw(&self, scope: &Scope, connections: &[Connection]) -> Result<(), StoreError> {
         let ids: Vec<Document> = connections.iter().map(presence_id).collect();
         let filter = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
-        self.write(|_| async { Ok(self.inner.presence.delete_many(filter.clone()).await?) })
-            .await?;
-        for connection in connections {
-            self.tell_presence(&connection.chat_id);
-        }
-        Ok(())
+        let chat_ids: Vec<ChatId> = connections.iter().map(|of| of.chat_id.clone()).collect();
+        self.write(|call| async move {
+            let delete = |_| async { Ok(call.inner.presence.delete_many(filter.clone()).await?) };
+            call.attempt(delete).await?;
+            for chat_id in &chat_ids {
+                call.tell_presence(chat_id);
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn presence(&self, scope: &Scope, chat_id: &ChatId) -> Result<ChatPresence, StoreError> {
@@ -85,7 +93,7 @@ impl MongoStore {
         }
         for error in ["writeErrors", "writeConcernError"] {
             if let Some(error) = reply.get(error) {
-                return Err(Failure::Unsafe(error.to_string().into()));
+                return Err(Failure::NotDurable(error.to_string().into()));
             }
         }
         Ok(())

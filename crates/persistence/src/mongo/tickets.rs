@@ -6,7 +6,7 @@ use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{SCHEMA_VERSION, encode, ticket_document, ticket_record};
-use crate::mongo::engine::failure::is_duplicate_key;
+use crate::mongo::engine::inserts::insert_or_get;
 use crate::store::Tickets;
 
 #[async_trait]
@@ -19,21 +19,16 @@ impl Tickets for MongoStore {
     ) -> Result<chrono::DateTime<Utc>, StoreError> {
         let expires_at = self.inner.clock.now() + ticket.valid_for;
         let document = encode(&ticket_document(scope, chat_id, &ticket, expires_at))?;
-        let id = ticket.digest.to_string();
-        self.write(|_| async {
-            let chat = self.get_chat_within(scope, chat_id).await?;
-            chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-            loop {
-                match self.inner.tickets.insert_one(document.clone()).await {
-                    Ok(_) => return Ok(()),
-                    Err(error) if is_duplicate_key(&error) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                // An earlier attempt's. None: it is not durable yet, or was rolled back.
-                if self.inner.tickets.find_one(doc! { "_id": &id }).await?.is_some() {
-                    return Ok(());
-                }
-            }
+        let (scope, chat_id, id) = (scope.clone(), chat_id.clone(), ticket.digest.to_string());
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                call.known_chat(&scope, &chat_id).await?;
+                let tickets = &call.inner.tickets;
+                // One that is there is an earlier attempt's.
+                let find = || async { Ok(tickets.find_one(doc! { "_id": &id }).await?) };
+                insert_or_get(tickets, &document, find).await.map(|_| ())
+            })
+            .await
         })
         .await?;
         Ok(expires_at)
@@ -56,10 +51,13 @@ impl Tickets for MongoStore {
             "schema_version": { "$lte": SCHEMA_VERSION },
         };
         let change = doc! { "$set": { "redeemed_by": &mark } };
-        self.write(|_| async {
-            let redeeming =
-                self.inner.tickets.find_one_and_update(unused.clone(), change.clone()).await?;
-            Ok(redeeming.map(|raw| ticket_record(&raw)).transpose()?)
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                let tickets = &call.inner.tickets;
+                let redeeming = tickets.find_one_and_update(unused.clone(), change.clone()).await?;
+                Ok(redeeming.map(|raw| ticket_record(&raw)).transpose()?)
+            })
+            .await
         })
         .await
     }

@@ -94,6 +94,12 @@ pub(crate) fn closing_fields(closing: &Closing, answered: Option<(&str, &Digest)
     fields
 }
 
+/// Reads the app that an input request belongs to.
+pub(crate) fn input_app(raw: &RawDocumentBuf) -> Result<AppId, StoreError> {
+    let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw, SCHEMA_VERSION)?;
+    fields.parsed("app_id")
+}
+
 /// Reads an input request.
 pub(crate) fn input_record(raw: &RawDocumentBuf) -> Result<StoredInput, StoreError> {
     let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw, SCHEMA_VERSION)?;

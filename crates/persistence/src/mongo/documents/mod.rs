@@ -36,7 +36,7 @@ pub(crate) use context_version::{
     StoredContext, context_version_id, context_versions_between, replaced_context, written_document,
 };
 pub(crate) use input_request::{
-    PENDING, StoredInput, closing_fields, input_document, input_key, input_record,
+    PENDING, StoredInput, closing_fields, input_app, input_document, input_key, input_record,
 };
 pub(crate) use lineage::{Base, Lineage, bases_array};
 pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};

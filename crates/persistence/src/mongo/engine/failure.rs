@@ -14,8 +14,12 @@ pub(crate) enum Failure {
     Decided(StoreError),
     /// The driver reports an error; what it means depends on the error.
     Driver(Error),
-    /// The write was carried out, and is not known to be safe.
-    Unsafe(BoxError),
+    /// The write was applied, and may be lost again.
+    NotDurable(BoxError),
+    /// The attempt was dropped before it ended.
+    Unfinished(BoxError),
+    /// Nothing more is begun for the call, for this reason.
+    Ended(&'static str),
 }
 
 impl Failure {
@@ -24,7 +28,30 @@ impl Failure {
         match self {
             Self::Decided(_) => None,
             Self::Driver(error) => Some(reason(error)),
-            Self::Unsafe(_) => Some(FailureReason::WriteConcern),
+            Self::NotDurable(_) => Some(FailureReason::WriteConcern),
+            Self::Unfinished(_) | Self::Ended(_) => Some(FailureReason::Deadline),
+        }
+    }
+
+    /// Tells whether a write of the attempt may have been applied.
+    pub(crate) fn may_have_applied(&self) -> bool {
+        match self {
+            Self::Decided(_) | Self::Ended(_) => false,
+            Self::Driver(error) => meaning(error) == Meaning::Unknown,
+            Self::NotDurable(_) | Self::Unfinished(_) => true,
+        }
+    }
+
+    /// Returns the answer, if no further attempt could give another one; its cause otherwise.
+    pub(crate) fn into_final(self) -> Result<StoreError, BoxError> {
+        match self {
+            Self::Decided(error) => Ok(error),
+            Self::Driver(error) if meaning(&error) == Meaning::Refused => {
+                Ok(StoreError::Refused { source: error.into() })
+            }
+            Self::Driver(error) => Err(error.into()),
+            Self::NotDurable(source) | Self::Unfinished(source) => Err(source),
+            Self::Ended(reason) => Err(reason.into()),
         }
     }
 }
@@ -49,11 +76,7 @@ impl From<StoreError> for Failure {
 impl From<Failure> for StoreError {
     /// For what is decided before anything is sent.
     fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Decided(error) => error,
-            Failure::Driver(error) => Self::Refused { source: error.into() },
-            Failure::Unsafe(source) => Self::OutcomeUnknown { source },
-        }
+        failure.into_final().unwrap_or_else(|source| Self::OutcomeUnknown { source })
     }
 }
 

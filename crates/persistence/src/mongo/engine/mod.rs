@@ -1,13 +1,16 @@
 //! How the store talks to the server, whatever the record: connections, retries, transactions, errors,
 //! indexes, the change stream, and caller JSON inside BSON.
 
+pub(crate) mod calls;
 pub(crate) mod change_stream;
 pub(crate) mod client;
 pub(crate) mod failure;
 pub(crate) mod indexes;
+pub(crate) mod inserts;
 pub(crate) mod json;
+pub(crate) mod marks;
 pub(crate) mod paging;
 pub(crate) mod pool_events;
-pub(crate) mod retries;
 pub(crate) mod scope;
+pub(crate) mod sweep;
 pub(crate) mod transaction;

@@ -1,13 +1,23 @@
 //! The answer to an input request: a message, in one transaction with the request it closes.
 
-use records::{ChatId, EventId, InputRequestId, Scope};
+use records::{ChatId, InputRequestId, Scope};
 
+use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::StoredInput;
+use crate::mongo::documents::{StoredInput, Tail};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::append::{Condition, Push, verdict};
 use crate::rules::input::{Reply, Verdict};
 use crate::store::{AnsweredInput, Outcome};
+
+/// What a round made of an answer.
+enum Answered {
+    /// It is the answer of the request, now or from before.
+    Taken(AnsweredInput, Option<Tail>),
+    /// The request was overdue, and is closed by now; the answer comes too late.
+    Expired,
+}
 
 impl MongoStore {
     pub(crate) async fn answer(
@@ -15,73 +25,81 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         request_id: &InputRequestId,
-        reply: &Reply,
-        answering_id: &str,
-    ) -> Result<AnsweredInput, Failure> {
-        let mut from = 0;
-        loop {
-            let chat = self.known_chat(scope, chat_id).await?;
-            let StoredInput { kept, answering_id: answered_by, .. } =
-                self.known_input(scope, chat_id, request_id).await?;
-            let now = self.inner.clock.now();
-            match kept.judge(reply, now)? {
-                Verdict::Take => {}
-                Verdict::Repeat { sequence } => {
-                    let is_ours = answered_by.as_deref() == Some(answering_id);
-                    let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
-                    let append = reply.append(sequence, outcome, chat.last_sequence);
-                    return Ok(AnsweredInput { request: kept.request, append });
-                }
-                Verdict::Expire => {
-                    self.close_overdue(scope, &chat, &kept).await?;
-                    continue;
-                }
-            }
-            let look = self.look(scope, chat_id).await?;
-            let ids = reply.batch.event_ids().map(EventId::as_str).collect();
-            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
-            known.extend(look.in_tail);
-            let plan = reply.batch.plan(chat_id, &known)?;
-            // Somebody may have appended it, without an answer in mind.
-            let appended = verdict(scope, chat_id, &plan, &look.tail).transpose()?;
-            self.make_room(scope, chat_id, &look.tail).await?;
-
-            let fresh: Vec<_> = plan.fresh().collect();
-            let condition = Condition::NoneOfTheIds { sealed_below: look.tail.first_sequence };
-            let push = Push::of(scope, chat_id, &fresh, condition, now);
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let work = async {
-                // First, so that appends which come meanwhile wait for this, and not the reverse.
-                let (append, tail) = match &appended {
-                    Some(append) => (append.clone(), None),
-                    None => match self.push_within(&push, &mut session).await? {
-                        Some(tail) => {
-                            let counter = tail.last_sequence;
-                            (plan.answer(counter - 1, counter), Some(tail))
-                        }
-                        None => return Ok(None),
-                    },
-                };
-                let closing = reply.closing(append.messages[0].sequence, now);
-                let answered = Some((answering_id, &reply.entry().digest));
-                let session = &mut session;
-                let closed =
-                    self.close_within(scope, &chat, &kept, &closing, answered, &stripe, session);
-                let request = closed.await?;
-                Ok(request.map(|request| (AnsweredInput { request, append }, tail)))
-            };
-            let worked = work.await;
-            if let Some((answered, tail)) = self.conclude(session, worked).await? {
+        reply: Reply,
+    ) -> Result<AnsweredInput, StoreError> {
+        let answering_id = self.inner.ids.mint("answering_");
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        let request_id = request_id.clone();
+        self.write(|call| async move {
+            let round =
+                |tx| call.answer_round(tx, &scope, &chat_id, &request_id, &reply, &answering_id);
+            loop {
+                let answered = call.transact(&scope, &chat_id, round).await?;
+                call.tell_change(&chat_id);
+                let Answered::Taken(answered, tail) = answered else { continue };
                 if let Some(tail) = tail {
-                    self.inner.metrics.appends.stored(1, 1);
-                    self.is_pushed(&push, &tail);
+                    call.inner.metrics.appends.stored(1, 1);
+                    call.is_appended(&scope, &chat_id, &[reply.event_id().as_str()], &tail);
                 }
-                self.tell_change(chat_id);
                 return Ok(answered);
             }
-            self.check_fence(scope, chat_id).await?;
-            from = stripe.number() + 1;
+        })
+        .await
+    }
+
+    async fn answer_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+        reply: &Reply,
+        answering_id: &str,
+    ) -> Result<Round<Answered>, Failure> {
+        let chat = self.known_chat(scope, chat_id).await?;
+        let StoredInput { kept, answering_id: answered_by, .. } =
+            self.known_input(scope, chat_id, request_id).await?;
+        let is_ours = answered_by.as_deref() == Some(answering_id);
+        if !is_ours {
+            tx.attempt().note_nothing_applied();
         }
+        let now = self.inner.clock.now();
+        match kept.judge(reply, now)? {
+            Verdict::Take => {}
+            Verdict::Repeat { sequence } => {
+                let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+                let append = reply.append(sequence, outcome, chat.last_sequence);
+                let answered = AnsweredInput { request: kept.request, append };
+                return Ok(Round::Done(Answered::Taken(answered, None)));
+            }
+            Verdict::Expire => {
+                let closed = self.close_overdue(&tx, scope, &chat, &kept).await?;
+                return Ok(closed.map(|_| Answered::Expired));
+            }
+        }
+        let (probe, known) = self.known_messages(scope, chat_id, &reply.batch).await?;
+        let plan = reply.batch.plan(chat_id, &known)?;
+        // It may have been appended before, without an answer in mind.
+        let appended = verdict(scope, chat_id, &plan, &probe.tail).transpose()?;
+        self.make_room(scope, chat_id, &probe.tail).await?;
+
+        let fresh: Vec<_> = plan.fresh().collect();
+        let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
+        let push = Push::of(scope, chat_id, &fresh, condition, now);
+        tx.begin_counted(&chat).await?;
+        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        let (append, tail) = match appended {
+            Some(append) => (append, None),
+            None => match self.push_within(&push, &tx).await? {
+                Some(tail) => (plan.answer(tail.last_sequence - 1, tail.last_sequence), Some(tail)),
+                None => return Ok(Round::Again),
+            },
+        };
+        let closing = reply.closing(append.messages[0].sequence, now);
+        let answered = Some((answering_id, &reply.entry().digest));
+        let closed = self.close_within(&tx, scope, &chat, &kept, &closing, answered).await?;
+        let answered =
+            closed.map(|request| Answered::Taken(AnsweredInput { request, append }, tail));
+        Ok(Round::of(answered))
     }
 }

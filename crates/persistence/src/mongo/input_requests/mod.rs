@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::json::Digest;
 use records::{
@@ -16,16 +15,18 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
 use crate::mongo::documents::{
-    PENDING, StoredInput, chat_session_record, closing_fields, counter, input_document, input_key,
-    input_record,
+    PENDING, StoredInput, chat_session_record, closing_fields, counter, input_app, input_document,
+    input_key, input_record,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::mongo::engine::scope::{visible_chats, writable_chat};
-use crate::mongo::stats::Stripe;
+use crate::mongo::engine::sweep::Overdue;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::input::{Cancel, KeptInput, Reply, runs_on};
 use crate::rules::new_chat::moved;
 use crate::store::{
@@ -41,9 +42,18 @@ impl InputRequests for MongoStore {
         new: NewInputRequest,
     ) -> Result<RequestedInput, StoreError> {
         let asked = KeptInput::asked(chat_id, new, &*self.inner.clock, &*self.inner.ids)?;
-        let asking_id = &self.inner.ids.mint("asking_");
-        let requested = self.write(|_| self.ask(scope, &asked, asking_id)).await;
-        self.fenced_if_late(scope, chat_id, requested).await
+        let asking_id = self.inner.ids.mint("asking_");
+        let (fenced, scope) = ((scope, chat_id), scope.clone());
+        let requested = self.write(|call| async move {
+            let chat_id = &asked.request.chat_id;
+            let round = |tx| call.ask_round(tx, &scope, &asked, &asking_id);
+            let requested = call.transact(&scope, chat_id, round).await?;
+            if requested.outcome == Outcome::Stored {
+                call.tell_change(chat_id);
+            }
+            Ok(requested)
+        });
+        self.fenced_if_late(fenced.0, fenced.1, requested.await).await
     }
 
     async fn get_input_request(
@@ -107,8 +117,7 @@ impl InputRequests for MongoStore {
     ) -> Result<AnsweredInput, StoreError> {
         let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&reply.batch);
-        let answering_id = &self.inner.ids.mint("answering_");
-        self.write(|_| self.answer(scope, chat_id, request_id, &reply, answering_id)).await
+        self.answer(scope, chat_id, request_id, reply).await
     }
 
     async fn cancel_input_request(
@@ -118,22 +127,40 @@ impl InputRequests for MongoStore {
         request_id: &InputRequestId,
         reason: Option<&str>,
     ) -> Result<InputRequest, StoreError> {
-        self.write(|_| self.cancel(scope, chat_id, request_id, reason)).await
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        let (request_id, reason) = (request_id.clone(), reason.map(str::to_owned));
+        self.write(|call| async move {
+            let reason = reason.as_deref();
+            let round = |tx| call.cancel_round(tx, &scope, &chat_id, &request_id, reason);
+            let cancelled = call.transact(&scope, &chat_id, round).await?;
+            call.tell_change(&chat_id);
+            cancelled
+        })
+        .await
     }
 
     async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError> {
         let now = DateTime::from_chrono(self.inner.clock.now());
-        let overdue = || async {
-            let query = doc! { "state": PENDING, "expires_at": { "$lte": now } };
-            let find = self.inner.input_requests.find(query).sort(doc! { "expires_at": 1 });
-            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            Ok(find.limit(limit).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+        let overdue = Overdue {
+            sweep: Sweep::InputRequests,
+            collection: &self.inner.input_requests,
+            filter: doc! { "state": PENDING, "expires_at": { "$lte": now } },
+            since: "expires_at",
+            projection: doc! {},
         };
-        let overdue = self.read(overdue).await?;
-        for raw in &overdue {
-            self.write(|_| self.expire(raw)).await?;
-        }
-        Ok(overdue.len())
+        let expire = |raw: RawDocumentBuf| async move {
+            let app_id = input_app(&raw)?;
+            let InputRequest { chat_id, request_id, .. } = input_record(&raw)?.kept.request;
+            let scope = Scope::service(app_id);
+            self.write(|call| async move {
+                let round = |tx| call.expire_round(tx, &scope, &chat_id, &request_id);
+                call.transact(&scope, &chat_id, round).await?;
+                call.tell_change(&chat_id);
+                Ok(true)
+            })
+            .await
+        };
+        self.sweep(&overdue, limit, expire).await
     }
 }
 
@@ -178,170 +205,143 @@ impl MongoStore {
         found.iter().map(|raw| Ok(input_record(raw)?.kept.request.at(now))).collect()
     }
 
-    async fn ask(
+    async fn ask_round(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         asked: &KeptInput,
         asking_id: &str,
-    ) -> Result<RequestedInput, Failure> {
+    ) -> Result<Round<RequestedInput>, Failure> {
         let InputRequest { chat_id, request_id, .. } = &asked.request;
-        let mut from = 0;
-        loop {
-            let chat = self.known_chat(scope, chat_id).await?;
-            if let Some(known) = self.find_input(scope, chat_id, request_id).await? {
-                known.kept.repeated_by(asked)?;
-                let is_ours = known.asking_id == asking_id;
-                let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
-                let request = known.kept.request.at(self.inner.clock.now());
-                return Ok(RequestedInput { request, outcome });
-            }
-            let (status, chat_id) = (chat.status, chat_id.clone());
-            if status.is_ended() {
-                return Err(StoreError::ChatEnded { chat_id, status }.into());
-            }
-            if chat.pending_inputs.len() >= InputRequest::MAX_PENDING {
-                return Err(StoreError::TooManyInputs(chat_id).into());
-            }
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let worked =
-                self.ask_within(scope, &chat, asked, asking_id, &stripe, &mut session).await;
-            if self.conclude(session, worked).await?.is_some() {
-                self.tell_change(&chat_id);
-                let request = asked.request.clone();
-                return Ok(RequestedInput { request, outcome: Outcome::Stored });
-            }
-            self.check_fence(scope, &chat_id).await?;
-            from = stripe.number() + 1;
+        let chat = self.known_chat(scope, chat_id).await?;
+        if let Some(known) = self.find_input(scope, chat_id, request_id).await? {
+            known.kept.repeated_by(asked)?;
+            let is_ours = known.asking_id == asking_id;
+            let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+            let request = known.kept.request.at(self.inner.clock.now());
+            return Ok(Round::Done(RequestedInput { request, outcome }));
         }
+        tx.attempt().note_nothing_applied();
+        if chat.status.is_ended() {
+            let (chat_id, status) = (chat_id.clone(), chat.status);
+            return Err(StoreError::ChatEnded { chat_id, status }.into());
+        }
+        if chat.pending_inputs.len() >= InputRequest::MAX_PENDING {
+            return Err(StoreError::TooManyInputs(chat_id.clone()).into());
+        }
+        tx.begin_counted(&chat).await?;
+        let is_asked = self.ask_within(&tx, scope, &chat, asked, asking_id).await?;
+        let request = asked.request.clone();
+        Ok(Round::of(is_asked.map(|()| RequestedInput { request, outcome: Outcome::Stored })))
     }
 
+    /// Inserts a request and notes it with its chat, which waits from then on; `None`: the chat is not as
+    /// it was read.
     async fn ask_within(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         asked: &KeptInput,
         asking_id: &str,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
     ) -> Result<Option<()>, Failure> {
         let pending = doc! { "pending_inputs": asked.request.request_id.as_str() };
-        let Some(chat) =
-            self.note_input(scope, chat, &asked.request, "$addToSet", pending, session).await?
-        else {
-            return Ok(None);
-        };
+        let noting = self.note_input(tx, scope, chat, &asked.request, "$addToSet", pending);
+        let Some(chat) = noting.await? else { return Ok(None) };
         let document = input_document(&chat.app_id, asked, asking_id)?;
-        self.inner.input_requests.insert_one(document).session(&mut *session).await?;
+        let insert = self.inner.input_requests.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
         if chat.status != ChatStatus::Running {
             return Ok(Some(()));
         }
         let reason = Some(InputRequest::PAUSE_REASON);
         let paused = moved(&chat, ChatStatus::Paused, reason, asked.request.created_at);
-        self.move_by_input(scope, &chat, &paused, stripe, session).await
+        self.move_by_input(tx, scope, &chat, &paused).await
     }
 
-    async fn cancel(
+    /// Takes a question back; an inner error says that it was closed as overdue instead.
+    async fn cancel_round(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         request_id: &InputRequestId,
         reason: Option<&str>,
-    ) -> Result<InputRequest, Failure> {
-        loop {
-            let chat = self.known_chat(scope, chat_id).await?;
-            let StoredInput { kept, .. } = self.known_input(scope, chat_id, request_id).await?;
-            match kept.cancel(reason, self.inner.clock.now()) {
-                Cancel::Done => return Ok(kept.request),
-                Cancel::Refuse(refusal) => return Err(refusal.into()),
-                // Then it is closed, and too late.
-                Cancel::Expire => drop(self.close_overdue(scope, &chat, &kept).await?),
-                Cancel::Close(closing) => {
-                    let closed = self.close(scope, &chat, &kept, &closing).await?;
-                    if let Some(request) = closed {
-                        return Ok(request);
-                    }
-                    self.check_fence(scope, chat_id).await?;
-                }
+    ) -> Result<Round<Result<InputRequest, StoreError>>, Failure> {
+        let chat = self.known_chat(scope, chat_id).await?;
+        let StoredInput { kept, .. } = self.known_input(scope, chat_id, request_id).await?;
+        match kept.cancel(reason, self.inner.clock.now()) {
+            Cancel::Done => Ok(Round::Done(Ok(kept.request))),
+            Cancel::Refuse(refusal) => Err(refusal.into()),
+            // Then it is closed, and the next round finds it too late to cancel.
+            Cancel::Expire => {
+                let closed = self.close_overdue(&tx, scope, &chat, &kept).await?;
+                Ok(closed.map(|request| Err(StoreError::InputClosed(Box::new(request)))))
+            }
+            Cancel::Close(closing) => {
+                tx.begin_counted(&chat).await?;
+                let closed = self.close_within(&tx, scope, &chat, &kept, &closing, None).await?;
+                Ok(Round::of(closed).map(Ok))
             }
         }
     }
 
-    /// Closes a request that was found to be overdue, unless somebody else does.
-    async fn expire(&self, raw: &RawDocumentBuf) -> Result<(), Failure> {
-        let app_id = raw.get_str("app_id").unwrap_or_default();
-        let app_id = app_id.parse().map_err(|e| Failure::Unsafe(Box::new(e)))?;
-        let scope = Scope::service(app_id);
-        let InputRequest { chat_id, request_id, .. } = input_record(raw)?.kept.request;
-        loop {
-            let chat = self.known_chat(&scope, &chat_id).await?;
-            let StoredInput { kept, .. } = self.known_input(&scope, &chat_id, &request_id).await?;
-            let is_closed = kept.request.closing.is_some();
-            if is_closed || self.close_overdue(&scope, &chat, &kept).await?.is_some() {
-                return Ok(());
-            }
+    /// Closes a request that was found to be overdue, unless another process does.
+    async fn expire_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &InputRequestId,
+    ) -> Result<Round<()>, Failure> {
+        let chat = self.known_chat(scope, chat_id).await?;
+        let StoredInput { kept, .. } = self.known_input(scope, chat_id, request_id).await?;
+        if kept.request.closing.is_some() {
+            return Ok(Round::Done(()));
         }
+        Ok(self.close_overdue(&tx, scope, &chat, &kept).await?.map(|_| ()))
     }
 
-    /// Closes a request that is overdue; `None`: something is not as it was seen.
+    /// Closes a request that is overdue.
     pub(crate) async fn close_overdue(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         kept: &KeptInput,
-    ) -> Result<Option<InputRequest>, Failure> {
-        match kept.expiry() {
-            // It is time that closes it, whoever finds out.
-            Some(closing) => self.close(&scope.unfenced(), chat, kept, &closing).await,
-            None => Ok(None),
-        }
-    }
-
-    async fn close(
-        &self,
-        scope: &Scope,
-        chat: &ChatSession,
-        kept: &KeptInput,
-        closing: &Closing,
-    ) -> Result<Option<InputRequest>, Failure> {
-        let stripe = self.stripe(&chat.app_id, &chat.workflow_name, 0).await;
-        let mut session = self.begin().await?;
-        let closed =
-            self.close_within(scope, chat, kept, closing, None, &stripe, &mut session).await;
-        let closed = self.conclude(session, closed).await?;
-        Ok(closed.inspect(|_| self.tell_change(&chat.chat_id)))
+    ) -> Result<Round<InputRequest>, Failure> {
+        let Some(closing) = kept.expiry() else { return Ok(Round::Again) };
+        tx.begin_counted(chat).await?;
+        // It is time that closes it, so no lease is asked for.
+        let scope = &scope.unfenced();
+        self.close_within(tx, scope, chat, kept, &closing, None).await.map(Round::of)
     }
 
     /// Closes a pending request within a transaction; the chat runs on if it was the last it waited for.
     /// `None`: something is not as it was seen.
-    #[expect(clippy::too_many_arguments, reason = "what is closed, how, and where")]
     pub(crate) async fn close_within(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         kept: &KeptInput,
         closing: &Closing,
         answered: Option<(&str, &Digest)>,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
     ) -> Result<Option<InputRequest>, Failure> {
         let InputRequest { chat_id, request_id, .. } = &kept.request;
         let pending = doc! { "pending_inputs": request_id.as_str() };
-        let Some(chat) =
-            self.note_input(scope, chat, &kept.request, "$pull", pending, session).await?
-        else {
-            return Ok(None);
-        };
+        let noting = self.note_input(tx, scope, chat, &kept.request, "$pull", pending);
+        let Some(chat) = noting.await? else { return Ok(None) };
         let mut one = one_input(scope, chat_id, request_id);
         one.insert("state", PENDING);
         let update = doc! { "$set": closing_fields(closing, answered) };
-        let update = self.inner.input_requests.update_one(one, update).session(&mut *session);
-        if update.await?.matched_count == 0 {
+        let update = self.inner.input_requests.update_one(one, update);
+        if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(None);
         }
         if runs_on(&chat) {
             let running = moved(&chat, ChatStatus::Running, None, self.inner.clock.now());
-            let moved = self.move_by_input(scope, &chat, &running, stripe, session).await?;
+            let moved = self.move_by_input(tx, scope, &chat, &running).await?;
             if moved.is_none() {
                 return Ok(None);
             }
@@ -351,14 +351,13 @@ impl MongoStore {
 
     async fn move_by_input(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         moved: &ChatSession,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
     ) -> Result<Option<()>, Failure> {
         let change_id = self.inner.ids.mint("change_");
-        let moved = self.move_within(scope, chat, moved, &change_id, stripe, session).await?;
+        let moved = self.move_within(tx, scope, chat, moved, &change_id).await?;
         Ok(moved.map(|_| ()))
     }
 
@@ -366,12 +365,12 @@ impl MongoStore {
     /// where it no longer has the status it was seen in.
     async fn note_input(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         request: &InputRequest,
         operator: &str,
         pending: Document,
-        session: &mut ClientSession,
     ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
@@ -383,7 +382,7 @@ impl MongoStore {
         update.insert(operator, pending);
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
-        let raw = update.session(session).await?;
+        let raw = update.session(&mut *tx.session().await?).await?;
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
@@ -391,7 +390,7 @@ impl MongoStore {
     pub(crate) async fn end_inputs(
         &self,
         chat: &mut ChatSession,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<(), Failure> {
         let pending = std::mem::take(&mut chat.pending_inputs);
         if pending.is_empty() {
@@ -406,15 +405,18 @@ impl MongoStore {
         overdue.insert("expires_at", doc! { "$lte": now });
         let expire = doc! { "$set": { "state": "expired", "closed_at": "$expires_at" } };
         let requests = &self.inner.input_requests;
-        requests.update_many(overdue, vec![expire]).session(&mut *session).await?;
+        let expire = requests.update_many(overdue, vec![expire]);
+        expire.session(&mut *tx.session().await?).await?;
         let reason = chat.status.as_str();
         let end = doc! { "$set": { "state": "chat_ended", "closed_at": now, "reason": reason } };
-        requests.update_many(pending_ones(), end).session(&mut *session).await?;
+        let end = requests.update_many(pending_ones(), end);
+        end.session(&mut *tx.session().await?).await?;
 
         let one = doc! { "_id": chat.chat_id.as_str(), "app_id": chat.app_id.as_str() };
         let mut update = noted(&pending);
         update.insert("$set", doc! { "pending_inputs": Bson::Array(Vec::new()) });
-        self.inner.chat_sessions.update_one(one, update).session(session).await?;
+        let update = self.inner.chat_sessions.update_one(one, update);
+        update.session(&mut *tx.session().await?).await?;
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use bson::raw::RawArrayBuf;
 use bson::rawdoc;
 use chrono::{DateTime, Utc};
-use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{
     AppId, ChatId, ChatSession, ProviderCall, Rollup, RollupKey, Subject, Tally, Usage,
@@ -16,7 +15,8 @@ use crate::mongo::documents::{
     WORKFLOW_STATS, rollup_id, rollup_statement, rollup_sums, rollup_update,
 };
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::stats::stripes::Stripe;
+use crate::mongo::engine::transaction::Transaction;
+use crate::mongo::stats::Stripe;
 
 /// A chat that something is counted of.
 #[derive(Debug)]
@@ -50,18 +50,18 @@ impl MongoStore {
         &self,
         chat: &Counted<'_>,
         tally: Tally,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<(), Failure> {
         let now = self.inner.clock.now();
         let mut updates = RawArrayBuf::new();
         for (key, change) in tally.finish() {
             let started_at = matches!(key.subject, Subject::Chat(_)).then_some(chat.created_at);
-            let id = rollup_id(chat.app_id, chat.workflow_name, &key, stripe.number());
+            let id = rollup_id(chat.app_id, chat.workflow_name, &key, tx.stripe());
             updates.push(rollup_statement(id, rollup_update(&change, now, started_at))?);
         }
         let command = rawdoc! { "update": WORKFLOW_STATS, "updates": updates };
-        let reply = self.inner.database.run_raw_command(command).session(session).await?;
+        let reply = self.inner.database.run_raw_command(command);
+        let reply = reply.session(&mut *tx.session().await?).await?;
         match reply.get("writeErrors") {
             None => Ok(()),
             Some(errors) => {
@@ -78,8 +78,7 @@ impl MongoStore {
         chat: &Counted<'_>,
         calls: &[&ProviderCall],
         times: i64,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<(), Failure> {
         let (mut tally, mut usage) = (Tally::default(), Usage::default());
         for call in calls {
@@ -88,11 +87,11 @@ impl MongoStore {
         }
         let mut change = Rollup::default();
         change.merge(&Rollup::of_usage(&usage), times);
-        let before = self.count_usage(chat, &change, session).await?;
+        let before = self.count_usage(chat, &change, tx).await?;
         let mut after = before.clone();
         after.merge(&change, 1);
         tally.usage(&before.usage(), &after.usage());
-        self.count(chat, tally, stripe, session).await
+        self.count(chat, tally, tx).await
     }
 
     /// Adds to a chat's own rollup; returns what it was before.
@@ -102,7 +101,7 @@ impl MongoStore {
         &self,
         chat: &Counted<'_>,
         change: &Rollup,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<Rollup, Failure> {
         let key = RollupKey { subject: Subject::Chat(chat.chat_id.clone()), hour: None };
         let id = rollup_id(chat.app_id, chat.workflow_name, &key, 0);
@@ -113,7 +112,7 @@ impl MongoStore {
             .find_one_and_update(bson::doc! { "_id": id }, update)
             .upsert(true)
             .return_document(ReturnDocument::Before)
-            .session(session)
+            .session(&mut *tx.session().await?)
             .await?;
         Ok(before.as_ref().map(rollup_sums).transpose()?.unwrap_or_default())
     }

@@ -4,7 +4,6 @@ use std::slice;
 
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
-use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatId, Message, MessageEdit, Scope};
 
@@ -15,7 +14,9 @@ use crate::mongo::documents::{
     open_chat_session, segment_document, segment_id,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::reader::{LOOKS, has_gap, segment_of};
 use crate::store::ChatHead;
 
@@ -45,6 +46,40 @@ pub(crate) struct Shared {
 struct Change {
     stored: StoredMessage,
     at: chrono::DateTime<Utc>,
+    /// Names the call that changes it, so that its retry knows its own work.
+    write_id: String,
+}
+
+/// What is to become of a message.
+enum Edit {
+    Replace(MessageEdit),
+    Delete,
+}
+
+impl Edit {
+    fn apply(
+        &self,
+        chat_id: &ChatId,
+        message: &mut Message,
+        at: chrono::DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Replace(_) if message.deleted_at.is_some() => {
+                let (chat_id, sequence) = (chat_id.clone(), message.sequence);
+                return Err(StoreError::MessageNotFound { chat_id, sequence });
+            }
+            Self::Replace(edit) => {
+                message.body = edit.apply(&message.body);
+                message.edited_at = Some(at);
+            }
+            Self::Delete if message.deleted_at.is_some() => {}
+            Self::Delete => {
+                message.body = message.body.tombstone();
+                message.deleted_at = Some(at);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl MongoStore {
@@ -53,72 +88,74 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         sequence: u64,
-        edit: &MessageEdit,
+        edit: MessageEdit,
     ) -> Result<Message, StoreError> {
-        let not_found = || StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence };
-        self.change_message(scope, chat_id, sequence, |message, now| {
-            if message.deleted_at.is_some() {
-                return Err(not_found());
-            }
-            message.body = edit.apply(&message.body);
-            message.edited_at = Some(now);
-            Ok(())
-        })
-        .await
+        self.change_message(scope, chat_id, sequence, Edit::Replace(edit)).await
     }
 
-    pub(crate) async fn bury_message(
+    pub(crate) async fn tombstone_message(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.change_message(scope, chat_id, sequence, |message, now| {
-            if message.deleted_at.is_none() {
-                message.body = message.body.tombstone();
-                message.deleted_at = Some(now);
-            }
-            Ok(())
-        })
-        .await
+        self.change_message(scope, chat_id, sequence, Edit::Delete).await
     }
 
-    /// Changes a message, over again while others change its surroundings.
     async fn change_message(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         sequence: u64,
-        change: impl Fn(&mut Message, chrono::DateTime<Utc>) -> Result<(), StoreError> + Sync,
+        edit: Edit,
     ) -> Result<Message, StoreError> {
-        let at = self.inner.clock.now();
-        self.write(|_| async {
-            loop {
-                let Found { stored: old, place } =
-                    self.find_message_within(scope, chat_id, sequence).await?;
-                let mut stored = old.clone();
-                change(&mut stored.message, at)?;
-                if stored.message == old.message {
-                    return Ok(stored.message);
-                }
-                stored.bytes = (stored.message.body.check()? + MESSAGE_OVERHEAD) as u64;
-                let change = Change { stored, at };
-                let is_written = match place {
-                    Place::Tail(tail) => {
-                        self.put_back_in_tail(scope, chat_id, &tail, &old, &change).await?
-                    }
-                    Place::Segment(segment, lineage) => {
-                        self.put_back_in_segment(scope, &lineage, segment, &change).await?
-                    }
-                    Place::Shared(shared) => self.put_beside(scope, &shared, &change).await?,
-                };
-                if is_written {
-                    return Ok(change.stored.message);
-                }
-                self.check_fence(scope, chat_id).await?;
-            }
+        let (at, write_id) = (self.inner.clock.now(), self.inner.ids.mint("edit_"));
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.edit_round(tx, &scope, &chat_id, sequence, &edit, &write_id, at);
+            let message = call.transact(&scope, &chat_id, round).await?;
+            call.tell_change(&chat_id);
+            Ok(message)
         })
         .await
+    }
+
+    /// Changes a message where it lies, unless its surroundings change meanwhile.
+    ///
+    /// A retry that finds the mark of its call answers with the message as it is by now, which another
+    /// caller may have changed again: it is not changed a second time.
+    #[expect(clippy::too_many_arguments, reason = "which message, how, and in which call")]
+    async fn edit_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+        edit: &Edit,
+        write_id: &str,
+        at: chrono::DateTime<Utc>,
+    ) -> Result<Round<Message>, Failure> {
+        let is_written = self.was_written(tx.attempt(), scope, chat_id, write_id).await?;
+        let Found { stored: old, place } =
+            self.find_message_within(scope, chat_id, sequence).await?;
+        if is_written {
+            return Ok(Round::Done(old.message));
+        }
+        let mut stored = old.clone();
+        edit.apply(chat_id, &mut stored.message, at)?;
+        if stored.message == old.message {
+            return Ok(Round::Done(stored.message));
+        }
+        stored.bytes = (stored.message.body.check()? + MESSAGE_OVERHEAD) as u64;
+        let change = Change { stored, at, write_id: write_id.to_owned() };
+        let written = match place {
+            Place::Tail(tail) => self.write_in_tail(scope, chat_id, &tail, &old, &change).await?,
+            Place::Segment(segment, lineage) => {
+                self.write_in_segment(&tx, scope, &lineage, segment, &change).await?
+            }
+            Place::Shared(shared) => self.write_overlay(&tx, scope, &shared, &change).await?,
+        };
+        Ok(Round::of(written.map(|()| change.stored.message)))
     }
 
     pub(crate) async fn find_message(
@@ -183,26 +220,26 @@ impl MongoStore {
         Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }))
     }
 
-    /// Writes a message back into the tail; tells whether the tail was still the one it is from.
-    async fn put_back_in_tail(
+    /// Writes a message back into the tail; `None`: the tail is no longer the one it was read from.
+    async fn write_in_tail(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         tail: &Tail,
         old: &StoredMessage,
         change: &Change,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Option<()>, Failure> {
         if tail.bytes > self.inner.sealer.bounds().hard_bytes {
             self.seal_within(&scope.app_id, chat_id).await?;
-            return Ok(false);
+            return Ok(None);
         }
         let mut filter = writable_chat(scope, chat_id);
         filter.insert("first_sequence", counter(tail.first_sequence));
         filter.insert("revision", tail.revision);
-        let Change { stored, at } = change;
+        let Change { stored, at, write_id } = change;
         let index = stored.message.sequence - tail.first_sequence;
         let growth = counter(stored.bytes) - counter(old.bytes);
-        let update = doc! {
+        let mut update = doc! {
             "$set": {
                 format!("messages.{index}"): decoded(&stored.document())?,
                 "last_updated_at": DateTime::from_chrono(*at),
@@ -210,100 +247,100 @@ impl MongoStore {
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
             "$push": noted([stored.message.sequence]),
         };
+        with_mark(write_id, &mut filter, &mut update);
         let sessions = &self.inner.chat_sessions;
         let updating = sessions.find_one_and_update(filter, update).projection(Tail::projection());
         let updated = updating.return_document(ReturnDocument::After).await?;
-        let Some(updated) = updated else { return Ok(false) };
+        let Some(updated) = updated else { return Ok(None) };
         let tail = Tail::read(&open_chat_session(&updated)?)?;
-        self.tell_change(chat_id);
         self.seal_soon(&scope.app_id, chat_id, &tail);
-        Ok(true)
+        Ok(Some(()))
     }
 
-    /// Writes a message back into its segment, and notes that with the chat; tells whether nobody else has
+    /// Writes a message back into its segment, and notes that with the chat; `None`: another caller has
     /// changed the segment.
-    async fn put_back_in_segment(
+    async fn write_in_segment(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         lineage: &Lineage,
         mut segment: Segment,
         change: &Change,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Option<()>, Failure> {
         let chat_id = lineage.chat_id();
         let sequence = change.stored.message.sequence;
         let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
-        let Some(index) = at else { return Ok(false) };
+        let Some(index) = at else { return Ok(None) };
         segment.messages[index] = change.stored.clone();
         let mut filter = writable_chat(scope, chat_id);
         // A fork may be taking the segment over.
         lineage.condition(&mut filter);
-        let mut session = self.begin().await?;
-        let work = async {
-            // First, so that appends which come meanwhile wait for this, and not the reverse.
-            let touching = self.inner.chat_sessions.update_one(filter, change.touch());
-            if touching.session(&mut session).await?.matched_count == 0 {
-                return Ok(None);
-            }
-            if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
-                return self.split_within(scope, chat_id, segment, index, &mut session).await;
-            }
-            let filter = one_segment(scope, chat_id, &segment.head);
-            let update = doc! {
-                "$set": { format!("messages.{index}"): decoded(&change.stored.document())? },
-                "$inc": { "edits": 1_i64 },
-            };
-            let updating = self.inner.chat_segments.update_one(filter, update);
-            let updated = updating.session(&mut session).await?;
-            Ok((updated.matched_count == 1).then_some(()))
-        };
-        let worked = work.await;
-        let is_written = self.conclude(session, worked).await?.is_some();
-        if is_written {
-            self.tell_change(chat_id);
+        tx.begin().await?;
+        if !self.touch(tx, filter, change).await? {
+            return Ok(None);
         }
-        Ok(is_written)
+        if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
+            return self.split_within(tx, scope, chat_id, segment, index).await;
+        }
+        let filter = one_segment(scope, chat_id, &segment.head);
+        let update = doc! {
+            "$set": { format!("messages.{index}"): decoded(&change.stored.document())? },
+            "$inc": { "edits": 1_i64 },
+        };
+        let updating = self.inner.chat_segments.update_one(filter, update);
+        let updated = updating.session(&mut *tx.session().await?).await?;
+        Ok((updated.matched_count == 1).then_some(()))
     }
 
-    /// Writes a version of a shared message beside its segment, which stays as it is; tells whether the
-    /// chat is still as it was seen.
-    async fn put_beside(
+    /// Writes an overlay of a shared message beside its segment, which stays as it is; `None`: the chat is
+    /// no longer as it was read.
+    async fn write_overlay(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         shared: &Shared,
         change: &Change,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Option<()>, Failure> {
         let Shared { lineage, version } = shared;
-        let chat_id = lineage.chat_id();
-        let mut filter = writable_chat(scope, chat_id);
+        let mut filter = writable_chat(scope, lineage.chat_id());
         lineage.condition(&mut filter);
         filter.insert("revision", lineage.next_revision() - 1);
-        let mut session = self.begin().await?;
-        let work = async {
-            // First, so that appends which come meanwhile wait for this, and not the reverse.
-            let touching = self.inner.chat_sessions.update_one(filter, change.touch());
-            if touching.session(&mut session).await?.matched_count == 0 {
-                return Ok(None);
-            }
-            let (stored, before) = (&change.stored, version.as_ref());
-            self.write_version(scope, lineage, stored, before, &mut session).await.map(Some)
-        };
-        let worked = work.await;
-        let is_written = self.conclude(session, worked).await?.is_some();
-        if is_written {
-            self.tell_change(chat_id);
+        tx.begin().await?;
+        if !self.touch(tx, filter, change).await? {
+            return Ok(None);
         }
-        Ok(is_written)
+        let (stored, before) = (&change.stored, version.as_ref());
+        self.write_version(tx, scope, lineage, stored, before).await.map(Some)
+    }
+
+    /// Notes the change of a sealed message with its session; tells whether that is as it was read.
+    ///
+    /// First in a transaction, so that appends which come meanwhile wait for it, and not the reverse.
+    async fn touch(
+        &self,
+        tx: &Transaction<'_>,
+        mut filter: Document,
+        change: &Change,
+    ) -> Result<bool, Failure> {
+        let mut update = doc! {
+            "$set": { "last_updated_at": DateTime::from_chrono(change.at) },
+            "$inc": { "revision": 1_i64 },
+            "$push": noted([change.stored.message.sequence]),
+        };
+        with_mark(&change.write_id, &mut filter, &mut update);
+        let touching = self.inner.chat_sessions.update_one(filter, update);
+        Ok(touching.session(&mut *tx.session().await?).await?.matched_count == 1)
     }
 
     /// Splits a segment that an edit has made too large into what lies before the message, the
     /// message, and what lies after it.
     async fn split_within(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         segment: Segment,
         index: usize,
-        session: &mut ClientSession,
     ) -> Result<Option<()>, Failure> {
         let Segment { head, mut messages } = segment;
         let after = messages.split_off(index + 1);
@@ -318,22 +355,12 @@ impl MongoStore {
         let pieces: Vec<_> = pieces.collect();
         let segments = &self.inner.chat_segments;
         let whole = one_segment(scope, chat_id, &head);
-        if segments.delete_one(whole).session(&mut *session).await?.deleted_count == 0 {
+        let delete = segments.delete_one(whole).session(&mut *tx.session().await?).await?;
+        if delete.deleted_count == 0 {
             return Ok(None);
         }
-        segments.insert_many(pieces).session(session).await?;
+        segments.insert_many(pieces).session(&mut *tx.session().await?).await?;
         Ok(Some(()))
-    }
-}
-
-impl Change {
-    /// Returns what a change of a sealed message changes in its session.
-    fn touch(&self) -> Document {
-        doc! {
-            "$set": { "last_updated_at": DateTime::from_chrono(self.at) },
-            "$inc": { "revision": 1_i64 },
-            "$push": noted([self.stored.message.sequence]),
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, Document, RawDocumentBuf, doc};
-use mongodb::ClientSession;
 use records::{
     ChatId, ChatSession, ContextSnapshot, ForkOrigin, KeptContext, NewFork, Scope, Tally,
 };
@@ -20,7 +19,8 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_document;
 use crate::mongo::engine::scope::visible_chat;
-use crate::mongo::stats::{Counted, Stripe};
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::stats::Counted;
 use crate::rules::new_chat::forked;
 use crate::store::Forks;
 
@@ -33,13 +33,13 @@ impl Forks for MongoStore {
         mut fork: NewFork,
     ) -> Result<ChatSession, StoreError> {
         let fork_id = fork.chat_id.take().unwrap_or_else(|| ChatId::mint(&*self.inner.ids));
-        let fork = &NewFork { chat_id: Some(fork_id.clone()), ..fork };
-        let (fork_id, creation_id) = (&fork_id, &self.inner.ids.mint("creation_"));
-        self.write(|attempt| async move {
-            if !attempt.is_first && self.is_created(fork_id, creation_id).await? {
-                return self.created(fork_id).await;
-            }
-            self.fork_once(scope, chat_id, fork, creation_id).await
+        let fork = NewFork { chat_id: Some(fork_id.clone()), ..fork };
+        let creation_id = self.inner.ids.mint("creation_");
+        // The fence is that of the fork, which has no lease yet.
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.fork_round(tx, &scope, &chat_id, &fork, &creation_id);
+            call.transact(&scope.unfenced(), &fork_id, round).await
         })
         .await
     }
@@ -66,30 +66,24 @@ struct TakenOver {
 }
 
 impl MongoStore {
-    async fn fork_once(
+    async fn fork_round(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         fork: &NewFork,
         creation_id: &str,
-    ) -> Result<ChatSession, Failure> {
-        let mut from = 0;
-        loop {
-            let prepared = self.prepare_fork(scope, chat_id, fork, creation_id).await?;
-            let chat = &prepared.chat;
-            let stripe = self.stripe(&chat.app_id, &chat.workflow_name, from).await;
-            let mut session = self.begin().await?;
-            let work = self.insert_fork(scope, &prepared, &stripe, &mut session);
-            let worked = work.await;
-            if self.conclude(session, worked).await?.is_some() {
-                return Ok(prepared.chat);
-            }
-            if self.is_created(&chat.chat_id, creation_id).await? {
-                return self.created(&chat.chat_id).await;
-            }
-            // The source was edited meanwhile, or somebody else counts for the same workflow.
-            from = stripe.number() + 1;
+    ) -> Result<Round<ChatSession>, Failure> {
+        if let Some(fork_id) = fork.chat_id.as_ref().filter(|_| !tx.is_first())
+            && self.is_created(fork_id, creation_id).await?
+        {
+            return self.created(fork_id).await.map(Round::Done);
         }
+        let prepared = self.prepare_fork(scope, chat_id, fork, creation_id).await?;
+        tx.begin_counted(&prepared.chat).await?;
+        // None: the source was edited meanwhile.
+        let inserted = self.insert_fork(&tx, scope, &prepared).await?;
+        Ok(Round::of(inserted.map(|()| prepared.chat)))
     }
 
     /// Reads a chat that this call has created.
@@ -166,10 +160,9 @@ impl MongoStore {
     /// Inserts a fork, if its source is as it was; from then on what they share stays as it is.
     async fn insert_fork(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         fork: &Fork,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
     ) -> Result<Option<()>, Failure> {
         let mut source = visible_chat(scope, &fork.source);
         source.insert("revision", fork.revision);
@@ -179,14 +172,15 @@ impl MongoStore {
         } };
         // First, so that appends which come meanwhile wait for this, and not the reverse.
         let sharing = self.inner.chat_sessions.update_one(source, share);
-        if sharing.session(&mut *session).await?.matched_count == 0 {
+        if sharing.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(None);
         }
-        self.inner.chat_sessions.insert_one(&fork.document).session(&mut *session).await?;
-        self.insert_blob(&fork.context, session).await?;
+        let insert = self.inner.chat_sessions.insert_one(&fork.document);
+        insert.session(&mut *tx.session().await?).await?;
+        self.insert_blob(&fork.context, tx).await?;
         let mut tally = Tally::default();
         tally.chat(&fork.chat, 1);
-        self.count(&Counted::of(&fork.chat), tally, stripe, session).await?;
+        self.count(&Counted::of(&fork.chat), tally, tx).await?;
         Ok(Some(()))
     }
 }

@@ -5,6 +5,7 @@ use records::{ChatId, Scope};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::Tail;
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::append::{Condition, Pushed, verdict};
 use crate::rules::batch::Batch;
@@ -15,14 +16,20 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        batch: &Batch,
+        batch: Batch,
     ) -> Result<Append, StoreError> {
-        self.write(|_| async { self.append_initial_once(scope, chat_id, batch).await }).await
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            call.attempt(|attempt| call.append_initial_once(attempt, &scope, &chat_id, &batch))
+                .await
+        })
+        .await
     }
 
     /// Decides by what the chat holds, and stores only while that is all it holds.
     async fn append_initial_once(
         &self,
+        attempt: Attempt,
         scope: &Scope,
         chat_id: &ChatId,
         batch: &Batch,
@@ -31,25 +38,31 @@ impl MongoStore {
             let limit = batch.event_ids().count();
             let newest = MessageRange::Newest { before: None, limit };
             let newest = self.read_range_within(scope, chat_id, newest).await?;
-            let look = self.look(scope, chat_id).await?;
-            let ids = batch.event_ids().map(records::EventId::as_str).collect();
-            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
-            known.extend(look.in_tail);
+            let (probe, known) = self.known_messages(scope, chat_id, batch).await?;
             let mut plan = batch.plan(chat_id, &known)?;
+            if plan.fresh().count() == batch.len() {
+                attempt.note_nothing_applied();
+            }
             plan.recognise(&newest.messages);
             let last_sequence = newest.last_sequence;
             let condition = Condition::NothingAppended { last_sequence };
             let fresh: Vec<_> = plan.fresh().collect();
-            let pushed = self.push(scope, chat_id, &fresh, condition).await?;
-            if let Pushed::Stored(Tail { last_sequence, .. }) = pushed {
-                self.inner.metrics.appends.stored(1, fresh.len());
-                return Ok(plan.answer(last_sequence - fresh.len() as u64, last_sequence));
+            match self.push(scope, chat_id, &fresh, condition).await? {
+                Pushed::Stored(Tail { last_sequence, .. }) => {
+                    self.inner.metrics.appends.stored(1, fresh.len());
+                    return Ok(plan.answer(last_sequence - fresh.len() as u64, last_sequence));
+                }
+                Pushed::Unsure { .. } => {
+                    attempt.note_unknown_write();
+                    continue;
+                }
+                Pushed::Unfit => {}
             }
-            if look.tail.last_sequence == last_sequence {
-                if let Some(answer) = verdict(scope, chat_id, &plan, &look.tail) {
+            if probe.tail.last_sequence == last_sequence {
+                if let Some(answer) = verdict(scope, chat_id, &plan, &probe.tail) {
                     return Ok(answer?);
                 }
-                self.make_room(scope, chat_id, &look.tail).await?;
+                self.make_room(scope, chat_id, &probe.tail).await?;
             }
         }
     }

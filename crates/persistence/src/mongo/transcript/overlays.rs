@@ -15,6 +15,7 @@ use crate::mongo::documents::{
     Base, Lineage, StoredMessage, VersionKey, version_document, version_message, versions_by,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::transaction::Transaction;
 
 /// The versions that are in force in a chat, by sequence.
 pub(crate) type Versions = BTreeMap<u64, VersionKey>;
@@ -128,11 +129,11 @@ impl MongoStore {
     /// before it, unless a fork may see that.
     pub(crate) async fn write_version(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         lineage: &Lineage,
         message: &StoredMessage,
         before: Option<&VersionKey>,
-        session: &mut ClientSession,
     ) -> Result<(), Failure> {
         let versions = &self.inner.message_versions;
         let chat_id = lineage.chat_id();
@@ -141,11 +142,11 @@ impl MongoStore {
             && lineage.is_unshared(before.revision)
         {
             let one = doc! { "_id": before.id(), "app_id": scope.app_id.as_str() };
-            versions.delete_one(one).session(&mut *session).await?;
+            versions.delete_one(one).session(&mut *tx.session().await?).await?;
         }
         let revision = lineage.next_revision();
         let document = version_document(&scope.app_id, chat_id, revision, message);
-        versions.insert_one(document).session(session).await?;
+        versions.insert_one(document).session(&mut *tx.session().await?).await?;
         Ok(())
     }
 }

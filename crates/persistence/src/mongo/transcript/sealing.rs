@@ -7,7 +7,7 @@
 //! segment was made from.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bson::{Document, doc};
@@ -97,12 +97,26 @@ impl Sealer {
         &self.bounds
     }
 
-    fn begin(&self, chat_id: &ChatId) -> bool {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(chat_id.clone())
+    fn begin(self: &Arc<Self>, chat_id: &ChatId) -> Option<Busy> {
+        let is_new = self.busy().insert(chat_id.clone());
+        is_new.then(|| Busy { sealer: Arc::clone(self), chat_id: chat_id.clone() })
     }
 
-    fn end(&self, chat_id: &ChatId) {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(chat_id);
+    fn busy(&self) -> MutexGuard<'_, HashSet<ChatId>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The duty to seal a chat, held by one task of this process at a time; given back however it ends.
+#[derive(Debug)]
+struct Busy {
+    sealer: Arc<Sealer>,
+    chat_id: ChatId,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.sealer.busy().remove(&self.chat_id);
     }
 }
 
@@ -112,19 +126,21 @@ impl MongoStore {
     pub(crate) fn seal_soon(&self, app_id: &AppId, chat_id: &ChatId, tail: &Tail) {
         let sealer = &self.inner.sealer;
         let is_due = sealer.bounds.is_automatic && !sealer.bounds.admit(tail.len(), tail.bytes);
-        if !is_due || !sealer.begin(chat_id) {
+        if !is_due {
             return;
         }
+        let Some(busy) = sealer.begin(chat_id) else { return };
         let (store, app_id, chat_id) = (self.clone(), app_id.clone(), chat_id.clone());
         tokio::spawn(async move {
             let start = Instant::now();
-            let sealing = store.write(|_| store.seal_down_to_bound(&app_id, &chat_id)).await;
+            let seal = |_| store.seal_down_to_bound(&app_id, &chat_id);
+            let sealing = store.write_until(store.deadline(), seal).await;
             store.inner.metrics.sealing.ended(start, sealing.is_ok());
             if let Err(error) = sealing {
                 // The tail stays longer than it should be, until the next append tries again.
                 tracing::warn!(%error, %chat_id, "could not seal the tail");
             }
-            store.inner.sealer.end(&chat_id);
+            drop(busy);
         });
     }
 
@@ -137,7 +153,7 @@ impl MongoStore {
         chat_id: &ChatId,
         interruption: Interruption,
     ) -> Result<(), StoreError> {
-        self.write(|_| async {
+        self.write_until(self.deadline(), |_| async {
             match interruption {
                 Interruption::Never => self.seal_within(app_id, chat_id).await,
                 _ => self.seal_once(app_id, chat_id, Goal::Newest, interruption).await.map(|_| ()),

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
-use mongodb::ClientSession;
 use records::{CallId, ChatId, MessageBody, Scope};
 use serde_json::Value;
 
@@ -17,6 +16,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::edit::{Found, Place, noted};
 use crate::mongo::transcript::reader::has_gap;
 
@@ -30,10 +30,10 @@ impl MongoStore {
     /// Unlinks the messages that name a call; each of them counts as edited.
     pub(crate) async fn unlink_within(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         call_id: &CallId,
-        session: &mut ClientSession,
     ) -> Result<(), Failure> {
         let nothing = || doc! { "messages.$[produced].produced_by_call_id": null };
         let of_call = || doc! { "produced.produced_by_call_id": call_id.as_str() };
@@ -45,34 +45,34 @@ impl MongoStore {
         let unlink = sessions.find_one_and_update(writable_chat(scope, chat_id), unlink);
         let fields = Lineage::projected(with_links(Tail::projection()));
         let unlink = unlink.array_filters([of_call()]).projection(fields);
-        let before = unlink.session(&mut *session).await?;
+        let before = unlink.session(&mut *tx.session().await?).await?;
         let Some(before) = before else {
-            return Err(self.why_not_writable(scope, chat_id).await?);
+            return Err(self.classify_unmatched(scope, chat_id).await?);
         };
         let fields = open_chat_session(&before)?;
         let first_sequence = Tail::read(&fields)?.first_sequence;
         let lineage = Lineage::read(chat_id, &fields)?;
         let in_tail = linked(first_sequence, &fields, call_id)?;
 
-        let mut unlinked =
-            self.unlink_sealed(scope, &lineage, first_sequence, call_id, &mut *session).await?;
+        let mut unlinked = self.unlink_sealed(tx, scope, &lineage, first_sequence, call_id).await?;
         unlinked.extend(in_tail);
 
         // One move of the revision is made already.
         let further = counter(unlinked.len() as u64) - 1;
         let note = doc! { "$inc": { "revision": further }, "$push": noted(unlinked) };
-        sessions.update_one(writable_chat(scope, chat_id), note).session(session).await?;
+        let noting = sessions.update_one(writable_chat(scope, chat_id), note);
+        noting.session(&mut *tx.session().await?).await?;
         Ok(())
     }
 
     /// Unlinks those that are sealed; returns their sequences, in order.
     async fn unlink_sealed(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         lineage: &Lineage,
         sealed_below: u64,
         call_id: &CallId,
-        session: &mut ClientSession,
     ) -> Result<BTreeSet<u64>, Failure> {
         let segments = &self.inner.chat_segments;
         let shared_below = lineage.shared_below();
@@ -81,8 +81,10 @@ impl MongoStore {
             let mut filter = segments_between(scope, chat_id, piece.clone());
             filter.insert(LINK, call_id.as_str());
             let find = segments.find(filter).projection(with_links(doc! { "schema_version": 1 }));
+            let mut session = tx.session().await?;
             let mut found = find.session(&mut *session).await?;
-            let found: Vec<_> = found.stream(session).try_collect().await?;
+            let found: Vec<_> = found.stream(&mut session).try_collect().await?;
+            drop(session);
             for raw in found {
                 let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
                 let linked = linked(first_sequence, &fields, call_id)?.into_iter();
@@ -103,13 +105,13 @@ impl MongoStore {
                     "_id": segment_id(chat_id, first_sequence),
                     "app_id": scope.app_id.as_str(),
                 };
-                segments.update_one(one, unlink).session(&mut *session).await?;
+                segments.update_one(one, unlink).session(&mut *tx.session().await?).await?;
                 unlinked.extend(own);
             }
         }
         shared.extend(self.versions_of_call(scope, lineage, call_id).await?);
         for sequence in shared {
-            if self.unlink_shared(scope, lineage, sequence, call_id, &mut *session).await? {
+            if self.unlink_shared(tx, scope, lineage, sequence, call_id).await? {
                 unlinked.insert(sequence);
             }
         }
@@ -144,11 +146,11 @@ impl MongoStore {
     /// because whoever does moves the revision, which the transaction has moved already.
     async fn unlink_shared(
         &self,
+        tx: &Transaction<'_>,
         scope: &Scope,
         lineage: &Lineage,
         sequence: u64,
         call_id: &CallId,
-        session: &mut ClientSession,
     ) -> Result<bool, Failure> {
         let found = self.find_sealed(scope, lineage.clone(), sequence).await?;
         let Found { mut stored, place } = found.ok_or_else(|| has_gap(lineage.chat_id()))?;
@@ -157,7 +159,7 @@ impl MongoStore {
         let (Some(link), Place::Shared(shared)) = (link, place) else { return Ok(false) };
         *link = Value::Null;
         let before = shared.version.as_ref();
-        self.write_version(scope, lineage, &stored, before, session).await?;
+        self.write_version(tx, scope, lineage, &stored, before).await?;
         Ok(true)
     }
 }

@@ -1,7 +1,7 @@
 mod write;
 
 use async_trait::async_trait;
-use bson::{DateTime, doc};
+use bson::{DateTime, Document, doc};
 use futures::TryStreamExt;
 use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
@@ -11,6 +11,7 @@ use crate::mongo::documents::{counter, point_record, points_in, points_of};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{below, limit_and_one};
 use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 
@@ -25,10 +26,14 @@ impl Turns for MongoStore {
         chat_id: &ChatId,
         turn: NewTurn,
     ) -> Result<AppendedTurn, StoreError> {
-        let turn = &TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
+        let turn = TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
         self.inner.metrics.appends.given(&turn.messages);
-        let appended = self.write(|attempt| self.write_turn(scope, chat_id, turn, attempt)).await;
-        self.fenced_if_late(scope, chat_id, appended).await
+        let fenced = (scope, chat_id);
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        let appended = self.write(|call| async move {
+            call.attempt(|attempt| call.write_turn(&scope, &chat_id, &turn, attempt)).await
+        });
+        self.fenced_if_late(fenced.0, fenced.1, appended.await).await
     }
 
     async fn list_resume_points(
@@ -58,7 +63,16 @@ impl Turns for MongoStore {
         chat_id: &ChatId,
         request_id: Option<&TurnId>,
     ) -> Result<u64, StoreError> {
-        self.write(|_| self.delete_points(scope, chat_id, request_id)).await
+        let points = match request_id {
+            Some(request_id) => points_of(scope, chat_id, request_id),
+            None => points_in(scope, chat_id),
+        };
+        let (scope, chat_id) = (scope.clone(), chat_id.clone());
+        self.write(|call| async move {
+            let round = |tx| call.delete_points(tx, &scope, &chat_id, &points);
+            call.transact(&scope, &chat_id, round).await
+        })
+        .await
     }
 }
 
@@ -103,31 +117,20 @@ impl MongoStore {
     /// Deletes them in a transaction with a touch of their chat, which decides whether the caller may.
     async fn delete_points(
         &self,
+        tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
-        request_id: Option<&TurnId>,
-    ) -> Result<u64, Failure> {
-        let points = match request_id {
-            Some(request_id) => points_of(scope, chat_id, request_id),
-            None => points_in(scope, chat_id),
-        };
-        loop {
-            let now = DateTime::from_chrono(self.inner.clock.now());
-            let touch = doc! { "$set": { "last_updated_at": now } };
-            let mut session = self.begin().await?;
-            let work = async {
-                let touch =
-                    self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
-                if touch.session(&mut session).await?.matched_count == 0 {
-                    return Err(self.why_not_writable(scope, chat_id).await?);
-                }
-                let delete = self.inner.resume_points.delete_many(points.clone());
-                Ok(Some(delete.session(&mut session).await?.deleted_count))
-            };
-            let worked = work.await;
-            if let Some(deleted) = self.conclude(session, worked).await? {
-                return Ok(deleted);
-            }
+        points: &Document,
+    ) -> Result<Round<u64>, Failure> {
+        let now = DateTime::from_chrono(self.inner.clock.now());
+        let touch = doc! { "$set": { "last_updated_at": now } };
+        tx.begin().await?;
+        let touch = self.inner.chat_sessions.update_one(writable_chat(scope, chat_id), touch);
+        if touch.session(&mut *tx.session().await?).await?.matched_count == 0 {
+            return Err(self.classify_unmatched(scope, chat_id).await?);
         }
+        let delete = self.inner.resume_points.delete_many(points.clone());
+        let deleted = delete.session(&mut *tx.session().await?).await?;
+        Ok(Round::Done(deleted.deleted_count))
     }
 }

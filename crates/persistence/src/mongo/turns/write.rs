@@ -1,7 +1,8 @@
 //! Turns: one update where there is nothing to resume from, and one transaction otherwise.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use bson::doc;
-use mongodb::ClientSession;
 use records::json::Digest;
 use records::{ChatId, EventId, Limits, Scope};
 
@@ -10,10 +11,11 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     Tail, open_chat_session, open_point, point_document, points_of, recent_digest,
 };
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::retries::Attempt;
-use crate::mongo::transcript::append::{Condition, Push, Pushed, refusal};
-use crate::rules::batch::Plan;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::transcript::append::{Condition, Probe, Push, Pushed, refusal};
+use crate::rules::batch::{Known, Plan};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, Outcome};
 
@@ -26,66 +28,96 @@ impl MongoStore {
         attempt: Attempt,
     ) -> Result<AppendedTurn, Failure> {
         // Messages of the turn that lie at this sequence or above it were stored by this call.
-        let mut absent_below = u64::MAX;
+        let absent_below = AtomicU64::new(u64::MAX);
         if attempt.is_first && turn.fits_one_update() {
             match self.write_new_turn(scope, chat_id, turn).await? {
-                Tried::Written(appended) => return Ok(appended),
-                Tried::Unsure { absent_below: below } => absent_below = below,
-                Tried::Unfit => {}
-            }
-        }
-        loop {
-            let look = self.look(scope, chat_id).await?;
-            let tail = look.tail;
-            let first_id = turn.first_message_id().map_err(StoreError::from)?;
-            let ids = turn.messages.event_ids().map(EventId::as_str);
-            let ids: Vec<_> = ids.chain([first_id.as_str()]).collect();
-            let mut known = self.look_below(scope, chat_id, ids, &look).await?;
-            known.extend(look.in_tail);
-            let has_messages = known.iter().any(|known| known.event_id == first_id);
-            let planned = turn.messages.plan(chat_id, &known);
-            let plan = planned.map_err(|_| turn.conflict(chat_id))?;
-            let written = self.written_turn(scope, chat_id, turn).await?;
-            let is_other = written.is_some_and(|digest| digest != turn.mark.digest)
-                || has_messages && turn.messages.len() == 0;
-            if is_other {
-                return Err(turn.conflict(chat_id).into());
-            }
-            let fresh: Vec<_> = plan.fresh().collect();
-            if written.is_some() || fresh.is_empty() && turn.messages.len() > 0 {
-                let append = plan.answer(tail.last_sequence, tail.last_sequence);
-                let mut messages = append.messages.iter();
-                let is_ours = messages.any(|message| message.sequence >= absent_below);
-                let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
-                return Ok(turn.answer(append, outcome));
-            }
-            if let Some(refusal) = refusal(scope, chat_id, &tail) {
-                return Err(refusal.into());
-            }
-            self.make_room(scope, chat_id, &tail).await?;
-
-            let condition = Condition::NoneOfTheIds { sealed_below: tail.first_sequence };
-            let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-            let push = push.of_turn(&turn.mark);
-            let written = if turn.fits_one_update() {
-                match self.carry_out(&push).await? {
-                    Pushed::Stored(tail) => Some(tail),
-                    Pushed::Unsure { absent_below: below } => {
-                        absent_below = absent_below.min(below);
-                        None
-                    }
-                    Pushed::Unfit => None,
+                FirstTry::Written(appended) => return Ok(appended),
+                FirstTry::Unknown { absent_below: below } => {
+                    attempt.note_unknown_write();
+                    absent_below.store(below, Ordering::Relaxed);
                 }
-            } else {
-                let mut session = self.begin().await?;
-                let worked = self.turn_within(&push, turn, &mut session).await;
-                let written = self.conclude(session, worked).await?;
-                written.inspect(|tail| self.is_pushed(&push, tail))
-            };
-            if let Some(tail) = written {
-                return Ok(self.stored(turn, &plan, &tail));
+                FirstTry::Unfit => {}
             }
         }
+        let round = |tx| self.turn_round(tx, scope, chat_id, turn, &absent_below);
+        let WrittenTurn { answer, committed } =
+            self.transact(&attempt, scope, chat_id, round).await?;
+        if let Some(tail) = committed {
+            let ids: Vec<_> = turn.messages.event_ids().map(EventId::as_str).collect();
+            self.is_appended(scope, chat_id, &ids, &tail);
+        }
+        Ok(answer)
+    }
+
+    async fn turn_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        turn: &TurnBatch,
+        absent_below: &AtomicU64,
+    ) -> Result<Round<WrittenTurn>, Failure> {
+        let first_id = turn.first_message_id().map_err(StoreError::from)?;
+        let (probe, known) = self.known_turn(scope, chat_id, turn, &first_id).await?;
+        let tail = probe.tail;
+        let has_messages = known.iter().any(|known| known.event_id == first_id);
+        let planned = turn.messages.plan(chat_id, &known);
+        let plan = planned.map_err(|_| turn.conflict(chat_id))?;
+        let written = self.written_turn(scope, chat_id, turn).await?;
+        let is_other = written.is_some_and(|digest| digest != turn.mark.digest)
+            || has_messages && turn.messages.len() == 0;
+        if is_other {
+            return Err(turn.conflict(chat_id).into());
+        }
+        let fresh: Vec<_> = plan.fresh().collect();
+        if written.is_some() || fresh.is_empty() && turn.messages.len() > 0 {
+            let append = plan.answer(tail.last_sequence, tail.last_sequence);
+            let absent_below = absent_below.load(Ordering::Relaxed);
+            let is_ours = append.messages.iter().any(|message| message.sequence >= absent_below);
+            let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+            let answer = turn.answer(append, outcome);
+            return Ok(Round::Done(WrittenTurn { answer, committed: None }));
+        }
+        tx.attempt().note_nothing_applied();
+        if let Some(refusal) = refusal(scope, chat_id, &tail) {
+            return Err(refusal.into());
+        }
+        self.make_room(scope, chat_id, &tail).await?;
+
+        let condition = Condition::NoneOfTheIds { sealed_below: tail.first_sequence };
+        let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
+        let push = push.of_turn(&turn.mark);
+        let (tail, committed) = if turn.fits_one_update() {
+            match self.carry_out(&push).await? {
+                Pushed::Stored(tail) => (Some(tail), None),
+                Pushed::Unsure { absent_below: below } => {
+                    tx.attempt().note_unknown_write();
+                    absent_below.fetch_min(below, Ordering::Relaxed);
+                    (None, None)
+                }
+                Pushed::Unfit => (None, None),
+            }
+        } else {
+            tx.begin().await?;
+            let tail = self.turn_within(&tx, &push, turn).await?;
+            (tail, tail)
+        };
+        Ok(Round::of(tail).map(|tail| {
+            let answer = self.stored(turn, &plan, &tail);
+            WrittenTurn { answer, committed }
+        }))
+    }
+
+    /// Finds what the chat holds of a turn: its messages, or any that have the name of its first one.
+    async fn known_turn(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        turn: &TurnBatch,
+        first_id: &EventId,
+    ) -> Result<(Probe, Vec<Known>), Failure> {
+        let ids = turn.messages.event_ids().chain([first_id]);
+        self.known_of(scope, chat_id, ids.map(EventId::as_str).collect()).await
     }
 
     /// Writes a turn of which this process knows no message.
@@ -94,20 +126,20 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         turn: &TurnBatch,
-    ) -> Result<Tried, Failure> {
+    ) -> Result<FirstTry, Failure> {
         let ids: Vec<_> = turn.messages.event_ids().map(EventId::as_str).collect();
         let recall = self.inner.known_chats.recall(chat_id, &ids);
         if recall.may_hold {
-            return Ok(Tried::Unfit);
+            return Ok(FirstTry::Unfit);
         }
         let plan = turn.messages.plan(chat_id, &[])?;
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: recall.below };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
         Ok(match self.carry_out(&push.of_turn(&turn.mark)).await? {
-            Pushed::Stored(tail) => Tried::Written(self.stored(turn, &plan, &tail)),
-            Pushed::Unsure { absent_below } => Tried::Unsure { absent_below },
-            Pushed::Unfit => Tried::Unfit,
+            Pushed::Stored(tail) => FirstTry::Written(self.stored(turn, &plan, &tail)),
+            Pushed::Unsure { absent_below } => FirstTry::Unknown { absent_below },
+            Pushed::Unfit => FirstTry::Unfit,
         })
     }
 
@@ -140,30 +172,38 @@ impl MongoStore {
     /// Writes messages and resume points within a transaction; `None`: something is not as it was seen.
     async fn turn_within(
         &self,
+        tx: &Transaction<'_>,
         push: &Push<'_>,
         turn: &TurnBatch,
-        session: &mut ClientSession,
     ) -> Result<Option<Tail>, Failure> {
         let pushed = if turn.is_large() {
-            self.push_segments_within(push, session).await?
+            self.push_segments_within(push, tx).await?
         } else {
-            self.push_within(push, session).await?
+            self.push_within(push, tx).await?
         };
         let Some(tail) = pushed.filter(|_| !turn.open_steps.is_empty()) else { return Ok(pushed) };
         let (scope, chat_id) = push.place();
         let points = turn.resume_points(chat_id, tail.turns, push.now());
         let points = points.map(|point| point_document(scope, &point, &turn.mark.digest));
         let points = points.collect::<Result<Vec<_>, _>>()?;
-        self.inner.resume_points.insert_many(points).session(session).await?;
+        let insert = self.inner.resume_points.insert_many(points);
+        insert.session(&mut *tx.session().await?).await?;
         Ok(pushed)
     }
 }
 
+/// A turn that was written, now or before.
+struct WrittenTurn {
+    answer: AppendedTurn,
+    /// The tail that its transaction has left, if it needed one.
+    committed: Option<Tail>,
+}
+
 /// What came of writing a turn without having looked.
-enum Tried {
+enum FirstTry {
     Written(AppendedTurn),
     /// It may be written; if it is, none of its messages lies below this sequence.
-    Unsure {
+    Unknown {
         absent_below: u64,
     },
     /// Something is in its way.

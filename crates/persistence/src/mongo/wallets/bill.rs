@@ -1,6 +1,5 @@
 //! Calls that are paid for, within the transaction that records them.
 
-use mongodb::ClientSession;
 use mongodb::options::ReturnDocument;
 use records::{ChatSession, ChatStatus, EntryKind, Scope};
 
@@ -8,9 +7,9 @@ use crate::mongo::MongoStore;
 use crate::mongo::calls::Marked;
 use crate::mongo::documents::{one_wallet, stored_wallet};
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::stats::Stripe;
+use crate::mongo::engine::transaction::Transaction;
+use crate::mongo::wallets::archive::{FULL_TAIL, is_due};
 use crate::mongo::wallets::change::{admitting, newest_entry, update};
-use crate::mongo::wallets::settle::{FULL_TAIL, is_due};
 use crate::rules::billing::Bill;
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::ledger::Change;
@@ -22,10 +21,9 @@ impl MongoStore {
     /// wallet or the chat is not as it was seen.
     pub(crate) async fn pay(
         &self,
+        tx: &Transaction<'_>,
         chat: &ChatSession,
         bill: &Bill,
-        stripe: &Stripe<'_>,
-        session: &mut ClientSession,
     ) -> Result<Option<Payment>, Failure> {
         bill.entry.check()?;
         let scope = Scope::service(chat.app_id.clone());
@@ -33,23 +31,24 @@ impl MongoStore {
         let change =
             Change { user_id: &bill.user_id, new: &bill.entry, kind: EntryKind::Debit, now };
         let find = self.inner.wallets.find_one(one_wallet(&scope, &bill.user_id));
-        let stored = find.session(&mut *session).await?;
+        let stored = find.session(&mut *tx.session().await?).await?;
         let stored = stored.map(|raw| stored_wallet(&raw)).transpose()?;
         let balance = stored.as_ref().map_or(0, |stored| stored.wallet.balance);
         if let Some(stored) = stored
             && change.refusal(balance).is_none()
         {
             if stored.tail.len() >= FULL_TAIL {
-                self.settle(&scope, &stored).await?;
+                self.archive_entries(&scope, &stored).await?;
                 return Ok(None);
             }
             let filter = admitting(&scope, &change, stored.first_sequence);
             let updating = self.inner.wallets.find_one_and_update(filter, update(&change));
             let updating = updating.return_document(ReturnDocument::After);
-            let Some(raw) = updating.session(session).await? else { return Ok(None) };
+            let updated = updating.session(&mut *tx.session().await?).await?;
+            let Some(raw) = updated else { return Ok(None) };
             let entry = newest_entry(stored_wallet(&raw)?, &change)?;
             if is_due(&entry) {
-                self.settle_in_background(&scope, &bill.user_id);
+                self.archive_soon(&scope, &bill.user_id);
             }
             return Ok(Some(Payment::Paid(entry)));
         }
@@ -60,7 +59,7 @@ impl MongoStore {
         let reason = Bill::pause_reason(balance, bill.entry.amount);
         let paused = moved(chat, ChatStatus::Paused, Some(&reason), now);
         let id = bill.entry.entry_id.as_str();
-        let paused = self.move_within(&scope, chat, &paused, id, stripe, session).await?;
+        let paused = self.move_within(tx, &scope, chat, &paused, id).await?;
         Ok(paused.map(|_| unpaid))
     }
 

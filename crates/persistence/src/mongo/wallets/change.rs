@@ -1,7 +1,6 @@
 use bson::{DateTime, Document, doc};
 use mongodb::options::{ReadConcern, ReturnDocument};
 use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
-use tokio::sync::oneshot;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
@@ -9,16 +8,13 @@ use crate::mongo::documents::{
     SCHEMA_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
     tail_document,
 };
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::retries::RETRY_AFTER;
-use crate::mongo::wallets::settle::{FULL_TAIL, is_due};
+use crate::mongo::wallets::archive::{FULL_TAIL, is_due};
 use crate::rules::ledger::{Change, check_open};
 
-type Answer = Result<WalletEntry, StoreError>;
-
 impl MongoStore {
-    /// Credits or debits a wallet, from a task of its own: broken off by a caller that goes away, a
-    /// command would take its connection with it.
+    /// Credits or debits a wallet.
     pub(crate) async fn change_wallet(
         &self,
         scope: &Scope,
@@ -28,29 +24,26 @@ impl MongoStore {
     ) -> Result<WalletEntry, StoreError> {
         new.check()?;
         check_open(scope, user_id)?;
-        let (store, scope, user_id) = (self.clone(), scope.clone(), user_id.clone());
-        let (sender, answer) = oneshot::channel();
-        tokio::spawn(async move {
-            let change =
-                Change { user_id: &user_id, new: &new, kind, now: store.inner.clock.now() };
-            let deciding = store.write(|_| async { store.decide(&scope, &change, &sender).await });
-            let entry = deciding.await;
-            if entry.as_ref().is_ok_and(is_due) {
-                store.settle_in_background(&scope, &user_id);
+        let (scope, user_id) = (scope.clone(), user_id.clone());
+        self.write(|call| async move {
+            let change = Change { user_id: &user_id, new: &new, kind, now: call.inner.clock.now() };
+            let deciding = call.attempt(|attempt| call.decide(attempt, &scope, &change));
+            let entry = deciding.await?;
+            if is_due(&entry) {
+                call.archive_soon(&scope, &user_id);
             }
-            // A caller who is gone has seen to it that the change is safe to repeat.
-            drop(sender.send(entry));
-        });
-        answer.await.unwrap_or_else(|gone| Err(StoreError::OutcomeUnknown { source: gone.into() }))
+            Ok(entry)
+        })
+        .await
     }
 
     /// Makes the change, finds that it was made before, or refuses it. For a caller who is gone it is
     /// not made.
     async fn decide(
         &self,
+        attempt: Attempt,
         scope: &Scope,
         change: &Change<'_>,
-        caller: &oneshot::Sender<Answer>,
     ) -> Result<WalletEntry, Failure> {
         let mut is_tried = false;
         loop {
@@ -60,16 +53,17 @@ impl MongoStore {
                 return Ok(change.repeated(known)?);
             }
             // Only after an update that failed: it has waited until what it found was durable.
+            if is_tried {
+                attempt.note_nothing_applied();
+            }
             if is_tried && let Some(refusal) = change.refusal(stored.wallet.balance) {
                 return Err(refusal.into());
             }
             if stored.tail.len() >= FULL_TAIL {
-                self.settle(scope, &stored).await?;
+                self.archive_entries(scope, &stored).await?;
                 continue;
             }
-            if caller.is_closed() {
-                return Err(not_begun());
-            }
+            attempt.check_goes_on()?;
             let filter = admitting(scope, change, stored.first_sequence);
             let updating = self.inner.wallets.find_one_and_update(filter, update(change));
             if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
@@ -136,12 +130,6 @@ pub(crate) fn update(change: &Change<'_>) -> Document {
         "$push": { "entries": { "$each": [tail_document(&entry)] } },
         "$set": { "last_updated_at": DateTime::from_chrono(change.now) },
     }
-}
-
-/// Ends a change that nobody waits for any more; nobody hears it.
-fn not_begun() -> Failure {
-    let source = "the caller is gone".into();
-    StoreError::Unavailable { retry_after: RETRY_AFTER, source }.into()
 }
 
 /// Returns the entry that an update has just made.

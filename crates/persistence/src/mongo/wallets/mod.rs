@@ -5,10 +5,10 @@
 //! answer rests on. Lines are written behind it, and only then cut from the tail, so that an entry is
 //! always in one of the two, and nothing is ever locked beyond a single update (decision 0013).
 
+mod archive;
 mod bill;
 mod change;
 mod list;
-mod settle;
 
 use async_trait::async_trait;
 use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
@@ -16,7 +16,8 @@ use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{StoredWallet, encode, one_wallet, stored_wallet, wallet_document};
-use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::inserts::insert_or_get;
 use crate::rules::ledger::{check_open, initial_entry, new_wallet};
 use crate::store::{EntryPage, WalletPage, Wallets};
 
@@ -33,18 +34,14 @@ impl Wallets for MongoStore {
         let wallet = new_wallet(scope, user_id, initial_balance, self.inner.clock.now());
         let entry = initial_entry(&wallet, EntryId::mint(&*self.inner.ids));
         let document = encode(&wallet_document(&wallet, entry.as_ref()))?;
-        self.write(|_| async {
-            loop {
-                match self.inner.wallets.insert_one(document.clone()).await {
-                    Ok(_) => return Ok(wallet.clone()),
-                    Err(error) if is_duplicate_key(&error) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                // None: what is in the way is not durable yet, or was rolled back.
-                if let Some(stored) = self.stored_wallet(scope, user_id).await? {
-                    return Ok(stored.wallet);
-                }
-            }
+        let scope = scope.clone();
+        self.write(|call| async move {
+            call.attempt(|_| async {
+                let find = || call.stored_wallet(&scope, &wallet.user_id);
+                let found = insert_or_get(&call.inner.wallets, &document, find).await?;
+                Ok(found.map_or_else(|| wallet.clone(), |stored| stored.wallet))
+            })
+            .await
         })
         .await
     }

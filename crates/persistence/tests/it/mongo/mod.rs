@@ -2,6 +2,7 @@
 
 mod acknowledgements;
 mod calls;
+mod cancelled;
 mod changes;
 mod contract;
 pub(crate) mod database;
@@ -11,6 +12,7 @@ mod forks;
 mod groups;
 mod growth;
 mod large_groups;
+mod lost_replies;
 mod many_chats;
 mod metrics;
 mod plans;
@@ -19,5 +21,6 @@ mod reading;
 mod repeats;
 mod sealing;
 mod stats;
+mod sweeps;
 mod versions;
 mod wallets;

@@ -9,9 +9,9 @@ use tokio::time::timeout_at;
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::Tail;
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::{Failure, Meaning, meaning};
-use crate::mongo::engine::retries::Attempt;
-use crate::mongo::transcript::append::look::verdict;
+use crate::mongo::transcript::append::probe::verdict;
 use crate::mongo::transcript::append::push::{Condition, Pushed};
 use crate::mongo::transcript::append::queue::{Group, Serving, Waiting};
 use crate::rules::batch::{Entry, Known, Plan};
@@ -73,9 +73,9 @@ impl MongoStore {
     ) -> Result<Vec<Answer>, StoreError> {
         self.write_until(group.deadline(), |attempt| async move {
             let sent = group.send();
-            let outcome = self.append_group_once(chat_id, &sent, attempt).await;
+            let outcome = self.append_group_once(chat_id, &sent, &attempt).await;
             if let Err(Failure::Driver(error)) = &outcome
-                && !attempt.may_have_applied
+                && !attempt.may_have_applied()
                 && meaning(error) == Meaning::NotApplied
             {
                 group.recall();
@@ -89,7 +89,7 @@ impl MongoStore {
         &self,
         chat_id: &ChatId,
         sent: &[&Waiting],
-        attempt: Attempt,
+        attempt: &Attempt,
     ) -> Result<Vec<Answer>, Failure> {
         let Some(scope) = sent.first().map(|waiting| &waiting.scope) else {
             return Ok(Vec::new());
@@ -121,23 +121,27 @@ impl MongoStore {
                         break;
                     }
                     Pushed::Unsure { absent_below } => {
-                        open.absent_below = absent_below;
+                        attempt.note_unknown_write();
+                        open.absent_below = open.absent_below.min(absent_below);
                         may_repeat = true;
                         continue;
                     }
                     Pushed::Unfit => {}
                 }
             }
-            let look = self.look(scope, chat_id).await?;
-            if may_repeat && (recall.may_hold || look.tail.first_sequence > sealed_below) {
+            let probe = self.probe_session(scope, chat_id).await?;
+            if may_repeat && (recall.may_hold || probe.tail.first_sequence > sealed_below) {
                 let ids = open.event_ids();
-                open.learn(self.look_below(scope, chat_id, ids, &look).await?);
-                looked_below = Some(look.tail.first_sequence);
+                open.learn(self.find_sealed_duplicates(scope, chat_id, ids, &probe).await?);
+                looked_below = Some(probe.tail.first_sequence);
             }
-            open.learn(look.in_tail);
-            open.answer_settled(&look.tail);
+            open.learn(probe.in_tail);
+            if open.is_all_new() {
+                attempt.note_nothing_applied();
+            }
+            open.resolve(&probe.tail);
             if !open.is_answered() {
-                self.make_room(scope, chat_id, &look.tail).await?;
+                self.make_room(scope, chat_id, &probe.tail).await?;
             }
         }
         Ok(open.into_answers())
@@ -189,6 +193,12 @@ impl<'a> Open<'a> {
         ids.map(EventId::as_str).collect()
     }
 
+    /// Tells whether nothing that is open is known: no update of this call has stored any of it.
+    fn is_all_new(&self) -> bool {
+        let ids = self.event_ids();
+        self.known.iter().all(|known| !ids.contains(&known.event_id.as_str()))
+    }
+
     /// Plans each that is open; one in conflict with what is known is refused.
     fn plans(&self) -> Plans<'a> {
         let plan = |(index, waiting): (usize, &'a Waiting)| {
@@ -210,7 +220,7 @@ impl<'a> Open<'a> {
     }
 
     /// Answers those that have nothing to store, or must not.
-    fn answer_settled(&mut self, tail: &Tail) {
+    fn resolve(&mut self, tail: &Tail) {
         for (index, plan) in self.plans() {
             self.answers[index] = match plan {
                 Ok(plan) => verdict(self.scope(index), self.chat_id, &plan, tail),

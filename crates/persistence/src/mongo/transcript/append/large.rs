@@ -4,11 +4,11 @@
 //! the next such push, and which of them may be replaced could not be told.
 
 use bson::{Document, RawDocumentBuf};
-use mongodb::ClientSession;
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{SegmentHead, Tail, segment_document, segments_between};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::append::push::Push;
 use crate::mongo::transcript::append::sealed::Before;
 
@@ -17,7 +17,7 @@ impl MongoStore {
     pub(crate) async fn push_segments_within(
         &self,
         push: &Push<'_>,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<Option<Tail>, Failure> {
         let raw = self.session_within(push.scope, push.chat_id, Tail::with_messages()).await?;
         let Some(before) = Before::read(&raw, push)? else { return Ok(None) };
@@ -27,7 +27,7 @@ impl MongoStore {
         let update = Document::try_from(&*before.update(&after, push));
         let update = update.map_err(mongodb::error::Error::from)?;
         let moving = self.inner.chat_sessions.update_one(filter, update);
-        let moved = moving.session(&mut *session).await?;
+        let moved = moving.session(&mut *tx.session().await?).await?;
         if moved.matched_count == 0 {
             return Ok(None);
         }
@@ -35,8 +35,9 @@ impl MongoStore {
         // Whoever has left one there finds the counters moved on, and never uses it.
         let left_behind =
             segments_between(push.scope, push.chat_id, before.tail.first_sequence..u64::MAX);
-        segments.delete_many(left_behind).session(&mut *session).await?;
-        segments.insert_many(self.segments(push, &before)).session(session).await?;
+        segments.delete_many(left_behind).session(&mut *tx.session().await?).await?;
+        let insert = segments.insert_many(self.segments(push, &before));
+        insert.session(&mut *tx.session().await?).await?;
         Ok(Some(after))
     }
 

@@ -7,7 +7,7 @@
 mod group;
 mod known_chats;
 mod large;
-mod look;
+mod probe;
 mod push;
 mod queue;
 mod sealed;
@@ -23,7 +23,7 @@ use crate::rules::batch::Batch;
 use crate::store::Append;
 
 pub(crate) use known_chats::KnownChats;
-pub(crate) use look::{refusal, verdict};
+pub(crate) use probe::{Probe, refusal, verdict};
 pub(crate) use push::{Condition, Push, Pushed};
 pub use queue::QueueBounds;
 pub(crate) use queue::Queues;

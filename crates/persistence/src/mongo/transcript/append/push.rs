@@ -3,7 +3,6 @@
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
 use chrono::Utc;
-use mongodb::ClientSession;
 use records::{ChatId, ChatStatus, Scope};
 
 use crate::mongo::MongoStore;
@@ -13,6 +12,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::append::shared::Outcome;
 use crate::rules::batch::Entry;
 use crate::rules::turn_batch::TurnMark;
@@ -79,7 +79,17 @@ impl MongoStore {
 
     /// Notes that messages were stored: they are the last ones of this tail.
     pub(crate) fn is_pushed(&self, push: &Push<'_>, tail: &Tail) {
-        let Push { scope, chat_id, event_ids, .. } = push;
+        self.is_appended(push.scope, push.chat_id, &push.event_ids, tail);
+    }
+
+    /// Notes that messages with these ids are the last ones of a tail.
+    pub(crate) fn is_appended(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        event_ids: &[&str],
+        tail: &Tail,
+    ) {
         let first_sequence = tail.last_sequence - event_ids.len() as u64;
         let known = &self.inner.known_chats;
         known.learn(chat_id, first_sequence, event_ids.iter().copied());
@@ -92,11 +102,10 @@ impl MongoStore {
     pub(crate) async fn push_within(
         &self,
         push: &Push<'_>,
-        session: &mut ClientSession,
+        tx: &Transaction<'_>,
     ) -> Result<Option<Tail>, Failure> {
-        let command = self.push_command(push)?;
-        let reply = self.inner.database.run_raw_command(command).session(session).await?;
-        pushed_tail(reply)
+        let command = self.inner.database.run_raw_command(self.push_command(push)?);
+        pushed_tail(command.session(&mut *tx.session().await?).await?)
     }
 
     /// Sends many messages straight into a segment; few by themselves while not many commands are
@@ -175,7 +184,7 @@ impl MongoStore {
         self.inner.metrics.appends.sent(1);
         let reply = self.inner.database.run_raw_command(command).await?;
         if let Some(error) = reply.get("writeConcernError") {
-            return Err(Failure::Unsafe(error.to_string().into()));
+            return Err(Failure::NotDurable(error.to_string().into()));
         }
         Ok(pushed_tail(reply)?.map_or(Pushed::Unfit, Pushed::Stored))
     }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::StoreError;
 use crate::metrics::{QueueBound, Queued, StoreMetrics};
-use crate::mongo::engine::retries::RETRY_AFTER;
+use crate::mongo::engine::calls::RETRY_AFTER;
 use crate::mongo::transcript::append::stage::Stage;
 use crate::rules::batch::Batch;
 use crate::store::Append;

@@ -61,15 +61,15 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone)]
 enum Fault {
     Driver(Error),
-    /// It may have been carried out, and is not known to be safe: the server's reason.
-    Unsafe(String),
+    /// It was applied, and may be lost again: the server's reason.
+    NotDurable(String),
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Driver(error) => Self::Driver(error),
-            Fault::Unsafe(reason) => Self::Unsafe(reason.into()),
+            Fault::NotDurable(reason) => Self::NotDurable(reason.into()),
         }
     }
 }
@@ -211,7 +211,7 @@ impl Outcome {
     /// Reads what became of so many updates from the reply to their command.
     fn of(reply: &Document, updates: usize) -> Result<Self, Fault> {
         if let Some(error) = reply.get("writeConcernError") {
-            return Err(Fault::Unsafe(error.to_string()));
+            return Err(Fault::NotDurable(error.to_string()));
         }
         let matched = reply.get_i32("n").unwrap_or(-1);
         let outcome = match usize::try_from(matched) {
@@ -241,6 +241,6 @@ mod tests {
         let errors = doc! { "n": 3, "writeErrors": [{ "index": 1, "code": 112 }] };
         assert_eq!(of(errors).unwrap(), Outcome::Unsure);
         let concern = doc! { "n": 3, "writeConcernError": { "code": 64 } };
-        assert!(matches!(of(concern), Err(Fault::Unsafe(_))));
+        assert!(matches!(of(concern), Err(Fault::NotDurable(_))));
     }
 }

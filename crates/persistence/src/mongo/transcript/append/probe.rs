@@ -10,12 +10,12 @@ use crate::mongo::documents::{
     Lineage, Segment, Tail, known_messages, open_chat_session, segments_between,
 };
 use crate::mongo::engine::failure::Failure;
-use crate::rules::batch::{Known, Plan};
+use crate::rules::batch::{Batch, Known, Plan};
 use crate::rules::fence::check_fence;
 use crate::store::Append;
 
-/// A look at a chat: where its messages lie, and which ones its tail holds.
-pub(crate) struct Look {
+/// What a probe of a session shows: where its messages lie, and which ones its tail holds.
+pub(crate) struct Probe {
     pub(crate) tail: Tail,
     pub(crate) in_tail: Vec<Known>,
     lineage: Lineage,
@@ -39,7 +39,11 @@ impl MongoStore {
     ///
     /// Such an update waits for the majority like any other, and this reads what the majority has:
     /// what is found here can no longer be lost, so it may be answered with.
-    pub(crate) async fn look(&self, scope: &Scope, chat_id: &ChatId) -> Result<Look, Failure> {
+    pub(crate) async fn probe_session(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Probe, Failure> {
         let mut projection = Lineage::projected(Tail::projection());
         projection.insert("messages.event_id", 1);
         projection.insert("messages.digest", 1);
@@ -47,34 +51,57 @@ impl MongoStore {
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
         let in_tail = known_messages(&fields, tail.first_sequence)?;
-        Ok(Look { tail, in_tail, lineage: Lineage::read(chat_id, &fields)? })
+        Ok(Probe { tail, in_tail, lineage: Lineage::read(chat_id, &fields)? })
+    }
+
+    /// Probes a session, and finds what its chat holds of some ids.
+    pub(crate) async fn known_of(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        ids: Vec<&str>,
+    ) -> Result<(Probe, Vec<Known>), Failure> {
+        let mut probe = self.probe_session(scope, chat_id).await?;
+        let mut known = self.find_sealed_duplicates(scope, chat_id, ids, &probe).await?;
+        known.append(&mut probe.in_tail);
+        Ok((probe, known))
+    }
+
+    /// Does so for the messages of a batch.
+    pub(crate) async fn known_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        batch: &Batch,
+    ) -> Result<(Probe, Vec<Known>), Failure> {
+        self.known_of(scope, chat_id, batch.event_ids().map(EventId::as_str).collect()).await
     }
 
     /// Looks for messages among what is sealed, after a look at the chat.
     ///
     /// Reads the ids of all that is sealed, if that spares enough of such looks to come.
-    pub(crate) async fn look_below(
+    pub(crate) async fn find_sealed_duplicates(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         ids: Vec<&str>,
-        look: &Look,
+        probe: &Probe,
     ) -> Result<Vec<Known>, Failure> {
-        let sealed_below = look.tail.first_sequence;
+        let sealed_below = probe.tail.first_sequence;
         let remembered = &self.inner.known_chats;
         if remembered.recall(chat_id, &[]).below < sealed_below
             && remembered.is_worth_reading(chat_id, sealed_below)
         {
-            let sealed = self.sealed_event_ids(scope, &look.lineage, sealed_below).await?;
+            let sealed = self.sealed_event_ids(scope, &probe.lineage, sealed_below).await?;
             remembered.learn(chat_id, 0, sealed.iter().map(EventId::as_str));
         }
-        let in_tail = look.in_tail.iter().map(|known| known.event_id.as_str());
+        let in_tail = probe.in_tail.iter().map(|known| known.event_id.as_str());
         remembered.learn(chat_id, sealed_below, in_tail);
         let recall = remembered.recall(chat_id, &ids);
         if sealed_below == 0 || recall.below >= sealed_below && !recall.may_hold {
             return Ok(Vec::new());
         }
-        self.known_in_segments(scope, &look.lineage, ids, sealed_below).await
+        self.known_in_segments(scope, &probe.lineage, ids, sealed_below).await
     }
 
     /// Reads the ids of all messages sealed below a sequence, in order.

@@ -16,35 +16,39 @@ use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
 /// A wallet that holds so many entries takes no more until some are cut.
 pub(crate) const FULL_TAIL: usize = 64;
 
-/// One change in so many has the tail settled, after its answer.
-const SETTLED_EVERY: u64 = 16;
+/// One change in so many has the tail archived, after its answer.
+const ARCHIVED_EVERY: u64 = 16;
 
-/// Tells whether the change that made an entry has the tail settled.
+/// Tells whether the change that made an entry has the tail archived.
 pub(crate) fn is_due(entry: &WalletEntry) -> bool {
-    (entry.sequence + 1).is_multiple_of(SETTLED_EVERY)
+    (entry.sequence + 1).is_multiple_of(ARCHIVED_EVERY)
 }
 
 impl MongoStore {
-    /// Settles a wallet whenever there is time; who is cut off leaves it to the next.
-    pub(crate) fn settle_in_background(&self, scope: &Scope, user_id: &UserId) {
+    /// Archives the tail of a wallet whenever there is time; who is cut off leaves it to the next.
+    pub(crate) fn archive_soon(&self, scope: &Scope, user_id: &UserId) {
         let (store, scope, user_id) = (self.clone(), scope.clone(), user_id.clone());
         tokio::spawn(async move {
-            let settled = store
-                .write(|_| async {
+            let archived = store
+                .write_until(store.deadline(), |_| async {
                     match store.stored_wallet(&scope, &user_id).await? {
-                        Some(stored) => store.settle(&scope, &stored).await,
+                        Some(stored) => store.archive_entries(&scope, &stored).await,
                         None => Ok(()),
                     }
                 })
                 .await;
-            if let Err(error) = settled {
+            if let Err(error) = archived {
                 tracing::debug!(%error, "the entries of a wallet stay in it for now");
             }
         });
     }
 
     /// Writes the lines of the tail that was read, then cuts it.
-    pub(crate) async fn settle(&self, scope: &Scope, stored: &StoredWallet) -> Result<(), Failure> {
+    pub(crate) async fn archive_entries(
+        &self,
+        scope: &Scope,
+        stored: &StoredWallet,
+    ) -> Result<(), Failure> {
         if stored.tail.is_empty() {
             return Ok(());
         }

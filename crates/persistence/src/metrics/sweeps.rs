@@ -1,0 +1,31 @@
+use super::family::Family;
+use super::instrument::Counter;
+use super::label::{By, label};
+
+label! {
+    /// A periodic clean-up task.
+    Sweep: "sweep" {
+        InputRequests = "input_requests",
+        Leases = "leases",
+    }
+}
+
+/// The records that sweeps had to leave as they are.
+#[derive(Debug, Default)]
+pub(crate) struct SweepMetrics {
+    failures: By<Sweep, Counter>,
+}
+
+impl SweepMetrics {
+    pub(crate) fn failed(&self, sweep: Sweep) {
+        self.failures.of(sweep).increment();
+    }
+
+    pub(super) fn families(&self) -> Vec<Family> {
+        vec![Family::counter(
+            "reprise_store_sweep_failures_total",
+            "Overdue records that a sweep passed over because of an error.",
+            &self.failures,
+        )]
+    }
+}

@@ -1,0 +1,302 @@
+//! The life of a call: one deadline, retries, and one ledger of what may have been applied.
+//!
+//! A call retries in one place, [`with_retries`](MongoStore::with_retries): an attempt returns a
+//! `Failure` and never retries by itself. A write runs in a task of its own, so that a caller who goes
+//! away leaves nothing half done: what was begun is committed or aborted, and nothing more is begun.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use bson::doc;
+use records::{ChatId, Scope};
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::Instrument as _;
+
+use crate::metrics::Direction;
+use crate::mongo::MongoStore;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::{BoxError, StoreError};
+
+/// When a caller who was told `Unavailable` may try again.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// How long a write may go on after its caller was answered, to end a transaction in order.
+///
+/// Longer than a server keeps an idle transaction by default: one that could not be ended by then is
+/// gone by itself.
+const MAX_OVERTIME: Duration = Duration::from_secs(70);
+
+/// What one attempt at a call has to know of the call.
+#[derive(Debug, Clone)]
+pub(crate) struct Attempt {
+    /// There was none before it. Otherwise one may have been applied, whatever its error said.
+    pub(crate) is_first: bool,
+    deadline: Instant,
+    ledger: Arc<Ledger>,
+}
+
+impl Attempt {
+    /// Tells whether a write of this call may have been applied.
+    pub(crate) fn may_have_applied(&self) -> bool {
+        self.ledger.may_have_applied()
+    }
+
+    /// Records a write whose outcome is unknown.
+    pub(crate) fn note_unknown_write(&self) {
+        self.ledger.may_have_applied.store(true, Ordering::Release);
+    }
+
+    /// Records that no earlier write of this call was applied, nor can be any more.
+    ///
+    /// To be called by an attempt that has looked for the marks or ids of the earlier ones: what it
+    /// decides from then on is the answer, not a doubt.
+    pub(crate) fn note_nothing_applied(&self) {
+        self.ledger.may_have_applied.store(false, Ordering::Release);
+    }
+
+    /// Returns when the caller stops waiting.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Refuses to begin anything for a call that is over.
+    pub(crate) fn check_goes_on(&self) -> Result<(), Failure> {
+        if self.ledger.is_abandoned.load(Ordering::Acquire) {
+            return Err(Failure::Ended("the caller is gone"));
+        }
+        self.check_deadline()
+    }
+
+    /// Refuses to go on after the deadline of the call.
+    pub(crate) fn check_deadline(&self) -> Result<(), Failure> {
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        Err(Failure::Ended("the deadline of the call has passed"))
+    }
+}
+
+/// What a call knows of its writes, through all attempts; shared by the task and the caller.
+#[derive(Debug, Default)]
+struct Ledger {
+    /// A write was sent whose outcome is unknown.
+    may_have_applied: AtomicBool,
+    /// An attempt is under way.
+    is_under_way: AtomicBool,
+    /// The caller is gone.
+    is_abandoned: AtomicBool,
+}
+
+impl Ledger {
+    fn may_have_applied(&self) -> bool {
+        self.may_have_applied.load(Ordering::Acquire)
+    }
+
+    /// Says what a caller is told who waits no longer.
+    fn given_up(&self, source: BoxError) -> StoreError {
+        if self.may_have_applied() || self.is_under_way.load(Ordering::Acquire) {
+            StoreError::OutcomeUnknown { source }
+        } else {
+            StoreError::Unavailable { retry_after: RETRY_AFTER, source }
+        }
+    }
+
+    /// Says that an attempt was refused; what became of an earlier one is another matter.
+    fn refused(&self, error: StoreError) -> StoreError {
+        if self.may_have_applied() {
+            StoreError::OutcomeUnknown { source: error.into() }
+        } else {
+            error
+        }
+    }
+}
+
+/// Notes that a caller is gone, unless it was answered.
+struct AbandonOnDrop(Arc<Ledger>);
+
+impl Drop for AbandonOnDrop {
+    fn drop(&mut self) {
+        self.0.is_abandoned.store(true, Ordering::Release);
+    }
+}
+
+/// A write that runs in a task of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteCall {
+    store: MongoStore,
+    deadline: Instant,
+    ledger: Arc<Ledger>,
+}
+
+impl Deref for WriteCall {
+    type Target = MongoStore;
+
+    fn deref(&self) -> &MongoStore {
+        &self.store
+    }
+}
+
+impl WriteCall {
+    /// Attempts a transaction until it is committed or its deadline passes; see
+    /// [`transact`](MongoStore::transact).
+    pub(crate) async fn transact<'s, T, F>(
+        &'s self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        round: impl Fn(Transaction<'s>) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<Round<T>, Failure>>,
+    {
+        let round = &round;
+        self.attempt(
+            |attempt| async move { self.store.transact(&attempt, scope, chat_id, round).await },
+        )
+        .await
+    }
+
+    /// Attempts the write until it succeeds or its deadline passes.
+    ///
+    /// The attempt must be safe to repeat: it finds out whether an earlier one was applied, unless it
+    /// is the first. An attempt is never dropped half-way: the driver would leave its transaction open.
+    pub(crate) async fn attempt<T, F>(
+        &self,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let bound = self.deadline + MAX_OVERTIME;
+        self.store.with_retries(Direction::Write, self.deadline, bound, &self.ledger, attempt).await
+    }
+}
+
+impl MongoStore {
+    /// Reads, until it succeeds or the deadline passes.
+    pub(crate) async fn read<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let deadline = self.deadline();
+        let attempt = |_| attempt();
+        self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
+    }
+
+    /// Writes in a task of its own, and waits for the answer until the deadline passes.
+    pub(crate) async fn write<T, F>(
+        &self,
+        work: impl FnOnce(WriteCall) -> F,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let (deadline, ledger) = (self.deadline(), Arc::<Ledger>::default());
+        let call = WriteCall { store: self.clone(), deadline, ledger: Arc::clone(&ledger) };
+        let task = tokio::spawn(work(call).in_current_span());
+        let caller = AbandonOnDrop(Arc::clone(&ledger));
+        let answer = timeout_at(deadline, task).await;
+        drop(caller);
+        match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(gone)) => Err(StoreError::OutcomeUnknown { source: gone.into() }),
+            Err(elapsed) => Err(ledger.given_up(elapsed.into())),
+        }
+    }
+
+    /// Writes single documents until it succeeds or a deadline set by its caller passes; then the
+    /// attempt is dropped. For tasks of the store itself.
+    pub(crate) async fn write_until<T, F>(
+        &self,
+        deadline: Instant,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.with_retries(Direction::Write, deadline, deadline, &Arc::default(), attempt).await
+    }
+
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.inner.deadline
+    }
+
+    /// Waits until a server answers.
+    pub(crate) async fn server_is_back(&self) {
+        self.wait_for_server(&mut pauses()).await;
+    }
+
+    /// Attempts a call until it succeeds or its deadline passes; an attempt is dropped at `bound`.
+    async fn with_retries<T, F>(
+        &self,
+        direction: Direction,
+        deadline: Instant,
+        bound: Instant,
+        ledger: &Arc<Ledger>,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let metrics = &self.inner.metrics.attempts;
+        let is_write = direction == Direction::Write;
+        let mut pauses = pauses();
+        let mut is_first = true;
+        loop {
+            metrics.begun(direction, is_first);
+            ledger.is_under_way.store(is_write, Ordering::Release);
+            let this = Attempt { is_first, deadline, ledger: Arc::clone(ledger) };
+            let failure = match timeout_at(bound, attempt(this)).await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(failure)) => failure,
+                Err(elapsed) => Failure::Unfinished(elapsed.into()),
+            };
+            if let Some(reason) = failure.reason() {
+                metrics.failed(direction, reason);
+            }
+            if is_write && failure.may_have_applied() {
+                ledger.may_have_applied.store(true, Ordering::Release);
+            }
+            ledger.is_under_way.store(false, Ordering::Release);
+            let error = match failure.into_final() {
+                Ok(answer) => return Err(ledger.refused(answer)),
+                Err(error) => error,
+            };
+            tracing::debug!(error = %error, may_have_applied = ledger.may_have_applied(), "an attempt failed");
+            is_first = false;
+            if ledger.is_abandoned.load(Ordering::Acquire) {
+                return Err(ledger.given_up(error));
+            }
+            let is_back = async {
+                sleep(pauses.next().unwrap_or_default()).await;
+                self.wait_for_server(&mut pauses).await;
+            };
+            if timeout_at(deadline, is_back).await.is_err() {
+                return Err(ledger.given_up(error));
+            }
+        }
+    }
+
+    /// Waits until a server answers.
+    ///
+    /// Before a write is tried again: a deadline that passes here passes while nothing is under
+    /// way, so that it says nothing about the write.
+    async fn wait_for_server(&self, pauses: &mut impl Iterator<Item = Duration>) {
+        while self.inner.database.run_command(doc! { "ping": 1 }).await.is_err() {
+            sleep(pauses.next().unwrap_or_default()).await;
+        }
+    }
+}
+
+fn pauses() -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(50))
+        .with_max_delay(Duration::from_secs(1))
+        .with_jitter()
+        .without_max_times()
+        .build()
+}

@@ -1,0 +1,57 @@
+//! Marks by which a retry knows its own earlier write.
+//!
+//! A write of one session document that another caller may overwrite at once leaves the id of its call
+//! among the session's last writes. A retry whose mark is there was applied, whatever the session says
+//! by now; and the update itself is conditional on its mark not being there, so that an attempt that
+//! reaches the server late changes nothing.
+
+use bson::{Document, doc};
+use records::{ChatId, Scope};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::engine::calls::Attempt;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::scope::visible_chat;
+
+/// The field of a session document that keeps the marks.
+pub(crate) const RECENT_WRITES: &str = "recent_writes";
+
+/// So many marks are kept; far more than there are writes of one chat within the deadline of a call.
+const KEPT_MARKS: i32 = 32;
+
+/// Makes an update of a session conditional on its mark, which it leaves.
+pub(crate) fn with_mark(mark: &str, filter: &mut Document, update: &mut Document) {
+    filter.insert(RECENT_WRITES, doc! { "$ne": mark });
+    let push = doc! { RECENT_WRITES: { "$each": [mark], "$slice": -KEPT_MARKS } };
+    match update.get_document_mut("$push") {
+        Ok(pushed) => pushed.extend(push),
+        Err(_) => drop(update.insert("$push", push)),
+    }
+}
+
+impl MongoStore {
+    /// Tells whether an earlier attempt of a call has left its mark; refuses a chat that is not there.
+    pub(crate) async fn was_written(
+        &self,
+        attempt: &Attempt,
+        scope: &Scope,
+        chat_id: &ChatId,
+        mark: &str,
+    ) -> Result<bool, Failure> {
+        if attempt.is_first {
+            return Ok(false);
+        }
+        let one = visible_chat(scope, chat_id);
+        let find = self.inner.chat_sessions.find_one(one);
+        let found = find.projection(doc! { "_id": 1, RECENT_WRITES: 1 }).await?;
+        let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        let marks = found.get_array(RECENT_WRITES).ok();
+        let mut marks = marks.into_iter().flatten().filter_map(|found| found.ok()?.as_str());
+        let is_written = marks.any(|found| found == mark);
+        if !is_written {
+            attempt.note_nothing_applied();
+        }
+        Ok(is_written)
+    }
+}

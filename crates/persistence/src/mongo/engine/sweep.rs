@@ -1,0 +1,77 @@
+//! Sweeps: periodic clean-up of what is overdue, whichever app it belongs to.
+
+use bson::{Bson, Document, RawDocumentBuf, doc};
+use futures::TryStreamExt;
+use mongodb::Collection;
+
+use crate::StoreError;
+use crate::metrics::{Label as _, Sweep};
+use crate::mongo::MongoStore;
+use crate::mongo::engine::failure::Failure;
+
+/// So many documents are read at a time.
+const PAGE: usize = 100;
+
+/// What is due in a collection.
+pub(crate) struct Overdue<'a> {
+    pub(crate) sweep: Sweep,
+    pub(crate) collection: &'a Collection<RawDocumentBuf>,
+    pub(crate) filter: Document,
+    /// The field that says since when; an index orders by it.
+    pub(crate) since: &'static str,
+    pub(crate) projection: Document,
+}
+
+impl MongoStore {
+    /// Handles up to `limit` overdue documents, the oldest first; returns how many were handled.
+    ///
+    /// A document that cannot be handled is counted, logged and passed over: the sweep goes on behind
+    /// it, so that it keeps no other from being handled. Only an unavailable store ends a sweep.
+    pub(crate) async fn sweep<F>(
+        &self,
+        overdue: &Overdue<'_>,
+        limit: usize,
+        mut handle: impl FnMut(RawDocumentBuf) -> F,
+    ) -> Result<usize, StoreError>
+    where
+        F: Future<Output = Result<bool, StoreError>>,
+    {
+        let mut handled = 0;
+        let mut seen: Vec<Bson> = Vec::new();
+        while handled < limit {
+            let page = self.read(|| overdue.page(&seen, limit - handled)).await?;
+            if page.is_empty() {
+                break;
+            }
+            for raw in page {
+                let id = raw.get("_id").ok().flatten().and_then(|id| Bson::try_from(id).ok());
+                let outcome = handle(raw).await;
+                match outcome {
+                    Ok(is_handled) => handled += usize::from(is_handled),
+                    Err(error) if error.is_away() && handled == 0 => return Err(error),
+                    Err(error) if error.is_away() => return Ok(handled),
+                    Err(error) => {
+                        self.inner.metrics.sweeps.failed(overdue.sweep);
+                        let (sweep, id) = (overdue.sweep.name(), id.as_ref());
+                        let id = id.map(tracing::field::display);
+                        tracing::warn!(sweep, id, %error, "an overdue document is passed over");
+                    }
+                }
+                seen.extend(id);
+            }
+        }
+        Ok(handled)
+    }
+}
+
+impl Overdue<'_> {
+    /// Reads what is due the longest, but for what this sweep has seen.
+    async fn page(&self, seen: &[Bson], limit: usize) -> Result<Vec<RawDocumentBuf>, Failure> {
+        let Self { collection, filter, since, projection, .. } = self;
+        let mut filter = filter.clone();
+        filter.insert("_id", doc! { "$nin": seen });
+        let find = collection.find(filter).sort(doc! { *since: 1 });
+        let find = find.limit(i64::try_from(limit.min(PAGE)).unwrap_or(i64::MAX));
+        Ok(find.projection(projection.clone()).await?.try_collect().await?)
+    }
+}

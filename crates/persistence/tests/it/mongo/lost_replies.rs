@@ -1,0 +1,109 @@
+//! A write whose reply was lost is made once, whatever other callers have written since.
+
+use std::time::Duration;
+
+use local_mongod::{Proxy, Source};
+use persistence::mongo::MongoStore;
+use persistence::{Artifacts, ChatSessions, Messages};
+use records::{ChatId, ChatStatus, MessageEdit, NewArtifact};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::database::Database;
+use super::faults::{chat, database_behind_proxy, message, scope};
+
+/// Another process, which reaches the server itself.
+async fn another(database: &Database) -> MongoStore {
+    MongoStore::connect(&database.options).await.unwrap()
+}
+
+/// Loses the reply to a write and the driver's own second try, and withholds everything until `meanwhile`
+/// has been done.
+async fn lose<T>(
+    proxy: &Proxy,
+    command: &str,
+    write: impl Future<Output = T>,
+    meanwhile: impl Future<Output = ()>,
+) -> T {
+    proxy.lose_replies(command, 2);
+    let before = proxy.lost();
+    let interfere = async {
+        while proxy.lost() < before + 2 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        proxy.silence(Source::Everyone);
+        meanwhile.await;
+        proxy.speak();
+    };
+    tokio::join!(write, interfere).0
+}
+
+fn edit(content: &str) -> MessageEdit {
+    MessageEdit { content: Some(content.into()), ..MessageEdit::default() }
+}
+
+#[tokio::test]
+async fn an_edit_whose_reply_is_lost_leaves_a_later_edit_alone() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    let other = another(&database).await;
+    let scope = scope();
+    let editing = database.update_message(&scope, &chat_id, 0, edit("first"));
+    let meanwhile = async {
+        assert_eq!(content(&other, &chat_id).await, "first", "the first was applied");
+        other.update_message(&scope, &chat_id, 0, edit("second")).await.unwrap();
+    };
+    let edited = lose(&proxy, "findAndModify", editing, meanwhile).await.unwrap();
+    assert_eq!(edited.body.content, "second", "it is answered with what became of it");
+    assert_eq!(content(&other, &chat_id).await, "second");
+}
+
+async fn content(store: &MongoStore, chat_id: &ChatId) -> serde_json::Value {
+    store.get_message(&scope(), chat_id, 0).await.unwrap().body.content
+}
+
+#[tokio::test]
+async fn an_artifact_whose_reply_is_lost_leaves_a_later_one_alone() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    let other = another(&database).await;
+    let scope = scope();
+    for large in ["", &*"x".repeat(8_000)] {
+        let artifact =
+            |name: &str| NewArtifact { payload: json!([name, large]), ..NewArtifact::default() };
+        let writing = database.update_last_artifact(&scope, &chat_id, artifact("first"));
+        let meanwhile = async {
+            other.update_last_artifact(&scope, &chat_id, artifact("second")).await.unwrap();
+        };
+        lose(&proxy, "findAndModify", writing, meanwhile).await.unwrap();
+        let last = other.get_last_artifact(&scope, &chat_id).await.unwrap().unwrap();
+        assert_eq!(last.payload[0], "second");
+    }
+    let clearing = database.clear_last_artifact(&scope, &chat_id);
+    let meanwhile = async {
+        let artifact = NewArtifact { payload: json!("third"), ..NewArtifact::default() };
+        other.update_last_artifact(&scope, &chat_id, artifact).await.unwrap();
+    };
+    lose(&proxy, "findAndModify", clearing, meanwhile).await.unwrap();
+    let last = other.get_last_artifact(&scope, &chat_id).await.unwrap().unwrap();
+    assert_eq!(last.payload, "third");
+}
+
+#[tokio::test]
+async fn a_refusal_after_a_write_that_was_applied_is_no_refusal() {
+    let (_server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    let other = another(&database).await;
+    let scope = scope();
+    let editing = database.update_message(&scope, &chat_id, 0, edit("first"));
+    let meanwhile = async {
+        other.delete_message(&scope, &chat_id, 0).await.unwrap();
+    };
+    // Not "there is no such message", as if nothing had been changed.
+    let edited = lose(&proxy, "findAndModify", editing, meanwhile).await.unwrap();
+    assert!(edited.deleted_at.is_some());
+    let status = other.get_chat(&scope, &chat_id).await.unwrap().unwrap().status;
+    assert_eq!(status, ChatStatus::Running);
+}

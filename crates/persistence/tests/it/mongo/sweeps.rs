@@ -1,0 +1,116 @@
+//! Sweeps go on behind what they cannot handle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bson::{DateTime, Document, RawDocumentBuf, doc};
+use chrono::{TimeDelta, Utc};
+use persistence::contract::metrics::count;
+use persistence::{ChatSessions, InputRequests, Leases};
+use records::{
+    ChatId, ChatStatus, Clock, InputKind, JsonObject, NewInputRequest, NewLease, Owner, Question,
+    Uuid7Ids,
+};
+
+use super::database::Database;
+use super::faults::{chat, scope};
+
+/// A clock that stands still, an hour later with every call of `later`.
+#[derive(Debug, Default)]
+struct Still(std::sync::atomic::AtomicI64);
+
+impl Still {
+    fn later(&self) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Clock for Still {
+    fn now(&self) -> chrono::DateTime<Utc> {
+        let hours = self.0.load(std::sync::atomic::Ordering::Relaxed);
+        chrono::DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
+    }
+}
+
+async fn database() -> (Arc<Still>, Database) {
+    let clock = Arc::new(Still::default());
+    let ids = Arc::new(Uuid7Ids);
+    (Arc::clone(&clock), Database::create_from(clock, ids, |_| {}).await)
+}
+
+/// Copies the only document of a collection, with other fields in place of its own.
+async fn copy(database: &Database, collection: &str, id: impl Into<bson::Bson>, change: Document) {
+    let original: &RawDocumentBuf = &database.all(collection).await[0];
+    let mut copy = Document::try_from(original).unwrap();
+    copy.insert("_id", id);
+    copy.extend(change);
+    database.insert(collection, copy).await;
+}
+
+fn long_ago(seconds: i64) -> DateTime {
+    DateTime::from_chrono(chrono::DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds))
+}
+
+async fn ask(database: &Database, chat_id: &ChatId) {
+    let question = Question {
+        prompt: "Go on?".to_owned(),
+        agent: None,
+        kind: InputKind::Text,
+        options: Vec::new(),
+        tool_call: None,
+        metadata: JsonObject::new(),
+    };
+    let new = NewInputRequest { request_id: None, question, expires_in_sec: Some(60) };
+    database.request_input(&scope(), chat_id, new).await.unwrap();
+}
+
+#[tokio::test]
+async fn requests_that_cannot_be_closed_keep_no_other_from_being_closed() {
+    let (clock, database) = database().await;
+    let chat_id = chat(&database).await;
+    ask(&database, &chat_id).await;
+    // Longest overdue: one that says nothing, one of a chat that is gone, one of an app without a name.
+    let id = |request: &str| doc! { "chat_id": chat_id.as_str(), "request_id": request };
+    let gone = doc! { "chat_id": "chat_gone", "request_id": "in_gone" };
+    let nothing = doc! { "prompt": bson::Bson::Null, "expires_at": long_ago(1) };
+    copy(&database, "input_requests", id("in_nothing"), nothing).await;
+    copy(&database, "input_requests", gone, doc! { "expires_at": long_ago(2) }).await;
+    let no_app = doc! { "app_id": "", "expires_at": long_ago(3) };
+    copy(&database, "input_requests", id("in_no_app"), no_app).await;
+
+    clock.later();
+    assert_eq!(database.expire_input_requests(0).await.unwrap(), 0, "a limit of 0 is no limit");
+    assert_eq!(
+        database.get_chat(&scope(), &chat_id).await.unwrap().unwrap().status,
+        ChatStatus::Paused
+    );
+    assert_eq!(database.expire_input_requests(1).await.unwrap(), 1);
+    let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
+    assert_eq!((chat.status, chat.pending_inputs.len()), (ChatStatus::Running, 0));
+    let failures =
+        count(&database.store, "reprise_store_sweep_failures_total", &["input_requests"]);
+    assert_eq!(failures, 3);
+    assert_eq!(database.expire_input_requests(100).await.unwrap(), 0, "and they stay as they are");
+}
+
+#[tokio::test]
+async fn chats_that_cannot_be_interrupted_keep_no_other_from_being_interrupted() {
+    let (clock, database) = database().await;
+    let chat_id = chat(&database).await;
+    let owner = Owner::parse("worker_1").unwrap();
+    let lease = NewLease { lease_id: None, owner, ttl: Duration::from_secs(60) };
+    database.acquire_lease(&scope(), &chat_id, lease).await.unwrap();
+    let nothing = doc! {
+        "workflow_name": bson::Bson::Null,
+        "lease": { "lease_id": "l", "owner": "o", "fencing_token": 1_i64, "expires_at": long_ago(1) },
+    };
+    copy(&database, "chat_sessions", "chat_nothing", nothing).await;
+
+    clock.later();
+    assert!(database.interrupt_abandoned(0).await.unwrap().is_empty(), "a limit of 0 is no limit");
+    let interrupted = database.interrupt_abandoned(1).await.unwrap();
+    assert_eq!(interrupted.len(), 1);
+    assert_eq!(interrupted[0].chat_id, chat_id);
+    let failures = count(&database.store, "reprise_store_sweep_failures_total", &["leases"]);
+    assert_eq!(failures, 1);
+}
