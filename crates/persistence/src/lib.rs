@@ -24,6 +24,3 @@ mod rules;
 pub mod memory;
 pub mod mongo;
 pub mod wrappers;
-
-#[cfg(feature = "contract")]
-pub mod contract;

@@ -16,11 +16,11 @@ mod wallets;
 use std::sync::{Arc, LazyLock};
 
 use persistence::Store;
-use persistence::contract::arbitrary::json_value;
-use persistence::contract::json::comes_back;
 use persistence::memory::MemoryStore;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
+use store_contract::arbitrary::json_value;
+use store_contract::json::comes_back;
 use tokio::runtime::Runtime;
 
 use crate::mongo::database::Database;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use persistence::Store;
 use persistence::memory::MemoryStore;
 
-persistence::contract_tests!(memory);
+store_contract::contract_tests!(memory);
 
 fn memory() -> Ready<(Arc<dyn Store>, ())> {
     ready((Arc::new(MemoryStore::default()), ()))

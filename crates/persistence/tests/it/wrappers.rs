@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use persistence::Store;
-use persistence::contract::metrics::count;
 use persistence::memory::MemoryStore;
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::wrappers::Traced;
@@ -13,8 +12,9 @@ use records::{
     AppId, ChatId, ChatStatus, EventId, MessageBody, NewChatSession, NewMessage, Scope,
     WorkflowName,
 };
+use store_contract::metrics::count;
 
-persistence::contract_tests!(traced);
+store_contract::contract_tests!(traced);
 
 fn traced() -> Ready<(Arc<dyn Store>, ())> {
     ready((Arc::new(Traced::new(MemoryStore::default(), Duration::ZERO)), ()))

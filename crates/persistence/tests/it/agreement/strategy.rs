@@ -1,7 +1,6 @@
 //! Operations that meet each other: few chats, users, ids and texts, so that repeats, conflicts and
 //! refusals are as likely as successes.
 
-use persistence::contract::arbitrary::{json_object, json_value};
 use persistence::{ChatFilter, MessageRange};
 use proptest::option;
 use proptest::prelude::*;
@@ -12,6 +11,7 @@ use records::{
     WorkflowName,
 };
 use serde_json::{Value, json};
+use store_contract::arbitrary::{json_object, json_value};
 
 use super::apps::app_call;
 use super::input_requests::input_call;

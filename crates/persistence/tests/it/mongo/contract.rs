@@ -6,7 +6,7 @@ use persistence::Store;
 
 use super::database::Database;
 
-persistence::contract_tests!(mongo);
+store_contract::contract_tests!(mongo);
 
 async fn mongo() -> (Arc<dyn Store>, Database) {
     let database = Database::create().await;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use bson::doc;
 use futures::future::join_all;
-use persistence::contract::metrics::{count, sum};
 use persistence::mongo::{Interruption, MongoOptions, MongoStore};
 use persistence::{Messages, Store, StoreError};
 use records::ChatId;
+use store_contract::metrics::{count, sum};
 use tokio::time::{sleep, timeout};
 
 use super::database::Database;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::future::join_all;
-use persistence::contract::metrics::count;
 use persistence::mongo::MongoStore;
 use persistence::{Store, StoreError, Wallets};
 use records::{EntryId, NewWalletEntry, UserId};
+use store_contract::metrics::count;
 
 use super::database::Database;
 use super::faults::{FailPoint, database, database_behind_proxy, scope};

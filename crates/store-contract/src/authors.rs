@@ -1,0 +1,124 @@
+//! Who wrote a message.
+
+use std::sync::Arc;
+
+use records::InvalidKind::Value as NotAdmitted;
+use records::{
+    Author, CallId, DisplayName, Message, MessageBody, NewInputAnswer, NewInputRequest, NewMessage,
+    NewProviderCall, Question, UserId,
+};
+
+use super::fixture::{
+    TestChat, assert_invalid, event, message, new_content, numbered, outcomes, sequences,
+};
+use persistence::{Billing, MessageRange, Outcome, Store};
+
+pub async fn what_a_person_appends_is_theirs_in_every_way(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let by_alice = chat.seen_by("alice", None);
+    by_alice.persist_initial(numbered(0..3)).await.unwrap();
+    by_alice.append([message("alone")]).await.unwrap();
+    by_alice.append([event("named", "with an id")]).await.unwrap();
+    by_alice.append(numbered(0..20)).await.unwrap();
+    // So many go another way than few, and what is old lies elsewhere than what is new.
+    by_alice.append(numbered(0..400)).await.unwrap();
+    exchange(&by_alice, vec![event("asked", "question"), event("said", "answer")]).await;
+    answer(&chat, &by_alice).await;
+    by_alice.bury().await;
+    let messages = chat.history().await.unwrap();
+    assert_eq!(messages.len(), 3 + 1 + 1 + 20 + 400 + 2 + 1 + 500);
+    assert!(messages.iter().all(|message| message.author == Some(author("alice"))));
+    assert_eq!(chat.messages(MessageRange::all()).await.unwrap().messages, messages);
+    assert_eq!(chat.get_message(7).await.unwrap(), messages[7]);
+}
+
+pub async fn a_service_states_who_wrote_a_message(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let display_name = DisplayName::parse("Zoë $ {\"a\": 1}").ok();
+    let named = Author { display_name, ..author("$where") };
+    chat.append([message("nobody's"), of(&named, event("a", 1))]).await.unwrap();
+    chat.persist_initial([of(&author("bob"), event("b", 2))]).await.unwrap();
+    exchange(&chat, vec![of(&author("bob"), event("c", 3)), event("d", 4)]).await;
+    let bob = Some(author("bob"));
+    assert_eq!(authors(&chat).await, [None, Some(named), bob.clone(), bob, None]);
+}
+
+pub async fn a_person_may_name_themselves_and_nobody_else(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let by_alice = chat.seen_by("alice", None);
+    let display_name = DisplayName::parse("Alice").ok();
+    let herself = Author { display_name, ..author("alice") };
+    by_alice.append([of(&herself, message("mine"))]).await.unwrap();
+    let pointer = "/messages/1/author/user_id";
+    let stolen = || [message("fine"), of(&author("bob"), message("not hers"))];
+    assert_invalid(by_alice.append(stolen()).await, pointer, NotAdmitted);
+    assert_invalid(by_alice.persist_initial(stolen()).await, pointer, NotAdmitted);
+    let call = NewProviderCall { call_id: CallId::parse("c").ok(), ..NewProviderCall::default() };
+    let (scope, stolen) = (&by_alice.scope, stolen().to_vec());
+    let refused = store.append_exchange(scope, &chat.id, stolen, call, Billing::Free).await;
+    assert_invalid(refused, pointer, NotAdmitted);
+    assert_eq!(authors(&chat).await, [Some(herself)]);
+    assert_eq!(chat.usage().await.calls, 0);
+}
+
+pub async fn who_sent_a_message_first_stays_its_author(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let (alice, bob) = (chat.seen_by("alice", None), chat.seen_by("bob", None));
+    alice.append([event("a", "hello")]).await.unwrap();
+    for again in [&bob, &chat] {
+        let append = again.append([event("a", "hello")]).await.unwrap();
+        assert_eq!((sequences(&append), outcomes(&append)), (vec![0], vec![Outcome::Duplicate]));
+    }
+    bob.persist_initial([message("hello")]).await.unwrap();
+    assert_eq!(authors(&chat).await, [Some(author("alice"))]);
+}
+
+pub async fn an_author_survives_edits_and_deletion(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let (alice, bob) = (chat.seen_by("alice", None), chat.seen_by("bob", None));
+    alice.append(numbered(0..10)).await.unwrap();
+    exchange(&alice, vec![MessageBody::new("assistant", None, "linked").into()]).await;
+    alice.bury().await;
+    for sequence in [3, 510] {
+        bob.update_message(sequence, new_content("x".repeat(2 << 20))).await.unwrap();
+        bob.update_message(sequence, new_content("changed")).await.unwrap();
+    }
+    for sequence in [4, 509] {
+        let deleted = bob.delete_message(sequence).await.unwrap();
+        assert_eq!(deleted.author, Some(author("alice")));
+    }
+    store.delete_call(&chat.scope, &chat.id, &CallId::parse("call").unwrap()).await.unwrap();
+    let authors = authors(&chat).await;
+    assert_eq!(authors.len(), 511);
+    assert!(authors.iter().all(|of| *of == Some(author("alice"))));
+}
+
+async fn exchange(chat: &TestChat, messages: Vec<NewMessage>) {
+    let call_id = CallId::parse("call").ok();
+    let call = NewProviderCall { call_id, ..NewProviderCall::default() };
+    let (scope, id) = (&chat.scope, &chat.id);
+    chat.store.append_exchange(scope, id, messages, call, Billing::Free).await.unwrap();
+}
+
+/// Has a person answer a question of the workflow.
+async fn answer(chat: &TestChat, person: &TestChat) {
+    let question = Question::of("Why?");
+    let new = NewInputRequest { request_id: None, question, expires_in_sec: None };
+    let asked = chat.store.request_input(&chat.scope, &chat.id, new).await.unwrap();
+    let (request_id, answer) = (&asked.request.request_id, NewInputAnswer::of("so"));
+    let (scope, id) = (&person.scope, &person.id);
+    chat.store.answer_input_request(scope, id, request_id, answer).await.unwrap();
+}
+
+async fn authors(chat: &TestChat) -> Vec<Option<Author>> {
+    let messages = chat.history().await.unwrap();
+    messages.into_iter().map(|message: Message| message.author).collect()
+}
+
+fn author(user_id: &str) -> Author {
+    Author { user_id: UserId::parse(user_id).unwrap(), display_name: None }
+}
+
+fn of(author: &Author, message: NewMessage) -> NewMessage {
+    NewMessage { author: Some(author.clone()), ..message }
+}

@@ -1,0 +1,154 @@
+//! Creating chat sessions and getting them back.
+
+use std::sync::Arc;
+
+use records::{
+    AppId, ChatId, ChatStatus, InvalidKind, Limits, NewChatSession, Scope, TeamId, UserId,
+    Uuid7Ids, Visibility, cache_seed,
+};
+use serde_json::json;
+
+use super::fixture::{
+    TestChat, a_moment_passes, assert_invalid, assert_refused, message, new_chat, object, race,
+    some_scope, workflow,
+};
+use persistence::{Store, StoreError};
+
+pub async fn a_new_chat_is_running_and_empty(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let whole = chat.whole().await;
+    assert_eq!(whole.session.status, ChatStatus::Running);
+    assert_eq!(whole.session.status_reason, None);
+    assert_eq!(whole.session.completed_at, None);
+    assert_eq!(whole.session.duration_sec.to_bits(), 0.0_f64.to_bits());
+    assert_eq!(whole.session.last_sequence, 0);
+    assert_eq!(whole.session.created_at, whole.session.last_updated_at);
+    assert_eq!(whole.messages, []);
+    assert_eq!((whole.context.sequence, whole.context.data.len()), (0, 0));
+    assert_eq!(whole.artifact, None);
+}
+
+pub async fn every_field_of_a_new_chat_comes_back(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let new = NewChatSession {
+        chat_id: Some(ChatId::mint(&Uuid7Ids)),
+        workflow_name: workflow("Größen.und_$zeichen"),
+        user_id: Some(UserId::parse("ada@example.org").unwrap()),
+        team_id: Some(TeamId::parse("analysts").unwrap()),
+        visibility: Visibility::Team,
+        cache_seed: Some(u32::MAX),
+        title: Some("Ångström, and why".to_owned()),
+        metadata: object(json!({"b": 1, "a": [null, {"x": true}]})),
+    };
+    let created = store.create_chat(&scope, new.clone()).await.unwrap();
+    let got = store.get_chat(&scope, &created.chat_id).await.unwrap();
+    assert_eq!(got.as_ref(), Some(&created));
+    let returned = NewChatSession {
+        chat_id: Some(created.chat_id),
+        workflow_name: created.workflow_name,
+        user_id: created.user_id,
+        team_id: created.team_id,
+        visibility: created.visibility,
+        cache_seed: Some(created.cache_seed),
+        title: created.title,
+        metadata: created.metadata,
+    };
+    assert_eq!(returned, new);
+    assert_eq!(created.app_id, scope.app_id);
+}
+
+pub async fn a_missing_chat_id_is_minted_anew_each_time(store: Arc<dyn Store>) {
+    let scope = some_scope();
+    let first = store.create_chat(&scope, new_chat()).await.unwrap();
+    let second = store.create_chat(&scope, new_chat()).await.unwrap();
+    assert_ne!(first.chat_id, second.chat_id);
+    assert!(first.chat_id.as_str().starts_with("chat_"));
+}
+
+pub async fn a_missing_cache_seed_is_derived_from_app_and_chat(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let expected = cache_seed(&chat.scope.app_id, &chat.id);
+    assert_eq!(chat.session().await.cache_seed, expected);
+}
+
+/// The only promise that needs ids of its own choosing; another run may have created them.
+pub async fn derived_cache_seeds_are_the_published_ones(store: Arc<dyn Store>) {
+    let vectors = [
+        ("acme_corp", "chat_abc123", 1_607_456_783),
+        ("acme_corp", "c1", 2_346_697_438),
+        ("6507f1b2e4b0c8a9d2f3e4a5", "chat_abc123def456", 1_487_626_750),
+        ("app", "chat", 660_817_693),
+    ];
+    for (app, chat, seed) in vectors {
+        let scope = Scope::service(AppId::parse(app).unwrap());
+        let chat_id = ChatId::parse(chat).unwrap();
+        let created = store.create_chat(&scope, named(&chat_id)).await;
+        assert!(matches!(created, Ok(_) | Err(StoreError::ChatExists(_))));
+        let session = store.get_chat(&scope, &chat_id).await.unwrap().unwrap();
+        assert_eq!(session.cache_seed, seed, "{app}:{chat}");
+    }
+}
+
+pub async fn creating_a_chat_that_exists_is_refused_and_changes_nothing(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    chat.append([message("kept")]).await.unwrap();
+    let before = chat.whole().await;
+    a_moment_passes().await;
+    for scope in [chat.scope.clone(), some_scope()] {
+        let other = NewChatSession {
+            workflow_name: workflow("another"),
+            cache_seed: Some(7),
+            ..named(&chat.id)
+        };
+        let again = store.create_chat(&scope, other).await;
+        assert_refused(again, &StoreError::ChatExists(chat.id.clone()));
+    }
+    assert_eq!(chat.whole().await, before);
+}
+
+pub async fn of_sixteen_racing_creators_exactly_one_wins(store: Arc<dyn Store>) {
+    let chat = TestChat::unknown(&store);
+    let racers = (0..16).map(|seed| {
+        let chat = chat.clone();
+        let new = NewChatSession { cache_seed: Some(seed), ..named(&chat.id) };
+        async move { chat.store.create_chat(&chat.scope, new).await }
+    });
+    let mut winners = Vec::new();
+    for answer in race(racers).await {
+        match answer {
+            Ok(session) => winners.push(session),
+            refused => assert_refused(refused, &StoreError::ChatExists(chat.id.clone())),
+        }
+    }
+    assert_eq!(winners, [chat.session().await]);
+}
+
+pub async fn a_chat_never_created_is_none(store: Arc<dyn Store>) {
+    assert_eq!(TestChat::unknown(&store).get().await.unwrap(), None);
+}
+
+pub async fn a_title_or_metadata_past_its_limit_is_refused(store: Arc<dyn Store>) {
+    let long_title =
+        NewChatSession { title: Some("é".repeat(Limits::TITLE_CHARS + 1)), ..new_chat() };
+    let large_metadata = NewChatSession {
+        metadata: object(json!({"a": "x".repeat(Limits::METADATA_BYTES)})),
+        ..new_chat()
+    };
+    let nul_key = NewChatSession { metadata: object(json!({"a": {"b\0": 1}})), ..new_chat() };
+    let cases = [
+        (long_title, "/title", InvalidKind::Value),
+        (large_metadata, "/metadata", InvalidKind::TooLarge),
+        (nul_key, "/metadata/a/b\0", InvalidKind::Value),
+    ];
+    let chat = TestChat::unknown(&store);
+    for (new, pointer, kind) in cases {
+        let new = NewChatSession { chat_id: Some(chat.id.clone()), ..new };
+        let refused = store.create_chat(&chat.scope, new).await;
+        assert_invalid(refused, pointer, kind);
+    }
+    assert_eq!(chat.get().await.unwrap(), None);
+}
+
+fn named(chat_id: &ChatId) -> NewChatSession {
+    NewChatSession { chat_id: Some(chat_id.clone()), ..new_chat() }
+}

@@ -1,0 +1,86 @@
+//! Tickets to chats.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use records::{AppId, Caller, NewTicket, Scope, TeamId, Ticket, TicketDigest, UserId};
+
+use super::fixture::{TestChat, a_moment_passes, assert_refused, race};
+use persistence::{Store, StoreError};
+
+fn ticket(text: &str) -> NewTicket {
+    let digest = TicketDigest::of(text);
+    NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None }
+}
+
+/// A ticket that no other test has.
+fn some_ticket(chat: &TestChat) -> NewTicket {
+    ticket(chat.id.as_str())
+}
+
+fn user() -> Caller {
+    let (user_id, team_id) = (UserId::parse("alice").unwrap(), TeamId::parse("red").unwrap());
+    Caller::User { user_id, team_id: Some(team_id) }
+}
+
+pub async fn a_ticket_lets_its_caller_in_once(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let app_id = &chat.scope.app_id;
+    for (name, caller) in [("a", Caller::Service), ("b", user())] {
+        let scope = Scope { caller: caller.clone(), ..Scope::service(app_id.clone()) };
+        let caller_expires_at = DateTime::from_timestamp(4_000_000_000, 0);
+        let new = NewTicket { caller_expires_at, ..ticket(&format!("{}{name}", chat.id)) };
+        let digest = new.digest;
+        store.create_ticket(&scope, &chat.id, new).await.unwrap();
+        let redeemed = store.redeem_ticket(app_id, &chat.id, digest).await.unwrap();
+        assert_eq!(redeemed, Some(Ticket { caller, caller_expires_at }));
+        assert_eq!(store.redeem_ticket(app_id, &chat.id, digest).await.unwrap(), None);
+    }
+}
+
+pub async fn a_ticket_is_for_one_chat_of_one_app(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let other = TestChat::create_in(&chat.scope, &store, super::fixture::new_chat()).await;
+    let (app_id, new) = (&chat.scope.app_id, some_ticket(&chat));
+    let digest = new.digest;
+    store.create_ticket(&chat.scope, &chat.id, new).await.unwrap();
+    let foreign = AppId::parse("another_app").unwrap();
+    assert_eq!(store.redeem_ticket(app_id, &other.id, digest).await.unwrap(), None);
+    assert_eq!(store.redeem_ticket(&foreign, &chat.id, digest).await.unwrap(), None);
+    let forged = TicketDigest::of("forged");
+    assert_eq!(store.redeem_ticket(app_id, &chat.id, forged).await.unwrap(), None);
+    // None of them has used it up.
+    assert!(store.redeem_ticket(app_id, &chat.id, digest).await.unwrap().is_some());
+}
+
+pub async fn a_ticket_expires(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let new = NewTicket { valid_for: Duration::from_millis(1), ..some_ticket(&chat) };
+    let digest = new.digest;
+    store.create_ticket(&chat.scope, &chat.id, new).await.unwrap();
+    a_moment_passes().await;
+    let redeemed = store.redeem_ticket(&chat.scope.app_id, &chat.id, digest).await.unwrap();
+    assert_eq!(redeemed, None);
+}
+
+pub async fn of_racing_callers_with_one_ticket_one_is_let_in(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let new = some_ticket(&chat);
+    let digest = new.digest;
+    store.create_ticket(&chat.scope, &chat.id, new).await.unwrap();
+    let rivals = (0..16).map(|_| {
+        let chat = chat.clone();
+        async move {
+            chat.store.redeem_ticket(&chat.scope.app_id, &chat.id, digest).await.unwrap().is_some()
+        }
+    });
+    let let_in = race(rivals).await.into_iter().filter(|is_let_in| *is_let_in).count();
+    assert_eq!(let_in, 1);
+}
+
+pub async fn there_is_no_ticket_to_a_chat_that_is_not_seen(store: Arc<dyn Store>) {
+    let unknown = TestChat::unknown(&store);
+    let refused = store.create_ticket(&unknown.scope, &unknown.id, some_ticket(&unknown)).await;
+    assert_refused(refused, &StoreError::ChatNotFound(unknown.id.clone()));
+}
