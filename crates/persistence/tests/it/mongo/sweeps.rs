@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{TimeDelta, Utc};
-use persistence::contract::metrics::count;
 use persistence::{ChatSessions, InputRequests, Leases};
 use records::{
     ChatId, ChatStatus, Clock, InputKind, JsonObject, NewInputRequest, NewLease, Owner, Question,
     Uuid7Ids,
 };
+use store_contract::metrics::count;
 
 use super::database::Database;
 use super::faults::{chat, scope};
