@@ -39,6 +39,7 @@ pub use lease::{Lease, NewLease};
 mod resume_state;
 pub use resume_state::ResumeState;
 
+mod call_tree;
 mod turn;
 pub use turn::{
     LastTurn, NewTurn, OpenStep, ResumePoint, StackFrame, Step, StepKind, StepStatus, TurnMessage,

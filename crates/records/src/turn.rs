@@ -1,7 +1,6 @@
-use std::collections::HashMap;
-
 use chrono::{DateTime, Utc};
 
+use crate::call_tree::CallTree;
 use crate::ids::is_name;
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{Author, ChatId, Invalid, MessageBody, StackId, TurnId};
@@ -131,8 +130,12 @@ pub struct ResumePoint {
     pub sequence: u32,
     /// The step; it was [`Interrupted`](StepStatus::Interrupted) or has [`Failed`](StepStatus::Failed).
     pub step: Step,
-    /// The calls that lead to that of the step, as far as the steps of its turn tell: from the outermost
-    /// one, if they are one more than the step is deep.
+    /// The end of the path of calls that leads to that of the step: what the other resume points of its
+    /// turn do not tell, which may be nothing.
+    ///
+    /// That of the last resume point of a turn is as long as the steps of the turn tell. A path begins with
+    /// the outermost call if it has one call more than the step is deep. What was stored before paths were
+    /// cut has that of the last one in each.
     pub stack_path: Vec<StackId>,
     /// When the turn was written.
     pub created_at: DateTime<Utc>,
@@ -216,13 +219,15 @@ impl NewTurn {
     pub const MAX_STEPS: usize = 1_000;
     /// Largest steps of one turn, in bytes.
     pub const MAX_STEP_BYTES: usize = 8 << 20;
+    /// How many calls a step may be inside of.
+    pub const MAX_STACK_DEPTH: u32 = 1_000;
 
     /// Checks all but the messages.
     pub fn check(&self) -> Result<(), Invalid> {
         for (pointer, name) in [("/connector", &self.connector), ("/mode", &self.mode)] {
             check_name(pointer, name.as_deref())?;
         }
-        if self.messages.is_empty() && self.open_steps().next().is_none() {
+        if self.messages.is_empty() && !self.steps.iter().any(|step| self.is_open(step)) {
             let rule = "must hold at least one message, or the turn a step that was not done";
             return Err(Invalid::value("/messages", rule));
         }
@@ -231,10 +236,10 @@ impl NewTurn {
             return Err(Invalid::too_large("/steps", limit));
         }
         let mut bytes = 0;
-        let parents = self.parents();
+        let calls = CallTree::new(self.steps.iter().map(|step| &step.frame));
         for (index, step) in self.steps.iter().enumerate() {
             bytes += step.check().map_err(|e| e.below(&format!("/steps/{index}")))?;
-            if stack_path(&parents, &step.frame.stack_id).is_none() {
+            if calls.is_cyclic(&step.frame.stack_id) {
                 let pointer = format!("/steps/{index}/stack_parent_id");
                 return Err(Invalid::value(pointer, "leads back to the call itself"));
             }
@@ -246,23 +251,26 @@ impl NewTurn {
         Ok(())
     }
 
-    /// Returns the steps to resume from: those that were not done, unless the whole turn was.
-    pub fn open_steps(&self) -> impl Iterator<Item = OpenStep> {
-        let (outcome, parents) = (self.outcome, self.parents());
-        (1..).zip(&self.steps).filter_map(move |(sequence, step)| {
-            let status = step.status.at_end(outcome);
-            let is_open = outcome != TurnOutcome::Completed && status != StepStatus::Completed;
-            is_open.then(|| OpenStep {
-                sequence,
-                step: Step { status, ..step.clone() },
-                stack_path: stack_path(&parents, &step.frame.stack_id).unwrap_or_default(),
-            })
-        })
+    /// Takes the steps to resume from out of the turn: those that were not done, unless the whole turn
+    /// was. No other step is kept.
+    pub fn take_open_steps(&mut self) -> Vec<OpenStep> {
+        let steps = std::mem::take(&mut self.steps);
+        let open: Vec<_> = steps.iter().filter(|step| self.is_open(step)).collect();
+        let calls = CallTree::new(steps.iter().map(|step| &step.frame));
+        let open_frames: Vec<_> = open.iter().map(|step| &step.frame).collect();
+        let mut paths = calls.path_ends(&open_frames).into_iter();
+        let numbered = (1..).zip(steps).filter(|(_, step)| self.is_open(step));
+        let open = numbered.map(|(sequence, step)| OpenStep {
+            sequence,
+            step: Step { status: step.status.at_end(self.outcome), ..step },
+            stack_path: paths.next().unwrap_or_default(),
+        });
+        open.collect()
     }
 
-    fn parents(&self) -> HashMap<&StackId, Option<&StackId>> {
-        let frames = self.steps.iter().map(|step| &step.frame);
-        frames.map(|frame| (&frame.stack_id, frame.parent_id.as_ref())).collect()
+    fn is_open(&self, step: &Step) -> bool {
+        let status = step.status.at_end(self.outcome);
+        self.outcome != TurnOutcome::Completed && status != StepStatus::Completed
     }
 }
 
@@ -294,6 +302,10 @@ impl Step {
                 "must be 0 without a parent, and only then",
             ));
         }
+        if self.frame.depth > NewTurn::MAX_STACK_DEPTH {
+            let limit = format!("must be at most {}", NewTurn::MAX_STACK_DEPTH);
+            return Err(Invalid::value("/stack_depth", limit));
+        }
         let mut bytes = self.error.as_ref().map_or(0, String::len);
         if bytes > Limits::PROMPT_BYTES {
             let limit = format!("is {bytes} bytes; the limit is {} bytes", Limits::PROMPT_BYTES);
@@ -309,7 +321,10 @@ impl Step {
             let Some(object) = object else { continue };
             bytes += json::measure_object(object).map_err(|e| e.below(pointer))?;
         }
-        Ok(bytes)
+        let StackFrame { stack_id, parent_id, .. } = &self.frame;
+        let names = [self.assistant_id.as_deref(), parent_id.as_ref().map(StackId::as_str)];
+        let names = names.into_iter().flatten().chain([stack_id.as_str()]);
+        Ok(bytes + names.map(str::len).sum::<usize>())
     }
 }
 
@@ -345,24 +360,6 @@ impl StackFrame {
     pub fn call(&self, stack_id: StackId) -> Self {
         Self { stack_id, parent_id: Some(self.stack_id.clone()), depth: self.depth + 1 }
     }
-}
-
-/// Returns the calls that lead to one, as far as they are known; nothing if they lead back to it.
-fn stack_path(
-    parents: &HashMap<&StackId, Option<&StackId>>,
-    stack_id: &StackId,
-) -> Option<Vec<StackId>> {
-    let mut path = vec![stack_id.clone()];
-    let mut current = stack_id;
-    while let Some(parent) = parents.get(current).copied().flatten() {
-        if path.len() > parents.len() {
-            return None;
-        }
-        path.push(parent.clone());
-        current = parent;
-    }
-    path.reverse();
-    Some(path)
 }
 
 fn check_name(pointer: &str, name: Option<&str>) -> Result<(), Invalid> {

@@ -23,64 +23,75 @@ pub enum CallStackError {
     Cycle(StackId),
 }
 
-/// Returns the calls from the outermost one to `stack_id`.
-///
-/// Of what is said of one call several times the last counts.
-pub fn path<'a>(
-    frames: impl IntoIterator<Item = &'a StackFrame>,
-    stack_id: &StackId,
-) -> Result<Vec<StackId>, CallStackError> {
-    let parents: HashMap<_, _> =
-        frames.into_iter().map(|frame| (&frame.stack_id, frame.parent_id.as_ref())).collect();
-    let mut current = stack_id;
-    let mut path = vec![current.clone()];
-    let mut parent =
-        *parents.get(current).ok_or_else(|| CallStackError::Unknown(current.clone()))?;
-    while let Some(parent_id) = parent {
-        // Longer than there are calls: one comes twice.
-        if path.len() > parents.len() {
-            return Err(CallStackError::Cycle(stack_id.clone()));
-        }
-        parent = *parents.get(parent_id).ok_or_else(|| CallStackError::MissingParent {
-            stack_id: current.clone(),
-            parent_id: parent_id.clone(),
-        })?;
-        path.push(parent_id.clone());
-        current = parent_id;
-    }
-    path.reverse();
-    Ok(path)
+/// The calls that resume points tell of, each with the call it was made from.
+#[derive(Debug, Default)]
+pub struct Calls {
+    parents: HashMap<StackId, Option<StackId>>,
 }
 
-/// Returns the calls from the outermost one to that of a step, from what its turn tells of them, or else from
-/// what others do.
+impl Calls {
+    /// Adds what a resume point tells: the frame of its step, and the path that leads to it.
+    ///
+    /// Add the resume points of a turn from the last to the first: what is told first of a call counts.
+    pub fn add(&mut self, point: &ResumePoint) {
+        self.add_frame(&point.step.frame);
+        for pair in point.stack_path.windows(2) {
+            self.add_call(&pair[1], Some(&pair[0]));
+        }
+        if let Some(outermost) = point.stack_path.first().filter(|_| is_whole(point)) {
+            self.add_call(outermost, None);
+        }
+    }
+
+    /// Adds a call, unless it is known.
+    pub fn add_frame(&mut self, frame: &StackFrame) {
+        self.add_call(&frame.stack_id, frame.parent_id.as_ref());
+    }
+
+    fn add_call(&mut self, stack_id: &StackId, parent_id: Option<&StackId>) {
+        if !self.parents.contains_key(stack_id) {
+            self.parents.insert(stack_id.clone(), parent_id.cloned());
+        }
+    }
+
+    /// Returns the calls from the outermost one to `stack_id`.
+    pub fn path(&self, stack_id: &StackId) -> Result<Vec<StackId>, CallStackError> {
+        let parents = &self.parents;
+        let mut current = stack_id;
+        let mut path = vec![current];
+        let mut parent =
+            parents.get(current).ok_or_else(|| CallStackError::Unknown(current.clone()))?;
+        while let Some(parent_id) = parent {
+            // Longer than there are calls: one comes twice.
+            if path.len() > parents.len() {
+                return Err(CallStackError::Cycle(stack_id.clone()));
+            }
+            parent = parents.get(parent_id).ok_or_else(|| CallStackError::MissingParent {
+                stack_id: current.clone(),
+                parent_id: parent_id.clone(),
+            })?;
+            path.push(parent_id);
+            current = parent_id;
+        }
+        Ok(path.into_iter().rev().cloned().collect())
+    }
+}
+
+/// Returns the calls from the outermost one to that of a resume point: from its own path if this is whole,
+/// and otherwise from what all resume points of its turn tell, which are in the order of their steps.
 pub fn path_of(
     point: &ResumePoint,
-    others: &[ResumePoint],
+    of_turn: &[ResumePoint],
 ) -> Result<Vec<StackId>, CallStackError> {
     if is_whole(point) {
         return Ok(point.stack_path.clone());
     }
-    path(&frames(others), &point.step.frame.stack_id)
+    let mut calls = Calls::default();
+    of_turn.iter().rev().for_each(|point| calls.add(point));
+    calls.path(&point.step.frame.stack_id)
 }
 
-/// Returns what resume points tell of calls: those of their steps, and those that lead to them.
-pub fn frames(points: &[ResumePoint]) -> Vec<StackFrame> {
-    let mut frames = Vec::new();
-    for point in points {
-        let outermost = point.stack_path.first().filter(|_| is_whole(point));
-        frames.extend(outermost.map(|stack_id| StackFrame::root(stack_id.clone())));
-        frames.extend(point.stack_path.windows(2).map(|pair| StackFrame {
-            stack_id: pair[1].clone(),
-            parent_id: Some(pair[0].clone()),
-            depth: 0,
-        }));
-        frames.push(point.step.frame.clone());
-    }
-    frames
-}
-
-/// Tells whether the path that a turn tells of begins with the outermost call.
+/// Tells whether the path of a resume point begins with the outermost call.
 fn is_whole(point: &ResumePoint) -> bool {
     point.stack_path.len() == point.step.frame.depth as usize + 1
 }

@@ -103,10 +103,8 @@ pub async fn only_steps_that_were_not_done_are_kept(store: Arc<dyn Store>) {
         turn: 2,
         sequence,
         step: Step { status, ..all[sequence as usize - 1].clone() },
-        stack_path: ["stk_001", "stk_002"][..if sequence > 3 { 2 } else { 1 }]
-            .iter()
-            .map(|it| stack(it))
-            .collect(),
+        // The last one tells the calls of all.
+        stack_path: if sequence > 3 { vec![stack("stk_001"), stack("stk_002")] } else { vec![] },
         created_at: kept[0].created_at,
     };
     let interrupted = StepStatus::Interrupted;
@@ -270,6 +268,8 @@ pub async fn a_turn_keeps_to_its_limits(store: Arc<dyn Store>) {
     assert_invalid(write(&chat, orphan).await, "/steps/4/stack_depth", NotAdmitted);
     let own = with(|turn| turn.steps[4].frame.parent_id = Some(stack("stk_002")));
     assert_invalid(write(&chat, own).await, "/steps/3/stack_parent_id", NotAdmitted);
+    let deep = with(|turn| turn.steps[4].frame.depth = NewTurn::MAX_STACK_DEPTH + 1);
+    assert_invalid(write(&chat, deep).await, "/steps/4/stack_depth", NotAdmitted);
     let nameless = with(|turn| turn.mode = Some(String::new()));
     assert_invalid(write(&chat, nameless).await, "/mode", NotAdmitted);
     let large = with(|turn| {

@@ -19,7 +19,7 @@ impl Turns for MemoryStore {
         let turn = TurnBatch::check(&scope.caller, turn, &*self.ids)?;
         self.metrics.appends.given(&turn.messages);
         let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
+        self.with_chat(scope, chat_id, move |chat| {
             let known = chat.known();
             let plan = turn.messages.plan(chat_id, &known).map_err(|_| turn.conflict(chat_id))?;
             let counter = chat.session.last_sequence;
@@ -47,8 +47,9 @@ impl Turns for MemoryStore {
                 chat.session.last_mode = Some(mode.clone());
             }
             chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
-            chat.points.extend(turn.resume_points(chat_id, chat.turns, now));
-            Ok(turn.answer(append, Outcome::Stored))
+            let appended = turn.answer(append, Outcome::Stored);
+            chat.points.extend(turn.into_resume_points(chat_id, chat.turns, now));
+            Ok(appended)
         })
     }
 

@@ -10,12 +10,19 @@ use crate::mongo::MongoStore;
 use crate::mongo::blobs::LOOKS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    BlobKind, Lineage, Segment, Tail, chat_session_record, input_key, input_record,
+    BlobKind, Lineage, Segment, Tail, chat_session_record, counter, input_key, input_record,
     open_chat_session, point_record, points_of, segments_between,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::below;
 use crate::mongo::engine::scope::visible_chat;
-use crate::store::{Resumption, too_large};
+use crate::store::{Resumption, points_too_large, too_large};
+
+/// How large the resume points may be that a resume reads at once with their paths; and as large those that it
+/// reads without.
+///
+/// Above what a turn can store: its steps have a bound of 8 MiB, and names and paths have less than that.
+const MAX_POINT_BYTES: usize = 16 << 20;
 
 #[async_trait]
 impl Resumption for MongoStore {
@@ -107,7 +114,11 @@ impl MongoStore {
         Ok(messages)
     }
 
-    /// Reads the resume points of the turn that was written last.
+    /// Reads the resume points of the turn that was written last, from the last one to the first.
+    ///
+    /// With their paths no turn written today is larger than [`MAX_POINT_BYTES`]. One that an older release
+    /// has written may be: it has the whole path in each resume point. The last one, which a resume begins
+    /// with, has been read by then and tells its path alone, so the rest is read without theirs.
     async fn points_at(
         &self,
         scope: &Scope,
@@ -115,10 +126,45 @@ impl MongoStore {
         session: &mut ClientSession,
     ) -> Result<Vec<ResumePoint>, Failure> {
         let Some(turn) = &chat.last_turn else { return Ok(Vec::new()) };
-        let points = points_of(scope, &chat.chat_id, &turn.request_id);
-        let order = doc! { "turn": 1, "_id.sequence": 1 };
-        let points = found(&self.inner.resume_points, points, order, session).await?;
-        Ok(points.iter().map(point_record).collect::<Result<_, _>>()?)
+        let mut filter = points_of(scope, &chat.chat_id, &turn.request_id);
+        let mut points = Vec::new();
+        let is_all = self.add_points(&filter, Document::new(), &mut points, session).await?;
+        if let Some(first) = points.last().filter(|_| !is_all) {
+            let turn = ("turn", counter(first.turn).into());
+            let earlier = below(turn, ("_id.sequence", first.sequence.into()));
+            filter.insert("$and", earlier.to_vec());
+            let without_paths = doc! { "stack_path": 0 };
+            if !self.add_points(&filter, without_paths, &mut points, session).await? {
+                return Err(points_too_large().into());
+            }
+        }
+        points.reverse();
+        Ok(points)
+    }
+
+    /// Adds resume points, from the last one to the first, until they are too large; tells whether these
+    /// are all.
+    async fn add_points(
+        &self,
+        filter: &Document,
+        projection: Document,
+        points: &mut Vec<ResumePoint>,
+        session: &mut ClientSession,
+    ) -> Result<bool, Failure> {
+        let find = self.inner.resume_points.find(filter.clone()).projection(projection);
+        let find = find.sort(doc! { "turn": -1, "_id.sequence": -1 });
+        let find = find.read_concern(ReadConcern::snapshot());
+        let mut found = find.session(&mut *session).await?;
+        let mut bytes = 0;
+        while let Some(raw) = found.next(session).await {
+            let raw = raw?;
+            bytes += raw.as_bytes().len();
+            if bytes > MAX_POINT_BYTES {
+                return Ok(false);
+            }
+            points.push(point_record(&raw)?);
+        }
+        Ok(true)
     }
 
     async fn pending_at(

@@ -35,9 +35,13 @@ impl TurnBatch {
     /// Checks a turn, names its messages after it, and says who wrote them.
     ///
     /// Whatever of the turn is repeated otherwise makes each of its messages another one.
-    pub(crate) fn check(caller: &Caller, turn: NewTurn, ids: &dyn Ids) -> Result<Self, Invalid> {
+    pub(crate) fn check(
+        caller: &Caller,
+        mut turn: NewTurn,
+        ids: &dyn Ids,
+    ) -> Result<Self, Invalid> {
         turn.check()?;
-        let open_steps: Vec<_> = turn.open_steps().collect();
+        let open_steps = turn.take_open_steps();
         let NewTurn { request_id, outcome, messages, connector, mode, .. } = turn;
         let named = messages.into_iter().enumerate();
         let messages = named.map(|(index, message)| named_message(&request_id, index, message));
@@ -63,20 +67,20 @@ impl TurnBatch {
 }
 
 impl TurnBatch {
-    /// Returns the resume points of the turn, once it has its number.
-    pub(crate) fn resume_points(
-        &self,
+    /// Makes the resume points of the turn, once it has its number.
+    pub(crate) fn into_resume_points(
+        self,
         chat_id: &ChatId,
         turn: u64,
         now: DateTime<Utc>,
     ) -> impl Iterator<Item = ResumePoint> {
-        self.open_steps.iter().map(move |open| ResumePoint {
+        self.open_steps.into_iter().map(move |open| ResumePoint {
             chat_id: chat_id.clone(),
             request_id: self.mark.request_id.clone(),
             turn,
             sequence: open.sequence,
-            step: open.step.clone(),
-            stack_path: open.stack_path.clone(),
+            step: open.step,
+            stack_path: open.stack_path,
             created_at: now,
         })
     }

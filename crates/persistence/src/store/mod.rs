@@ -49,7 +49,7 @@ pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
 pub use resumption::Resumption;
-pub(crate) use resumption::too_large;
+pub(crate) use resumption::{points_too_large, too_large};
 pub(crate) use stats::dearest_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,

@@ -23,3 +23,9 @@ pub(crate) fn too_large() -> StoreError {
     let detail = format!("are larger than {limit} bytes together: stream the history instead");
     records::Invalid::too_large("/messages", detail).into()
 }
+
+/// Says that the steps to resume from are too large to be read at once.
+pub(crate) fn points_too_large() -> StoreError {
+    let detail = "are too large together: list them, or delete those that are not needed";
+    records::Invalid::too_large("/resume_points", detail).into()
+}

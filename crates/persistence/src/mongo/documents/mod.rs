@@ -46,7 +46,9 @@ pub(crate) use participant::{
 };
 pub(crate) use presence::{announced_record, announcement, presence_id, present_in};
 pub(crate) use provider_call::{call_document, call_key, call_record, open_call};
-pub(crate) use resume_point::{open_point, point_document, point_record, points_in, points_of};
+pub(crate) use resume_point::{
+    TurnPoints, open_point, point_document, point_record, points_in, points_of,
+};
 pub(crate) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,

@@ -1,6 +1,8 @@
 use bson::{DateTime, Document, RawDocumentBuf, doc};
+use chrono::{DateTime as Time, Utc};
 use records::{
-    ChatId, JsonObject, ResumePoint, Scope, StackFrame, StackId, Step, StepKind, StepStatus, TurnId,
+    ChatId, JsonObject, OpenStep, ResumePoint, Scope, StackFrame, StackId, Step, StepKind,
+    StepStatus, TurnId,
 };
 
 use crate::StoreError;
@@ -8,6 +10,7 @@ use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION, counter, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_document;
+use crate::rules::turn_batch::TurnMark;
 
 /// Returns the filter for the resume points of a turn.
 pub(crate) fn points_of(scope: &Scope, chat_id: &ChatId, request_id: &TurnId) -> Document {
@@ -21,18 +24,31 @@ pub(crate) fn points_in(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() }
 }
 
-/// Returns the document of a resume point; `digest` is that of its turn.
+/// What the resume points of a turn have in common.
+pub(crate) struct TurnPoints<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) chat_id: &'a ChatId,
+    pub(crate) mark: &'a TurnMark,
+    /// Which turn of the chat it is.
+    pub(crate) turn: u64,
+    pub(crate) created_at: Time<Utc>,
+}
+
+/// Returns the document of a resume point.
+///
+/// Its path is cut as its open step has it. The release before this one wrote whole paths, and reads cut ones
+/// as well as this one reads whole ones, so that cut ones need no newer version.
 pub(crate) fn point_document(
-    scope: &Scope,
-    point: &ResumePoint,
-    digest: &[u8],
+    points: &TurnPoints<'_>,
+    open: &OpenStep,
 ) -> Result<RawDocumentBuf, Failure> {
-    let ResumePoint { chat_id, request_id, turn, sequence, step, stack_path, created_at } = point;
+    let TurnPoints { scope, chat_id, mark, turn, created_at } = points;
+    let OpenStep { sequence, step, stack_path } = open;
     let stack_path: Vec<_> = stack_path.iter().map(StackId::as_str).collect();
     let object = |object: &Option<JsonObject>| object.as_ref().map(to_document);
     encode(&doc! {
         "_id": {
-            "chat_id": chat_id.as_str(), "request_id": request_id.as_str(),
+            "chat_id": chat_id.as_str(), "request_id": mark.request_id.as_str(),
             "sequence": i64::from(*sequence),
         },
         "app_id": scope.app_id.as_str(),
@@ -50,7 +66,7 @@ pub(crate) fn point_document(
         "error": step.error.as_deref(),
         "metadata": to_document(&step.metadata),
         "created_at": DateTime::from_chrono(*created_at),
-        "digest": super::binary(digest),
+        "digest": super::binary(&mark.digest),
         "schema_version": SCHEMA_VERSION,
     })
 }

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bson::doc;
 use records::json::Digest;
-use records::{ChatId, EventId, Limits, Scope};
+use records::{ChatId, EventId, Limits, OpenStep, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    Tail, open_chat_session, open_point, point_document, points_of, recent_digest,
+    Tail, TurnPoints, open_chat_session, open_point, point_document, points_of, recent_digest,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -18,6 +18,9 @@ use crate::mongo::transcript::append::{Condition, Probe, Push, Pushed, refusal};
 use crate::rules::batch::{Known, Plan};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, Outcome};
+
+/// How large the documents of resume points may be that are sent at once, unless a single one is larger.
+const POINTS_BYTES: usize = 4 << 20;
 
 impl MongoStore {
     pub(crate) async fn write_turn(
@@ -165,6 +168,7 @@ impl MongoStore {
             return Ok(Some(digest));
         }
         let find = self.inner.resume_points.find_one(points_of(scope, chat_id, request_id));
+        let find = find.projection(doc! { "digest": 1, "schema_version": 1 });
         let found = find.sort(doc! { "turn": 1, "_id.sequence": 1 }).await?;
         Ok(found.map(|raw| open_point(&raw)?.bytes("digest")).transpose()?)
     }
@@ -183,12 +187,32 @@ impl MongoStore {
         };
         let Some(tail) = pushed.filter(|_| !turn.open_steps.is_empty()) else { return Ok(pushed) };
         let (scope, chat_id) = push.place();
-        let points = turn.resume_points(chat_id, tail.turns, push.now());
-        let points = points.map(|point| point_document(scope, &point, &turn.mark.digest));
-        let points = points.collect::<Result<Vec<_>, _>>()?;
-        let insert = self.inner.resume_points.insert_many(points);
-        insert.session(&mut *tx.session().await?).await?;
+        let (mark, created_at) = (&turn.mark, push.now());
+        let points = TurnPoints { scope, chat_id, mark, turn: tail.turns, created_at };
+        self.insert_points(tx, &points, &turn.open_steps).await?;
         Ok(pushed)
+    }
+
+    /// Inserts resume points, and holds few of their documents at a time.
+    async fn insert_points(
+        &self,
+        tx: &Transaction<'_>,
+        points: &TurnPoints<'_>,
+        open_steps: &[OpenStep],
+    ) -> Result<(), Failure> {
+        let (mut documents, mut bytes) = (Vec::new(), 0);
+        for (index, open) in open_steps.iter().enumerate() {
+            let document = point_document(points, open)?;
+            bytes += document.as_bytes().len();
+            documents.push(document);
+            if bytes >= POINTS_BYTES || index + 1 == open_steps.len() {
+                let documents = std::mem::take(&mut documents);
+                bytes = 0;
+                let insert = self.inner.resume_points.insert_many(documents);
+                insert.session(&mut *tx.session().await?).await?;
+            }
+        }
+        Ok(())
     }
 }
 

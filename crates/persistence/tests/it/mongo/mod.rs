@@ -19,6 +19,7 @@ mod plans;
 mod presence;
 mod reading;
 mod repeats;
+mod resume_points;
 mod sealing;
 mod stats;
 mod sweeps;

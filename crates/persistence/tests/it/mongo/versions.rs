@@ -7,14 +7,14 @@ use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
-    Leases, MessageRange, Messages, Participants, Presence, Stats, StoreError, Tickets, Turns,
-    Wallets,
+    Leases, MessageRange, Messages, Participants, Presence, Resumption, Stats, StoreError, Tickets,
+    Turns, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
     MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputRequest, NewLease,
     NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step,
-    StepKind, TicketDigest, TurnId, TurnOutcome, UserId, WorkflowName,
+    StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, WorkflowName,
 };
 
 use serde_json::json;
@@ -148,6 +148,45 @@ async fn forks_of_version_1_load() {
     insta::assert_debug_snapshot!("chat_fork_v1", chat);
     let page = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
     insta::assert_debug_snapshot!("messages_of_a_fork_v1", page);
+}
+
+/// Resume points whose paths are cut, beside one that has its whole path.
+#[tokio::test]
+async fn turns_of_version_1_load() {
+    let database = Database::create().await;
+    for (collection, record) in [
+        ("chat_sessions", "chat_session"),
+        ("chat_segments", "chat_segment"),
+        ("chat_blobs", "chat_blob"),
+        ("input_requests", "input_request"),
+        ("resume_points", "resume_point"),
+        ("resume_points", "resume_point_cut"),
+    ] {
+        database.insert(collection, golden(record)).await;
+    }
+    let chat_id = ChatId::parse("chat_golden").unwrap();
+    let state = database.resume_state(&scope(), &chat_id).await.unwrap();
+    insta::assert_debug_snapshot!("resume_points_v1", state.resume_points);
+}
+
+#[tokio::test]
+async fn what_is_written_of_turns_has_the_fields_of_version_1() {
+    let database = Database::create_unsealed().await;
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let mut turn = NewTurn { messages: Vec::new(), ..interrupted_turn() };
+    turn.steps.push(turn.steps[0].clone());
+    database.append_turn(&scope(), &chat_id, turn).await.unwrap();
+    let written = async |collection: &str| {
+        let documents = database.all(collection).await;
+        documents.iter().map(|raw| Document::try_from(&**raw).unwrap()).collect::<Vec<_>>()
+    };
+    let points = written("resume_points").await;
+    for (point, record) in points.iter().zip(["resume_point_cut", "resume_point"]) {
+        assert_eq!(kinds(point), kinds(&golden(record)), "{record}");
+        let length = point.get_array("stack_path").unwrap().len();
+        assert_eq!(length, golden(record).get_array("stack_path").unwrap().len(), "{record}");
+    }
 }
 
 #[tokio::test]
@@ -300,10 +339,11 @@ fn interrupted_turn() -> NewTurn {
         error: Some("no".to_owned()),
         ..Step::new(StepKind::Delegate, root.call(StackId::parse("stk_002").unwrap()))
     };
+    let body = MessageBody::new("user", Some("user"), "hello");
     NewTurn {
         request_id: TurnId::parse("turn_golden").unwrap(),
         outcome: TurnOutcome::Interrupted,
-        messages: Vec::new(),
+        messages: vec![TurnMessage { body, author: None }],
         steps: vec![step],
         connector: Some("deepseek.v3".to_owned()),
         mode: Some("task".to_owned()),

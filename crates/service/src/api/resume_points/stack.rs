@@ -1,9 +1,10 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::{ResumePointFilter, Store, StoreError};
 use records::{ChatId, NewTurn, ResumePoint, Scope, StackId};
-use resume::call_stack;
+use resume::call_stack::Calls;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -39,9 +40,10 @@ pub(crate) async fn get_stack(
     StackName(stack_id): StackName,
     Query(()): Query<()>,
 ) -> Result<Json<StackResponse>, Problem> {
-    let mut points = points_with(&*store, &scope, &chat_id, &stack_id).await?;
-    let path = call_stack::path(&call_stack::frames(&points), &stack_id)?;
-    points.retain(|point| path.contains(&point.step.frame.stack_id));
+    let (mut points, calls) = points_with(&*store, &scope, &chat_id, &stack_id).await?;
+    let path = calls.path(&stack_id)?;
+    let on_path: HashSet<_> = path.iter().collect();
+    points.retain(|point| on_path.contains(&point.step.frame.stack_id));
     Ok(Json(StackResponse {
         chat_id: chat_id.into(),
         stack_id: stack_id.into(),
@@ -50,32 +52,39 @@ pub(crate) async fn get_stack(
     }))
 }
 
-/// Returns the resume points of the latest turn that broke off in a call; of the latest of all if it
-/// broke off in none that is called so, but maybe in one that was made from it.
+/// Returns the resume points of the latest turn that broke off in a call, without their paths, and the calls
+/// that they tell of.
+///
+/// If no turn broke off in the call, it may have broken off in one that was made from it: then these are
+/// those of the latest turn of all.
 async fn points_with(
     store: &dyn Store,
     scope: &Scope,
     chat_id: &ChatId,
     stack_id: &StackId,
-) -> Result<Vec<ResumePoint>, StoreError> {
+) -> Result<(Vec<ResumePoint>, Calls), StoreError> {
     let of_stack = ResumePointFilter { stack_id: Some(stack_id.clone()), request_id: None };
     let mut latest =
         store.list_resume_points(scope, chat_id, &of_stack, 1, None).await?.points.pop();
     if latest.is_none() {
         latest = store.last_resume_point(scope, chat_id).await?;
     }
-    let Some(latest) = latest else { return Ok(Vec::new()) };
+    let Some(latest) = latest else { return Ok(Default::default()) };
     let of_turn = ResumePointFilter { request_id: Some(latest.request_id), stack_id: None };
-    let (mut points, mut cursor) = (Vec::new(), None);
+    let (mut points, mut calls, mut cursor) = (Vec::new(), Calls::default(), None);
     loop {
         let page = store.list_resume_points(scope, chat_id, &of_turn, NewTurn::MAX_STEPS, cursor);
         let page = page.await?;
-        points.extend(page.points);
+        for mut point in page.points {
+            calls.add(&point);
+            point.stack_path = Vec::new();
+            points.push(point);
+        }
         match page.next {
             Some(next) => cursor = Some(next),
             None => break,
         }
     }
     points.reverse();
-    Ok(points)
+    Ok((points, calls))
 }
