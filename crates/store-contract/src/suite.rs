@@ -52,6 +52,8 @@ macro_rules! contract_tests {
                 resume_points_come_in_pages,
                 a_turn_may_be_nothing_but_steps,
                 the_name_of_a_turn_is_taken_whatever_is_in_it,
+                a_turn_without_messages_is_known_for_ever,
+                a_fork_knows_the_turns_whose_messages_it_took_over,
                 every_field_of_a_step_comes_back,
                 a_turn_keeps_to_its_limits,
                 racing_repeats_of_a_turn_write_it_once,

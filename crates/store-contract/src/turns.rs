@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
-    ChatStatus, JsonObject, LastTurn, MessageBody, NewTurn, ResumePoint, StackFrame, StackId, Step,
-    StepKind, StepStatus, TurnId, TurnMessage, TurnOutcome,
+    ChatStatus, JsonObject, LastTurn, MessageBody, NewFork, NewTurn, ResumePoint, StackFrame,
+    StackId, Step, StepKind, StepStatus, TurnId, TurnMessage, TurnOutcome,
 };
 use serde_json::{Value, json};
 
@@ -228,6 +228,58 @@ pub async fn the_name_of_a_turn_is_taken_whatever_is_in_it(store: Arc<dyn Store>
     assert_eq!(write(&chat, said()).await.unwrap().outcome, Outcome::Duplicate);
     assert_eq!(points(&chat).await, []);
     assert_eq!(chat.session().await.last_turn.unwrap().turn, 2);
+}
+
+/// The name is promised for good: also after many other turns, and without resume points to tell.
+pub async fn a_turn_without_messages_is_known_for_ever(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let silent = || NewTurn { steps: nested(), ..broken("silent", []) };
+    write(&chat, silent()).await.unwrap();
+    for n in 0..20 {
+        write(&chat, turn(&format!("r{n}"), ["a"])).await.unwrap();
+    }
+    for are_deleted in [false, true] {
+        if are_deleted {
+            store.delete_resume_points(&chat.scope, &chat.id, None).await.unwrap();
+        }
+        let again = write(&chat, silent()).await.unwrap();
+        assert_eq!((again.outcome, again.resume_points), (Outcome::Duplicate, 2));
+        let many = (0..1_500).map(|n| said(&n.to_string())).collect();
+        for other in [
+            NewTurn { outcome: TurnOutcome::Failed, ..silent() },
+            turn("silent", ["a"]),
+            NewTurn { steps: nested(), ..broken("silent", ["a"]) },
+            NewTurn { messages: many, ..turn("silent", []) },
+        ] {
+            let request_id = other.request_id.clone();
+            let conflict = StoreError::TurnConflict { chat_id: chat.id.clone(), request_id };
+            assert_refused(write(&chat, other).await, &conflict);
+        }
+    }
+    assert_eq!(points(&chat).await, []);
+    let session = chat.session().await;
+    assert_eq!((session.last_sequence, session.last_turn.unwrap().turn), (20, 21));
+    // Other turns are written as ever.
+    write(&chat, turn("r20", ["a"])).await.unwrap();
+    write(&chat, NewTurn { steps: nested(), ..broken("silent 2", []) }).await.unwrap();
+    assert_eq!(chat.session().await.last_turn.unwrap().turn, 23);
+}
+
+pub async fn a_fork_knows_the_turns_whose_messages_it_took_over(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    write(&chat, turn("r1", ["a"])).await.unwrap();
+    write(&chat, NewTurn { steps: nested(), ..broken("r2", []) }).await.unwrap();
+    let fork = store.fork_chat(&chat.scope, &chat.id, NewFork::default()).await.unwrap();
+    let (scope, id) = (&chat.scope, &fork.chat_id);
+    let again = store.append_turn(scope, id, turn("r1", ["a"])).await.unwrap();
+    assert_eq!(again.outcome, Outcome::Duplicate);
+    let silent = NewTurn { steps: nested(), ..broken("r1", []) };
+    let request_id = silent.request_id.clone();
+    let conflict = StoreError::TurnConflict { chat_id: id.clone(), request_id };
+    assert_refused(store.append_turn(scope, id, silent).await, &conflict);
+    // Of a turn without messages it has taken nothing over.
+    let other = store.append_turn(scope, id, turn("r2", ["b"])).await.unwrap();
+    assert_eq!(other.outcome, Outcome::Stored);
 }
 
 pub async fn every_field_of_a_step_comes_back(store: Arc<dyn Store>) {

@@ -30,6 +30,14 @@ impl Turns for MemoryStore {
                 Some(_) => return Err(turn.conflict(chat_id)),
                 None => {}
             }
+            // The messages of a turn that this chat took over from its source tell its name, too.
+            if turn.messages.len() > 0 && plan.fresh().next().is_none() {
+                return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
+            }
+            let first_id = turn.first_message_id()?;
+            if turn.messages.len() == 0 && known.iter().any(|known| known.event_id == first_id) {
+                return Err(turn.conflict(chat_id));
+            }
             let status = chat.session.status;
             if status.is_ended() {
                 return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });

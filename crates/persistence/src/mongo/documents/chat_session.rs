@@ -229,6 +229,8 @@ pub(crate) struct Tail {
     pub(crate) fencing_token: Option<u64>,
     /// How many turns were written.
     pub(crate) turns: u64,
+    /// How many of them have no messages.
+    pub(crate) turns_without_messages: u64,
 }
 
 impl Tail {
@@ -236,7 +238,8 @@ impl Tail {
     pub(crate) fn projection() -> Document {
         doc! {
             "last_sequence": 1, "first_sequence": 1, "revision": 1, "tail_bytes": 1, "status": 1,
-            "lease.fencing_token": 1, "turns": 1, "schema_version": 1,
+            "lease.fencing_token": 1, "turns": 1, "turns_without_messages": 1,
+            "schema_version": 1,
         }
     }
 
@@ -260,6 +263,10 @@ impl Tail {
                 None => None,
             },
             turns: fields.field("turns")?.optional_number()?.unwrap_or_default(),
+            turns_without_messages: fields
+                .field("turns_without_messages")?
+                .optional_number()?
+                .unwrap_or_default(),
         })
     }
 

@@ -18,6 +18,7 @@ mod rollup;
 mod segment;
 mod status_change;
 mod ticket;
+mod turn_without_messages;
 mod wallet;
 
 use bson::spec::BinarySubtype;
@@ -56,6 +57,9 @@ pub(crate) use rollup::{
 pub(crate) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
 pub(crate) use status_change::{status_change_document, status_change_id, status_change_record};
 pub(crate) use ticket::{ticket_document, ticket_record};
+pub(crate) use turn_without_messages::{
+    turn_without_messages, turn_without_messages_digest, turn_without_messages_document,
+};
 pub(crate) use wallet::{
     StoredWallet, line_document, line_id, line_record, one_wallet, stored_wallet, tail_document,
     wallet_document, wallet_id, wallets_after,
@@ -81,6 +85,8 @@ pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
 pub(crate) const INPUT_REQUESTS: &str = "input_requests";
 /// The steps from which turns can be resumed.
 pub(crate) const RESUME_POINTS: &str = "resume_points";
+/// The turns that have no messages, by which alone their names are known for good.
+pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
 /// The moves of chats from one status to another.
 pub(crate) const STATUS_CHANGES: &str = "status_changes";
 /// What the chats and calls of a workflow add up to.

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bson::doc;
 use records::json::Digest;
-use records::{ChatId, EventId, Limits, OpenStep, Scope};
+use records::{ChatId, EventId, Limits, OpenStep, Scope, TurnId};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     Tail, TurnPoints, open_chat_session, open_point, point_document, points_of, recent_digest,
+    turn_without_messages, turn_without_messages_digest, turn_without_messages_document,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -66,7 +67,7 @@ impl MongoStore {
         let has_messages = known.iter().any(|known| known.event_id == first_id);
         let planned = turn.messages.plan(chat_id, &known);
         let plan = planned.map_err(|_| turn.conflict(chat_id))?;
-        let written = self.written_turn(scope, chat_id, turn).await?;
+        let written = self.written_turn(scope, chat_id, turn, &tail).await?;
         let is_other = written.is_some_and(|digest| digest != turn.mark.digest)
             || has_messages && turn.messages.len() == 0;
         if is_other {
@@ -89,7 +90,7 @@ impl MongoStore {
 
         let condition = Condition::NoneOfTheIds { sealed_below: tail.first_sequence };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-        let push = push.of_turn(&turn.mark);
+        let push = push.of_turn(&turn.mark, tail.turns_without_messages);
         let (tail, committed) = if turn.fits_one_update() {
             match self.carry_out(&push).await? {
                 Pushed::Stored(tail) => (Some(tail), None),
@@ -132,14 +133,21 @@ impl MongoStore {
     ) -> Result<FirstTry, Failure> {
         let ids: Vec<_> = turn.messages.event_ids().map(EventId::as_str).collect();
         let recall = self.inner.known_chats.recall(chat_id, &ids);
-        if recall.may_hold {
+        let tail = self.inner.known_chats.tail(scope, chat_id);
+        let without_messages = tail.map_or(0, |tail| tail.turns_without_messages);
+        let request_id = &turn.mark.request_id;
+        if recall.may_hold
+            || without_messages > 0
+                && self.turn_without_messages(scope, chat_id, request_id).await?.is_some()
+        {
             return Ok(FirstTry::Unfit);
         }
         let plan = turn.messages.plan(chat_id, &[])?;
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: recall.below };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
-        Ok(match self.carry_out(&push.of_turn(&turn.mark)).await? {
+        let push = push.of_turn(&turn.mark, without_messages);
+        Ok(match self.carry_out(&push).await? {
             Pushed::Stored(tail) => FirstTry::Written(self.stored(turn, &plan, &tail)),
             Pushed::Unsure { absent_below } => FirstTry::Unknown { absent_below },
             Pushed::Unfit => FirstTry::Unfit,
@@ -160,6 +168,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         turn: &TurnBatch,
+        tail: &Tail,
     ) -> Result<Option<Digest>, Failure> {
         let request_id = &turn.mark.request_id;
         let recent = doc! { "recent_turns": 1, "schema_version": 1 };
@@ -167,10 +176,29 @@ impl MongoStore {
         if let Some(digest) = recent_digest(&open_chat_session(&raw)?, request_id)? {
             return Ok(Some(digest));
         }
+        if tail.turns_without_messages > 0 {
+            let digest = self.turn_without_messages(scope, chat_id, request_id).await?;
+            if digest.is_some() {
+                return Ok(digest);
+            }
+        }
+        // Of turns without messages that were written before these were kept, only their points tell.
         let find = self.inner.resume_points.find_one(points_of(scope, chat_id, request_id));
         let find = find.projection(doc! { "digest": 1, "schema_version": 1 });
         let found = find.sort(doc! { "turn": 1, "_id.sequence": 1 }).await?;
         Ok(found.map(|raw| open_point(&raw)?.bytes("digest")).transpose()?)
+    }
+
+    /// Returns the digest of the turn without messages that has a name, if one does.
+    async fn turn_without_messages(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        request_id: &TurnId,
+    ) -> Result<Option<Digest>, Failure> {
+        let turn = turn_without_messages(scope, chat_id, request_id);
+        let found = self.inner.turns_without_messages.find_one(turn).await?;
+        Ok(found.as_ref().map(turn_without_messages_digest).transpose()?)
     }
 
     /// Writes messages and resume points within a transaction; `None`: something is not as it was seen.
@@ -188,6 +216,12 @@ impl MongoStore {
         let Some(tail) = pushed.filter(|_| !turn.open_steps.is_empty()) else { return Ok(pushed) };
         let (scope, chat_id) = push.place();
         let (mark, created_at) = (&turn.mark, push.now());
+        if turn.messages.len() == 0 {
+            let document =
+                turn_without_messages_document(scope, chat_id, mark, tail.turns, created_at)?;
+            let turns = &self.inner.turns_without_messages;
+            turns.insert_one(document).session(&mut *tx.session().await?).await?;
+        }
         let points = TurnPoints { scope, chat_id, mark, turn: tail.turns, created_at };
         self.insert_points(tx, &points, &turn.open_steps).await?;
         Ok(pushed)

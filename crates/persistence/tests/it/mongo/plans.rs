@@ -34,7 +34,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let names = "\\.(chat_|message_versions|context_snapshots|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points)";
+    let names = "\\.(chat_|message_versions|context_snapshots|provider_calls|input_requests|workflow_stats|status_changes|presence|apps|wallet|tickets|resume_points|turns_without_messages)";
     let ours = doc! { "ns": { "$regex": names }, "planSummary": { "$exists": true } };
     let operations: Vec<RawDocumentBuf> =
         profile.find(ours).await.unwrap().try_collect().await.unwrap();

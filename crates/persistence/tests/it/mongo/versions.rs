@@ -150,23 +150,30 @@ async fn forks_of_version_1_load() {
     insta::assert_debug_snapshot!("messages_of_a_fork_v1", page);
 }
 
-/// Resume points whose paths are cut, beside one that has its whole path.
+/// Resume points whose paths are cut, beside one that has its whole path, and a name taken for good.
 #[tokio::test]
 async fn turns_of_version_1_load() {
     let database = Database::create().await;
+    let mut session = golden("chat_session");
+    session.insert("turns_without_messages", 1_i64);
+    database.insert("chat_sessions", session).await;
     for (collection, record) in [
-        ("chat_sessions", "chat_session"),
         ("chat_segments", "chat_segment"),
         ("chat_blobs", "chat_blob"),
         ("input_requests", "input_request"),
         ("resume_points", "resume_point"),
         ("resume_points", "resume_point_cut"),
+        ("turns_without_messages", "turn_without_messages"),
     ] {
         database.insert(collection, golden(record)).await;
     }
     let chat_id = ChatId::parse("chat_golden").unwrap();
     let state = database.resume_state(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("resume_points_v1", state.resume_points);
+    let request_id = TurnId::parse("turn_golden_silent").unwrap();
+    let turn = NewTurn { request_id, ..interrupted_turn() };
+    let refusal = database.append_turn(&scope(), &chat_id, turn).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::TurnConflict { .. }), "{refusal:?}");
 }
 
 #[tokio::test]
@@ -181,6 +188,10 @@ async fn what_is_written_of_turns_has_the_fields_of_version_1() {
         let documents = database.all(collection).await;
         documents.iter().map(|raw| Document::try_from(&**raw).unwrap()).collect::<Vec<_>>()
     };
+    let session = &written("chat_sessions").await[0];
+    assert_eq!(session.get_i64("turns_without_messages").unwrap(), 1);
+    let name = &written("turns_without_messages").await[0];
+    assert_eq!(kinds(name), kinds(&golden("turn_without_messages")));
     let points = written("resume_points").await;
     for (point, record) in points.iter().zip(["resume_point_cut", "resume_point"]) {
         assert_eq!(kinds(point), kinds(&golden(record)), "{record}");

@@ -222,6 +222,7 @@ mod tests {
             status,
             fencing_token: None,
             turns: 0,
+            turns_without_messages: 0,
         }
     }
 

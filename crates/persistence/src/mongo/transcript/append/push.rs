@@ -50,6 +50,8 @@ pub(crate) struct Push<'a> {
     pub(crate) now: chrono::DateTime<Utc>,
     /// The turn that the messages are, if they are a whole one.
     pub(crate) turn: Option<&'a TurnMark>,
+    /// With a turn: how many turns without messages the chat must have, so that none came unseen.
+    turns_without_messages: u64,
 }
 
 impl MongoStore {
@@ -220,6 +222,9 @@ impl MongoStore {
         filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
         if let Some(turn) = push.turn {
             filter.insert("recent_turns.request_id", doc! { "$ne": turn.request_id.as_str() });
+            // Most chats have none, and no such field: null stands for that.
+            let seen = Some(push.turns_without_messages).filter(|seen| *seen > 0).map(counter);
+            filter.insert("turns_without_messages", seen);
         }
         filter
     }
@@ -248,6 +253,7 @@ impl<'a> Push<'a> {
             bytes: fresh.iter().map(|entry| (entry.bytes + MESSAGE_OVERHEAD) as u64).sum(),
             now,
             turn: None,
+            turns_without_messages: 0,
         }
     }
 
@@ -259,8 +265,8 @@ impl<'a> Push<'a> {
         self.now
     }
 
-    pub(crate) fn of_turn(self, turn: &'a TurnMark) -> Self {
-        Self { turn: Some(turn), ..self }
+    pub(crate) fn of_turn(self, turn: &'a TurnMark, turns_without_messages: u64) -> Self {
+        Self { turn: Some(turn), turns_without_messages, ..self }
     }
 
     fn update(&self) -> RawDocumentBuf {
@@ -272,6 +278,9 @@ impl<'a> Push<'a> {
         let mut added = rawdoc! { "last_sequence": count, "tail_bytes": counter(self.bytes) };
         if self.turn.is_some() {
             added.append(cstr!("turns"), 1_i64);
+            if self.documents.is_empty() {
+                added.append(cstr!("turns_without_messages"), 1_i64);
+            }
         }
         let mut pushed = rawdoc! { "messages": { "$each": messages } };
         if let Some(turn) = self.turn {
