@@ -204,6 +204,21 @@ pub enum StoreError {
     #[error(transparent)]
     Invalid(#[from] Invalid),
 
+    /// The call needs a stored shape that older releases cannot read, and the upgrade from them is not
+    /// finished.
+    #[error(
+        "{shape} need stored format {needed}, the database is at {stored}: run `reprise upgrade --finish` \
+         when no process of an older release runs"
+    )]
+    UpgradePending {
+        /// What the call needs, in words.
+        shape: &'static str,
+        /// The format from which on it is written.
+        needed: i64,
+        /// The format that the database is at.
+        stored: i64,
+    },
+
     /// The document was written by a newer version of this software.
     #[error(
         "{collection} document {id} has schema version {found}, newer than {supported}, the newest known here"

@@ -212,7 +212,7 @@ impl CallOutcome {
             StoreError::Unavailable { .. } => Self::Unavailable,
             StoreError::Overloaded { .. } => Self::Overloaded,
             StoreError::OutcomeUnknown { .. } => Self::Unknown,
-            StoreError::Refused { .. } => Self::Refused,
+            StoreError::Refused { .. } | StoreError::UpgradePending { .. } => Self::Refused,
             StoreError::Corrupt { .. } => Self::Corrupt,
             StoreError::UnsupportedVersion { .. } => Self::UnsupportedVersion,
         }

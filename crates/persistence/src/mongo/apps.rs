@@ -6,7 +6,7 @@ use records::{App, AppId, AppStatus};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{SCHEMA_VERSION, app_document, app_record, encode};
+use crate::mongo::documents::{NEWEST_VERSION, app_document, app_record, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::mongo::engine::paging::limit_and_one;
@@ -25,6 +25,7 @@ impl Apps for MongoStore {
         let document = encode(&app_document(&app))?;
         self.write(|call| async move {
             call.attempt(|_| async {
+                call.know_format().await?;
                 let find = || call.app(&app.app_id);
                 let found = insert_or_get(&call.inner.apps, &document, find).await?;
                 Ok(found.unwrap_or_else(|| app.clone()))
@@ -55,7 +56,7 @@ impl Apps for MongoStore {
         let filter = doc! {
             "_id": app_id.as_str(),
             "status": { "$ne": status.as_str() },
-            "schema_version": { "$lte": SCHEMA_VERSION },
+            "schema_version": { "$lte": NEWEST_VERSION },
         };
         let change = doc! { "$set": {
             "status": status.as_str(),

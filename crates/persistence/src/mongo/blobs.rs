@@ -14,7 +14,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    BlobKind, CHAT_BLOBS, SCHEMA_VERSION, blob_document, blob_id, blob_range, encode, one_blob,
+    BlobKind, CHAT_BLOBS, blob_document, blob_id, blob_range, encode, one_blob,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::transaction::Transaction;
@@ -153,7 +153,7 @@ impl MongoStore {
     ) -> Result<Option<Value>, Failure> {
         let filter = one_blob(scope, chat_id, kind, blob);
         let Some(raw) = self.inner.chat_blobs.find_one(filter).await? else { return Ok(None) };
-        let fields = Fields::open(CHAT_BLOBS, blob, &raw, SCHEMA_VERSION)?;
+        let fields = Fields::open(CHAT_BLOBS, blob, &raw)?;
         Ok(Some(fields.value("data")?))
     }
 }

@@ -117,6 +117,7 @@ impl MongoStore {
         document: &RawDocumentBuf,
         creation_id: &str,
     ) -> Result<Round<()>, Failure> {
+        self.know_format().await?;
         if !tx.is_first() && self.is_created(&chat.chat_id, creation_id).await? {
             return Ok(Round::Done(()));
         }

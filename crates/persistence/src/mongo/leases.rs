@@ -12,7 +12,7 @@ use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
 use crate::mongo::documents::{
-    SCHEMA_VERSION, chat_session_record, counter, lease_document, lease_record, open_chat_session,
+    NEWEST_VERSION, chat_session_record, counter, lease_document, lease_record, open_chat_session,
     status_of,
 };
 use crate::mongo::engine::failure::Failure;
@@ -75,7 +75,7 @@ impl Leases for MongoStore {
             filter: doc! {
                 "status": ChatStatus::Running.number(),
                 "lease.expires_at": { "$lte": now },
-                "schema_version": { "$lte": SCHEMA_VERSION },
+                "schema_version": { "$lte": NEWEST_VERSION },
             },
             since: "lease.expires_at",
             projection: without_bulk(),

@@ -28,6 +28,7 @@ mod resumption;
 mod stats;
 mod tickets;
 mod turns;
+mod upgrade;
 mod wallets;
 
 pub use engine::client::{ConnectError, MongoOptions};
@@ -35,6 +36,7 @@ pub use engine::indexes::{IndexReport, IndexState};
 pub use stats::{StatsDifference, Workflow};
 pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};
+pub use upgrade::{FinishedUpgrade, FormatStatus};
 
 use std::sync::Arc;
 
@@ -48,6 +50,7 @@ use crate::StoreError;
 use crate::metrics::StoreMetrics;
 use crate::store::{Change, Store};
 use engine::change_stream::ChangeStreams;
+use engine::format::KnownFormat;
 use engine::{client, indexes, pool_events};
 use transcript::append::{KnownChats, Lanes, Queues};
 use transcript::sealing::Sealer;
@@ -80,6 +83,8 @@ struct Inner {
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
     tickets: Collection<RawDocumentBuf>,
+    store_format: Collection<RawDocumentBuf>,
+    format: KnownFormat,
     deadline: std::time::Duration,
     context_history: u64,
     queues: Queues,
@@ -134,6 +139,8 @@ impl MongoStore {
             wallets: database.collection(documents::WALLETS),
             wallet_entries: database.collection(documents::WALLET_ENTRIES),
             tickets: database.collection(documents::TICKETS),
+            store_format: database.collection(documents::STORE_FORMAT),
+            format: KnownFormat::default(),
             database,
             deadline: options.deadline,
             context_history: options.context_history.max(1),
@@ -183,7 +190,8 @@ impl Store for MongoStore {
             let hello =
                 || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
             self.inner.change_streams.note_server(&self.read(hello).await?);
-            indexes::ensure(self).await.map(|_| ())
+            indexes::ensure(self).await?;
+            self.tell_format().await
         };
         self.inner.indexes.get_or_try_init(prepare).await?;
         self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })

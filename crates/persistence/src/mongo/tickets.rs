@@ -5,7 +5,7 @@ use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{SCHEMA_VERSION, encode, ticket_document, ticket_record};
+use crate::mongo::documents::{NEWEST_VERSION, encode, ticket_document, ticket_record};
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::store::Tickets;
 
@@ -48,7 +48,7 @@ impl Tickets for MongoStore {
             "chat_id": chat_id.as_str(),
             "expires_at": { "$gt": DateTime::from_chrono(self.inner.clock.now()) },
             "redeemed_by": { "$in": [Bson::Null, Bson::from(&mark)] },
-            "schema_version": { "$lte": SCHEMA_VERSION },
+            "schema_version": { "$lte": NEWEST_VERSION },
         };
         let change = doc! { "$set": { "redeemed_by": &mark } };
         self.write(|call| async move {

@@ -15,6 +15,9 @@ pub trait Forks: Send + Sync {
     /// at or below the sequence, and empty where there is none. It has no artifact, input requests, calls or participants. The source does
     /// not change in any way that shows.
     ///
+    /// While an upgrade is not finished the call is [`UpgradePending`](StoreError::UpgradePending): older
+    /// processes would misread what it stores.
+    ///
     /// The number of writes does not grow with the number of messages. An id that is taken is
     /// [`ChatExists`](StoreError::ChatExists), as in a creation; a sequence that the chat has not reached
     /// is [`Invalid`](StoreError::Invalid).

@@ -19,7 +19,7 @@ pub(crate) fn app_document(app: &App) -> Document {
 /// Reads the document of an app.
 pub(crate) fn app_record(raw: &RawDocument) -> Result<App, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(unreadable)");
-    let fields = Fields::open(APPS, id, raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(APPS, id, raw)?;
     Ok(App {
         app_id: fields.parsed("_id")?,
         status: fields.field("status")?.one_of(AppStatus::ALL, |status| status.as_str())?,

@@ -81,7 +81,7 @@ fn without_context() -> Document {
 /// Opens a stored chat session.
 pub(crate) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(without a text id)");
-    Fields::open(CHAT_SESSIONS, id, raw, SCHEMA_VERSION)
+    Fields::open(CHAT_SESSIONS, id, raw)
 }
 
 /// Reads a chat session.

@@ -82,7 +82,7 @@ impl<'a> StoredContext<'a> {
 
     /// Reads one that has a document of its own.
     pub(crate) fn open(chat_id: &'a ChatId, raw: &'a RawDocument) -> Result<Self, StoreError> {
-        let fields = Fields::open(CONTEXT_SNAPSHOTS, chat_id.as_str(), raw, SCHEMA_VERSION)?;
+        let fields = Fields::open(CONTEXT_SNAPSHOTS, chat_id.as_str(), raw)?;
         let version = fields.inside(fields.document("_id")?).count("version")?;
         Self::read(&fields, version)
     }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use records::JsonObject;
 use serde_json::Value;
 
+use crate::mongo::documents::NEWEST_VERSION;
 use crate::mongo::documents::field::Field;
 use crate::{BoxError, StoreError};
 
@@ -20,14 +21,23 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Opens a stored document, unless a newer version of this software wrote it.
+    /// Opens a stored document, unless it uses a shape that only newer releases can read.
     ///
     /// `id` names it in errors.
     pub(crate) fn open(
         collection: &'static str,
         id: &'a str,
         raw: &'a RawDocument,
+    ) -> Result<Self, StoreError> {
+        Self::open_up_to(NEWEST_VERSION, collection, id, raw)
+    }
+
+    /// Opens a stored document as a release does that can read documents up to a version.
+    pub(crate) fn open_up_to(
         supported: i64,
+        collection: &'static str,
+        id: &'a str,
+        raw: &'a RawDocument,
     ) -> Result<Self, StoreError> {
         let fields = Self { collection, id, raw };
         let found = fields.integer("schema_version")?;

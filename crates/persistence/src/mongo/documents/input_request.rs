@@ -96,13 +96,13 @@ pub(crate) fn closing_fields(closing: &Closing, answered: Option<(&str, &Digest)
 
 /// Reads the app that an input request belongs to.
 pub(crate) fn input_app(raw: &RawDocumentBuf) -> Result<AppId, StoreError> {
-    let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw)?;
     fields.parsed("app_id")
 }
 
 /// Reads an input request.
 pub(crate) fn input_record(raw: &RawDocumentBuf) -> Result<StoredInput, StoreError> {
-    let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(INPUT_REQUESTS, "(an input request)", raw)?;
     let id = fields.inside(fields.document("_id")?);
     let answer = fields.optional_document("answer")?.map(|answer| fields.inside(answer));
     let question = Question {

@@ -92,6 +92,6 @@ fn open_version<'a>(
     chat_id: &'a ChatId,
     raw: &'a RawDocument,
 ) -> Result<(Fields<'a>, Fields<'a>), StoreError> {
-    let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw)?;
     Ok((fields.inside(fields.document("_id")?), fields.inside(fields.document("message")?)))
 }

@@ -17,9 +17,13 @@ mod resume_point;
 mod rollup;
 mod segment;
 mod status_change;
+mod store_format;
 mod ticket;
 mod turn_without_messages;
 mod wallet;
+
+#[cfg(test)]
+mod fixtures;
 
 use bson::spec::BinarySubtype;
 use bson::{Binary, Document, RawDocumentBuf};
@@ -56,6 +60,7 @@ pub(crate) use rollup::{
 };
 pub(crate) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
 pub(crate) use status_change::{status_change_document, status_change_id, status_change_record};
+pub(crate) use store_format::{format_document, format_number, one_format, raised_format};
 pub(crate) use ticket::{ticket_document, ticket_record};
 pub(crate) use turn_without_messages::{
     turn_without_messages, turn_without_messages_digest, turn_without_messages_document,
@@ -100,8 +105,36 @@ pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
 /// Tickets to chats.
 pub(crate) const TICKETS: &str = "tickets";
 
-/// The version written into every document, and the newest that can be read.
+/// The format that the database is at.
+pub(crate) const STORE_FORMAT: &str = "store_format";
+
+/// Every collection but the one of the format.
+pub(crate) const COLLECTIONS: [&str; 17] = [
+    CHAT_SESSIONS,
+    CHAT_SEGMENTS,
+    MESSAGE_VERSIONS,
+    CHAT_BLOBS,
+    CONTEXT_SNAPSHOTS,
+    CHAT_PARTICIPANTS,
+    PRESENCE,
+    PROVIDER_CALLS,
+    INPUT_REQUESTS,
+    RESUME_POINTS,
+    STATUS_CHANGES,
+    WORKFLOW_STATS,
+    APPS,
+    WALLETS,
+    WALLET_ENTRIES,
+    TICKETS,
+    TURNS_WITHOUT_MESSAGES,
+];
+
+/// The version written into every document that every release can read. One that uses a newer
+/// [`Shape`](super::engine::format::Shape) carries the format of that shape.
 pub(crate) const SCHEMA_VERSION: i64 = 1;
+
+/// The newest version that can be read: the format of the newest shape.
+pub(crate) const NEWEST_VERSION: i64 = 2;
 
 /// Counters are kept as 64-bit integers with a sign.
 pub(crate) fn counter(count: u64) -> i64 {

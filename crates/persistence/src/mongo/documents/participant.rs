@@ -3,7 +3,7 @@ use records::{ChatId, Limits, Participant, Scope, UserId};
 
 use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{CHAT_PARTICIPANTS, SCHEMA_VERSION};
+use crate::mongo::documents::{CHAT_PARTICIPANTS, NEWEST_VERSION};
 
 /// A participant as stored: with the store call that had them join.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! {
         "_id": chat_id.as_str(),
         "app_id": scope.app_id.as_str(),
-        "schema_version": { "$lte": SCHEMA_VERSION },
+        "schema_version": { "$lte": NEWEST_VERSION },
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn participants_without(scope: &Scope, chat_id: &ChatId, user_id: &Us
 /// Reads the participants of a chat.
 pub(crate) fn participant_records(raw: &RawDocument) -> Result<Vec<StoredParticipant>, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(without a text id)");
-    let fields = Fields::open(CHAT_PARTICIPANTS, id, raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(CHAT_PARTICIPANTS, id, raw)?;
     let participants = fields.documents("participants")?;
     participants.map(|fields| StoredParticipant::read(&fields?)).collect()
 }

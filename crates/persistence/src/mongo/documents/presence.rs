@@ -57,7 +57,7 @@ pub(crate) fn announcement(
 
 /// Reads an announcement.
 pub(crate) fn announced_record(raw: &RawDocument) -> Result<Announced, StoreError> {
-    let fields = Fields::open(PRESENCE, "(of a connection)", raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(PRESENCE, "(of a connection)", raw)?;
     Ok(Announced {
         user_id: fields.parsed("user_id")?,
         since: fields.time("since")?,

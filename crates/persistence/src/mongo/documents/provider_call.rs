@@ -48,7 +48,7 @@ pub(crate) fn call_document(
 
 /// Opens a stored call.
 pub(crate) fn open_call(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
-    Fields::open(PROVIDER_CALLS, "(a call)", raw, SCHEMA_VERSION)
+    Fields::open(PROVIDER_CALLS, "(a call)", raw)
 }
 
 /// Reads a call.

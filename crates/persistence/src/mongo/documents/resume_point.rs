@@ -73,7 +73,7 @@ pub(crate) fn point_document(
 
 /// Opens the document of a resume point.
 pub(crate) fn open_point(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
-    Fields::open(RESUME_POINTS, "(a resume point)", raw, SCHEMA_VERSION)
+    Fields::open(RESUME_POINTS, "(a resume point)", raw)
 }
 
 /// Reads a resume point.

@@ -149,7 +149,7 @@ pub(crate) fn rollup_sums(raw: &RawDocumentBuf) -> Result<Rollup, StoreError> {
 }
 
 fn open(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
-    Fields::open(WORKFLOW_STATS, "(a rollup)", raw, SCHEMA_VERSION)
+    Fields::open(WORKFLOW_STATS, "(a rollup)", raw)
 }
 
 /// Adds what is there of the sums: one that was never added to is not.

@@ -79,7 +79,7 @@ impl Segment {
         chat_id: &'a ChatId,
         raw: &'a RawDocument,
     ) -> Result<(u64, Fields<'a>), StoreError> {
-        let fields = Fields::open(CHAT_SEGMENTS, chat_id.as_str(), raw, SCHEMA_VERSION)?;
+        let fields = Fields::open(CHAT_SEGMENTS, chat_id.as_str(), raw)?;
         let first_sequence = fields.inside(fields.document("_id")?).count("first_sequence")?;
         Ok((first_sequence, fields))
     }

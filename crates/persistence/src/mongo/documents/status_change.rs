@@ -32,7 +32,7 @@ pub(crate) fn status_change_document(
 
 /// Reads a move.
 pub(crate) fn status_change_record(raw: &RawDocumentBuf) -> Result<StatusChange, StoreError> {
-    let fields = Fields::open(STATUS_CHANGES, "(a move)", raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(STATUS_CHANGES, "(a move)", raw)?;
     let status = |name| {
         let number = fields.field(name)?.number()?;
         fields.required(name, ChatStatus::from_number(number))

@@ -37,7 +37,7 @@ pub(crate) fn ticket_document(
 /// Reads the document of a ticket.
 pub(crate) fn ticket_record(raw: &RawDocument) -> Result<Ticket, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(unreadable)");
-    let fields = Fields::open(TICKETS, id, raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(TICKETS, id, raw)?;
     let caller = match fields.field("role")?.text()? {
         SERVICE => Caller::Service,
         USER => Caller::User {

@@ -39,7 +39,7 @@ pub(crate) fn turn_without_messages_document(
 /// Reads the digest of a turn without messages.
 pub(crate) fn turn_without_messages_digest(raw: &RawDocumentBuf) -> Result<Digest, StoreError> {
     let id = "(a turn without messages)";
-    Fields::open(TURNS_WITHOUT_MESSAGES, id, raw, SCHEMA_VERSION)?.bytes("digest")
+    Fields::open(TURNS_WITHOUT_MESSAGES, id, raw)?.bytes("digest")
 }
 
 fn id(chat_id: &ChatId, request_id: &TurnId) -> Document {

@@ -80,7 +80,7 @@ pub(crate) fn line_document(wallet: &Wallet, entry: &WalletEntry) -> Document {
 /// Reads a wallet.
 pub(crate) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet, StoreError> {
     let name = name_in_errors(raw);
-    let fields = Fields::open(WALLETS, &name, raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(WALLETS, &name, raw)?;
     let id = fields.inside(fields.document("_id")?);
     let wallet = Wallet {
         app_id: id.parsed("app_id")?,
@@ -110,7 +110,7 @@ pub(crate) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet, StoreErro
 /// Reads a line.
 pub(crate) fn line_record(raw: &RawDocument) -> Result<WalletEntry, StoreError> {
     let name = name_in_errors(raw);
-    let fields = Fields::open(WALLET_ENTRIES, &name, raw, SCHEMA_VERSION)?;
+    let fields = Fields::open(WALLET_ENTRIES, &name, raw)?;
     entry_record(&fields, fields.count("sequence")?, fields.integer("balance")?)
 }
 

@@ -36,6 +36,8 @@ const CONFLICTS: [i32; 2] = [85, 86];
 ///
 /// Each on its own: one that stands in another's way does not keep the rest from being made.
 pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
+    // A new database is told by having no collections, and an index makes one.
+    store.read(|| store.know_format()).await?;
     let mut reports = Vec::new();
     for (collection, name, keys) in wanted(store) {
         let options = IndexOptions::builder().name(name.to_owned());

@@ -1,10 +1,11 @@
 //! How the store talks to the server, whatever the record: connections, retries, transactions, errors,
-//! indexes, the change stream, and caller JSON inside BSON.
+//! indexes, the change stream, the format of the database, and caller JSON inside BSON.
 
 pub(crate) mod calls;
 pub(crate) mod change_stream;
 pub(crate) mod client;
 pub(crate) mod failure;
+pub(crate) mod format;
 pub(crate) mod indexes;
 pub(crate) mod inserts;
 pub(crate) mod json;

@@ -1,7 +1,7 @@
 use bson::{Document, doc};
 use records::{Caller, ChatId, Scope};
 
-use crate::mongo::documents::{SCHEMA_VERSION, counter};
+use crate::mongo::documents::{NEWEST_VERSION, counter};
 
 /// Returns the filter for a chat within a scope, as every write to a session begins with.
 ///
@@ -9,7 +9,7 @@ use crate::mongo::documents::{SCHEMA_VERSION, counter};
 /// the caller writes under.
 pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     let mut filter = visible_chat(scope, chat_id);
-    filter.insert("schema_version", doc! { "$lte": SCHEMA_VERSION });
+    filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
     if let Some(token) = scope.fencing_token {
         filter.insert("lease.fencing_token", counter(token));
     }

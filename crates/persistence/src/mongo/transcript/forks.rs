@@ -17,6 +17,7 @@ use crate::mongo::documents::{
     counter, encode, open_chat_session, written_document,
 };
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
 use crate::mongo::engine::scope::visible_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
@@ -79,6 +80,7 @@ impl MongoStore {
         {
             return self.created(fork_id).await.map(Round::Done);
         }
+        self.require(Shape::Forks).await?;
         let prepared = self.prepare_fork(scope, chat_id, fork, creation_id).await?;
         tx.begin_counted(&prepared.chat).await?;
         // None: the source was edited meanwhile.
@@ -117,6 +119,9 @@ impl MongoStore {
         document.insert("tail_bytes", counter(taken.bytes));
         document.insert("forked_from", chat.forked_from.as_ref().map(origin_document));
         document.insert("bases", bases_array(&taken.bases));
+        if !taken.bases.is_empty() {
+            document.insert("schema_version", Shape::Forks.format());
+        }
         document.remove("messages");
         let mut document = encode(&document)?;
         document.append(cstr!("messages"), taken.messages);
@@ -166,10 +171,14 @@ impl MongoStore {
     ) -> Result<Option<()>, Failure> {
         let mut source = visible_chat(scope, &fork.source);
         source.insert("revision", fork.revision);
-        let share = doc! { "$max": {
+        let mut shared = doc! {
             "shared_below": counter(fork.shared_below),
             "shared_revision": fork.revision,
-        } };
+        };
+        if fork.shared_below > 0 {
+            shared.insert("schema_version", Shape::Forks.format());
+        }
+        let share = doc! { "$max": shared };
         // First, so that appends which come meanwhile wait for this, and not the reverse.
         let sharing = self.inner.chat_sessions.update_one(source, share);
         if sharing.session(&mut *tx.session().await?).await?.matched_count == 0 {

@@ -9,7 +9,7 @@ use records::{Scope, UserId, WalletEntry};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    SCHEMA_VERSION, StoredWallet, counter, encode, line_document, one_wallet,
+    NEWEST_VERSION, StoredWallet, counter, encode, line_document, one_wallet,
 };
 use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
 
@@ -62,7 +62,7 @@ impl MongoStore {
         let ids: Vec<&str> = stored.tail.iter().map(|entry| entry.entry_id.as_str()).collect();
         let mut filter = one_wallet(scope, &stored.wallet.user_id);
         filter.insert("first_sequence", counter(stored.first_sequence));
-        filter.insert("schema_version", doc! { "$lte": SCHEMA_VERSION });
+        filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
         let cut = doc! {
             "$pull": { "entries": { "entry_id": { "$in": ids } } },
             "$set": { "first_sequence": counter(stored.wallet.entry_count) },

@@ -5,7 +5,7 @@ use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletE
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    SCHEMA_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
+    NEWEST_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
     tail_document,
 };
 use crate::mongo::engine::calls::Attempt;
@@ -109,7 +109,7 @@ pub(crate) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64)
         "last_sequence": { "$lt": counter(first_sequence + FULL_TAIL as u64) },
         "entries.entry_id": { "$ne": change.new.entry_id.as_str() },
         "balance": balance,
-        "schema_version": { "$lte": SCHEMA_VERSION },
+        "schema_version": { "$lte": NEWEST_VERSION },
     });
     filter
 }

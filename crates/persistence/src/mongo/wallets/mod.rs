@@ -37,6 +37,7 @@ impl Wallets for MongoStore {
         let scope = scope.clone();
         self.write(|call| async move {
             call.attempt(|_| async {
+                call.know_format().await?;
                 let find = || call.stored_wallet(&scope, &wallet.user_id);
                 let found = insert_or_get(&call.inner.wallets, &document, find).await?;
                 Ok(found.map_or_else(|| wallet.clone(), |stored| stored.wallet))

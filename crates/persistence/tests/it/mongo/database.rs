@@ -27,7 +27,34 @@ impl Database {
         Self::create_from(Arc::new(SystemClock), Arc::new(Uuid7Ids), change).await
     }
 
+    /// Creates one that an older release has left: with documents, and without a format.
+    pub(crate) async fn create_older(documents: &[(&str, Document)]) -> Self {
+        let database =
+            Self::create_unprepared(|options| options.sealing.is_automatic = false).await;
+        database.raw.create_collection("chat_sessions").await.unwrap();
+        for (collection, document) in documents {
+            database.insert(collection, document.clone()).await;
+        }
+        database.store.ping().await.unwrap();
+        database
+    }
+
     pub(crate) async fn create_from(
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        change: impl FnOnce(&mut MongoOptions),
+    ) -> Self {
+        let database = Self::connect(clock, ids, change).await;
+        database.store.ping().await.unwrap();
+        database
+    }
+
+    /// Creates one that no process has looked at yet.
+    pub(crate) async fn create_unprepared(change: impl FnOnce(&mut MongoOptions)) -> Self {
+        Self::connect(Arc::new(SystemClock), Arc::new(Uuid7Ids), change).await
+    }
+
+    async fn connect(
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
         change: impl FnOnce(&mut MongoOptions),
@@ -45,7 +72,6 @@ impl Database {
         };
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
-        store.ping().await.unwrap();
         let client = mongodb::Client::with_uri_str(&options.uri).await.unwrap();
         Self { store, raw: client.database(&name), options }
     }

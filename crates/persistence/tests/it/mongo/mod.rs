@@ -9,6 +9,7 @@ pub(crate) mod database;
 mod edits;
 mod faults;
 mod forks;
+mod formats;
 mod groups;
 mod growth;
 mod large_groups;

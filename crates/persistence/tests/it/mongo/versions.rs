@@ -26,11 +26,11 @@ fn scope() -> Scope {
 }
 
 /// Reads a golden document: canonical extended JSON, so that every BSON type is exact.
-fn golden(record: &str) -> Document {
+pub(crate) fn golden(record: &str, version: u32) -> Document {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/stored")
         .join(record)
-        .join("v1.json");
+        .join(format!("v{version}.json"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap()
 }
@@ -38,15 +38,15 @@ fn golden(record: &str) -> Document {
 #[tokio::test]
 async fn documents_of_version_1_load() {
     let database = Database::create().await;
-    database.insert("chat_sessions", golden("chat_session")).await;
-    database.insert("chat_segments", golden("chat_segment")).await;
-    database.insert("chat_blobs", golden("chat_blob")).await;
-    database.insert("provider_calls", golden("provider_call")).await;
-    database.insert("workflow_stats", golden("workflow_stats")).await;
-    database.insert("workflow_stats", golden("rollup")).await;
-    database.insert("status_changes", golden("status_change")).await;
-    database.insert("input_requests", golden("input_request")).await;
-    database.insert("resume_points", golden("resume_point")).await;
+    database.insert("chat_sessions", golden("chat_session", 1)).await;
+    database.insert("chat_segments", golden("chat_segment", 1)).await;
+    database.insert("chat_blobs", golden("chat_blob", 1)).await;
+    database.insert("provider_calls", golden("provider_call", 1)).await;
+    database.insert("workflow_stats", golden("workflow_stats", 1)).await;
+    database.insert("workflow_stats", golden("rollup", 1)).await;
+    database.insert("status_changes", golden("status_change", 1)).await;
+    database.insert("input_requests", golden("input_request", 1)).await;
+    database.insert("resume_points", golden("resume_point", 1)).await;
     let chat_id = ChatId::parse("chat_golden").unwrap();
 
     let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
@@ -57,7 +57,7 @@ async fn documents_of_version_1_load() {
     insta::assert_debug_snapshot!("context_v1", context);
     let point = database.last_resume_point(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("resume_point_v1", point);
-    database.insert("context_snapshots", golden("context_snapshot")).await;
+    database.insert("context_snapshots", golden("context_snapshot", 1)).await;
     let versions = database.list_context_versions(&scope(), &chat_id, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("context_versions_v1", versions);
     for listed in versions.versions {
@@ -78,10 +78,10 @@ async fn documents_of_version_1_load() {
     let workflow = Workflow { app_id: scope().app_id, workflow_name };
     database.verify_stats(&workflow, &|| {}).await.unwrap();
 
-    database.insert("chat_participants", golden("chat_participants")).await;
+    database.insert("chat_participants", golden("chat_participants", 1)).await;
     let participants = database.list_participants(&scope(), &chat_id, 10, None).await.unwrap();
     insta::assert_debug_snapshot!("participants_v1", participants);
-    database.insert("presence", golden("presence")).await;
+    database.insert("presence", golden("presence", 1)).await;
     let presence = database.presence(&scope(), &chat_id).await.unwrap();
     insta::assert_debug_snapshot!("presence_v1", presence.present);
     let alice = UserId::parse("alice").unwrap();
@@ -96,7 +96,7 @@ async fn documents_of_version_1_load() {
 #[tokio::test]
 async fn chats_from_before_changes_were_counted_load() {
     let database = Database::create().await;
-    let mut golden = golden("chat_session");
+    let mut golden = golden("chat_session", 1);
     for field in [
         "recent_edits",
         "artifact_version",
@@ -120,7 +120,7 @@ async fn chats_from_before_changes_were_counted_load() {
     assert_eq!((head.revision, head.artifact_version), (2, 1));
     assert_eq!(head.edits_since(1), Some(vec![(2, 3)]));
 
-    database.insert("chat_blobs", self::golden("chat_blob")).await;
+    database.insert("chat_blobs", self::golden("chat_blob", 1)).await;
     let context = database.load_context_snapshot(&scope(), &chat_id).await.unwrap();
     let fork = database.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap().chat_id;
     let forked = database.load_context_snapshot(&scope(), &fork).await.unwrap();
@@ -133,21 +133,28 @@ async fn chats_from_before_changes_were_counted_load() {
 }
 
 #[tokio::test]
-async fn forks_of_version_1_load() {
-    let database = Database::create().await;
-    for (collection, record) in [
-        ("chat_sessions", "chat_session"),
-        ("chat_sessions", "chat_fork"),
-        ("chat_segments", "chat_segment"),
-        ("message_versions", "message_version"),
-    ] {
-        database.insert(collection, golden(record)).await;
+async fn forks_of_every_version_load() {
+    for version in [1, 2] {
+        let database = Database::create().await;
+        for (collection, record, version) in [
+            ("chat_sessions", "chat_session", version),
+            ("chat_sessions", "chat_fork", version),
+            ("chat_segments", "chat_segment", 1),
+            ("message_versions", "message_version", 1),
+        ] {
+            database.insert(collection, golden(record, version)).await;
+        }
+        let chat_id = ChatId::parse("chat_golden_fork").unwrap();
+        let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
+        insta::assert_debug_snapshot!("chat_fork_v1", chat);
+        let page = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
+        insta::assert_debug_snapshot!("messages_of_a_fork_v1", page);
+        for chat_id in [chat_id, ChatId::parse("chat_golden").unwrap()] {
+            let more = vec![MessageBody::new("user", Some("user"), "more").into()];
+            database.append(&scope(), &chat_id, more).await.unwrap();
+            database.delete_message(&scope(), &chat_id, 0).await.unwrap();
+        }
     }
-    let chat_id = ChatId::parse("chat_golden_fork").unwrap();
-    let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
-    insta::assert_debug_snapshot!("chat_fork_v1", chat);
-    let page = database.messages(&scope(), &chat_id, MessageRange::all()).await.unwrap();
-    insta::assert_debug_snapshot!("messages_of_a_fork_v1", page);
 }
 
 /// Resume points whose paths are cut, beside one that has its whole path, and a name taken for good.
@@ -203,9 +210,9 @@ async fn what_is_written_of_turns_has_the_fields_of_version_1() {
 #[tokio::test]
 async fn apps_and_wallets_of_version_1_load() {
     let database = Database::create().await;
-    database.insert("apps", golden("app")).await;
-    database.insert("wallets", golden("wallet")).await;
-    database.insert("wallet_entries", golden("wallet_entry")).await;
+    database.insert("apps", golden("app", 1)).await;
+    database.insert("wallets", golden("wallet", 1)).await;
+    database.insert("wallet_entries", golden("wallet_entry", 1)).await;
     let user_id = UserId::parse("alice").unwrap();
 
     let app = database.get_app(&scope().app_id).await.unwrap().unwrap();
@@ -224,7 +231,7 @@ async fn apps_and_wallets_of_version_1_load() {
 #[tokio::test]
 async fn a_ticket_of_version_1_loads() {
     let database = Database::create().await;
-    database.insert("tickets", golden("ticket")).await;
+    database.insert("tickets", golden("ticket", 1)).await;
     let (app_id, chat_id) = (scope().app_id, ChatId::parse("chat_golden").unwrap());
     let digest = TicketDigest::of("golden ticket");
     let ticket = database.redeem_ticket(&app_id, &chat_id, digest).await.unwrap().unwrap();
@@ -236,7 +243,7 @@ async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
     let database = Database::create().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
-    let newer = doc! { "$set": { "schema_version": 2 } };
+    let newer = doc! { "$set": { "schema_version": 3 } };
     let sessions = database.raw.collection::<bson::RawDocumentBuf>("chat_sessions");
     sessions.update_one(doc! { "_id": chat_id.as_str() }, newer).await.unwrap();
     let before = database.all("chat_sessions").await;
@@ -262,7 +269,7 @@ async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
         let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
             panic!("{refusal:?}");
         };
-        assert_eq!((found, supported), (2, 1));
+        assert_eq!((found, supported), (3, 2));
     }
     assert_eq!(database.all("chat_sessions").await, before);
 }
@@ -270,7 +277,7 @@ async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
 #[tokio::test]
 async fn a_document_that_is_not_ours_is_corrupt_and_names_its_field() {
     let database = Database::create().await;
-    let mut document = golden("chat_session");
+    let mut document = golden("chat_session", 1);
     document.insert("created_at", "yesterday");
     database.insert("chat_sessions", document).await;
     let chat_id = ChatId::parse("chat_golden").unwrap();
@@ -284,7 +291,38 @@ async fn a_document_that_is_not_ours_is_corrupt_and_names_its_field() {
 /// A change to what is written needs a new version, or readers of the old one would stumble.
 #[tokio::test]
 async fn what_is_written_today_has_the_fields_of_version_1() {
-    let database = Database::create_unsealed().await;
+    // Before an upgrade from an older release is finished, and after it.
+    for database in [Database::create_older(&[]).await, Database::create_unsealed().await] {
+        write_every_record(&database).await;
+        for (collection, record) in WRITTEN {
+            let written = Document::try_from(&*database.all(collection).await[0]).unwrap();
+            assert_eq!(kinds(&written), kinds(&golden(record, 1)), "{record}");
+        }
+        for collection in database.raw.list_collection_names().await.unwrap() {
+            for document in database.all(&collection).await {
+                assert_eq!(document.get_i64("schema_version").unwrap(), 1, "{document:?}");
+            }
+        }
+    }
+}
+
+/// The collections, each with the record whose fixture says what lies there.
+const WRITTEN: [(&str, &str); 12] = [
+    ("apps", "app"),
+    ("tickets", "ticket"),
+    ("wallets", "wallet"),
+    ("wallet_entries", "wallet_entry"),
+    ("chat_sessions", "chat_session"),
+    ("chat_segments", "chat_segment"),
+    ("chat_blobs", "chat_blob"),
+    ("context_snapshots", "context_snapshot"),
+    ("input_requests", "input_request"),
+    ("resume_points", "resume_point"),
+    ("chat_participants", "chat_participants"),
+    ("presence", "presence"),
+];
+
+async fn write_every_record(database: &Database) {
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
     let messages = (0..40).map(|_| MessageBody::new("user", Some("user"), "hello").into());
@@ -314,30 +352,10 @@ async fn what_is_written_today_has_the_fields_of_version_1() {
     let connection = Connection { connection_id, chat_id: chat_id.clone(), user_id };
     database.announce(&scope(), &[connection], Duration::from_hours(1)).await.unwrap();
 
-    write_app_and_wallet(&database).await;
+    write_app_and_wallet(database).await;
     let digest = TicketDigest::of("a ticket");
     let ticket = NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None };
     database.create_ticket(&scope(), &chat_id, ticket).await.unwrap();
-
-    let records = [
-        ("apps", "app"),
-        ("tickets", "ticket"),
-        ("wallets", "wallet"),
-        ("wallet_entries", "wallet_entry"),
-        ("chat_sessions", "chat_session"),
-        ("chat_segments", "chat_segment"),
-        ("chat_blobs", "chat_blob"),
-        ("context_snapshots", "context_snapshot"),
-        ("input_requests", "input_request"),
-        ("resume_points", "resume_point"),
-        ("chat_participants", "chat_participants"),
-        ("presence", "presence"),
-    ];
-    for (collection, record) in records {
-        let written = Document::try_from(&*database.all(collection).await[0]).unwrap();
-        let golden = golden(record);
-        assert_eq!(kinds(&written), kinds(&golden), "{record}");
-    }
 }
 
 fn interrupted_turn() -> NewTurn {
@@ -362,7 +380,7 @@ fn interrupted_turn() -> NewTurn {
 }
 
 #[tokio::test]
-async fn what_is_written_of_forks_has_the_fields_of_version_1() {
+async fn what_is_written_of_forks_has_the_fields_of_version_2() {
     let database = Database::create_unsealed().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let source = database.create_chat(&scope(), new).await.unwrap().chat_id;
@@ -376,11 +394,11 @@ async fn what_is_written_of_forks_has_the_fields_of_version_1() {
     // In the order of their ids, and so of their creation.
     let sessions = database.all("chat_sessions").await;
     let [shared, fork] = [0, 1].map(|index: usize| Document::try_from(&*sessions[index]).unwrap());
-    assert_eq!(kinds(&fork), kinds(&golden("chat_fork")));
-    let shared = [shared.get_i64("shared_below"), shared.get_i64("shared_revision")];
-    assert_eq!(shared.map(Result::unwrap), [36, 0]);
+    assert_eq!(kinds(&fork), kinds(&golden("chat_fork", 2)));
+    let shared = ["shared_below", "shared_revision", "schema_version"].map(|it| shared.get_i64(it));
+    assert_eq!(shared.map(Result::unwrap), [36, 0, 2]);
     let version = Document::try_from(&*database.all("message_versions").await[0]).unwrap();
-    assert_eq!(kinds(&version), kinds(&golden("message_version")));
+    assert_eq!(kinds(&version), kinds(&golden("message_version", 1)));
 }
 
 fn bound_call() -> BoundToolCall {
@@ -400,7 +418,7 @@ async fn write_app_and_wallet(database: &Database) {
 }
 
 /// The fields of a document, each with its BSON type; what may be null has either.
-fn kinds(document: &Document) -> Vec<(String, String)> {
+pub(crate) fn kinds(document: &Document) -> Vec<(String, String)> {
     const NULLABLE: [&str; 16] = [
         "caller_expires_at",
         "redeemed_by",

@@ -1,0 +1,252 @@
+//! What a process of an older release meets, before an upgrade is finished and after it.
+
+use std::collections::BTreeMap;
+
+use bson::{Document, RawDocumentBuf, doc};
+use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
+use persistence::{Apps, ChatSessions, Forks, MessageRange, Messages, StoreError};
+use records::{
+    AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
+};
+
+use super::database::Database;
+use super::versions::{golden, kinds};
+
+/// The `schema_version` that releases before the first newer shape read and write.
+const OLDER: i64 = 1;
+
+/// The format that this release brings a database to.
+const NEWEST: i64 = 2;
+
+fn scope() -> Scope {
+    Scope::service(AppId::parse("acme_corp").unwrap())
+}
+
+fn golden_chat() -> ChatId {
+    ChatId::parse("chat_golden").unwrap()
+}
+
+/// Makes a database that an older release has left: a chat with sealed messages, and no format.
+async fn older_database() -> Database {
+    let chat = ("chat_sessions", golden("chat_session", 1));
+    let sealed = ("chat_segments", golden("chat_segment", 1));
+    let context = ("chat_blobs", golden("chat_blob", 1));
+    Database::create_older(&[chat, sealed, context]).await
+}
+
+/// Connects as another process does.
+async fn another_process(database: &Database) -> MongoStore {
+    MongoStore::connect(&database.options).await.unwrap()
+}
+
+/// Creates a chat of 40 messages, 36 of them sealed.
+async fn sealed_chat(database: &Database) -> ChatId {
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    let messages = (0..40).map(|_| MessageBody::new("user", Some("user"), "hello").into());
+    database.append(&scope(), &chat_id, messages.collect()).await.unwrap();
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    chat_id
+}
+
+/// Returns every document of the database, by collection.
+async fn everything(database: &Database) -> BTreeMap<String, Vec<Document>> {
+    let mut everything = BTreeMap::new();
+    for name in database.raw.list_collection_names().await.unwrap() {
+        let documents = database.all(&name).await;
+        let documents = documents.iter().map(|raw| Document::try_from(&**raw).unwrap());
+        everything.insert(name, documents.collect());
+    }
+    everything
+}
+
+/// Tells whether an older process would misread a document: by the fields that say that a chat shares
+/// sealed messages.
+fn would_be_misread(collection: &str, document: &Document) -> bool {
+    let has_bases = document.get_array("bases").is_ok_and(|bases| !bases.is_empty());
+    let is_shared = document.get_i64("shared_below").is_ok_and(|below| below > 0);
+    collection == "chat_sessions" && (has_bases || is_shared)
+}
+
+/// Tells whether an older process refuses a document.
+fn is_refused(document: &Document) -> bool {
+    document.get_i64("schema_version").unwrap() > OLDER
+}
+
+async fn stored_format(database: &Database) -> Option<i64> {
+    let format = database.raw.collection::<RawDocumentBuf>("store_format");
+    let found = format.find_one(doc! {}).await.unwrap();
+    found.map(|raw| raw.get_i64("format").unwrap())
+}
+
+#[tokio::test]
+async fn an_older_process_refuses_exactly_the_documents_that_it_would_misread() {
+    let database = Database::create_unsealed().await;
+    let source = sealed_chat(&database).await;
+    let untouched = sealed_chat(&database).await;
+    let fork = database.fork_chat(&scope(), &source, NewFork::default()).await.unwrap().chat_id;
+    let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+    database.update_message(&scope(), &fork, 0, edit).await.unwrap();
+    let short = NewFork { sequence: Some(0), ..NewFork::default() };
+    let unshared = database.fork_chat(&scope(), &untouched, short).await.unwrap().chat_id;
+
+    for (collection, documents) in everything(&database).await {
+        for document in documents {
+            let would_be_misread = would_be_misread(&collection, &document);
+            assert_eq!(is_refused(&document), would_be_misread, "{collection}: {document}");
+        }
+    }
+    // The filter with which an older process begins every write to a session.
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    for (chat_id, is_written) in [(&source, 0), (&fork, 0), (&untouched, 1), (&unshared, 1)] {
+        let filter = doc! { "_id": chat_id.as_str(), "schema_version": { "$lte": OLDER } };
+        let write = sessions.update_one(filter, doc! { "$inc": { "revision": 1_i64 } });
+        assert_eq!(write.await.unwrap().matched_count, is_written, "{chat_id}");
+    }
+    // This release goes on writing to all of them.
+    for chat_id in [&source, &fork, &untouched, &unshared] {
+        let message = MessageBody::new("user", Some("user"), "more").into();
+        database.append(&scope(), chat_id, vec![message]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_new_database_starts_at_the_newest_format() {
+    let database = Database::create().await;
+    assert_eq!(stored_format(&database).await, Some(NEWEST));
+    let written = &everything(&database).await["store_format"][0];
+    assert_eq!(kinds(written), kinds(&golden("store_format", 1)));
+    let status = database.format_status().await.unwrap();
+    assert_eq!(status, FormatStatus { stored: NEWEST, newest: NEWEST, pending: Vec::new() });
+}
+
+/// A command may come before the first service.
+#[tokio::test]
+async fn whatever_stores_first_finds_a_new_database_new() {
+    let database = Database::create_unprepared(|_| {}).await;
+    database.register_app(&scope().app_id).await.unwrap();
+    assert_eq!(stored_format(&database).await, Some(NEWEST));
+
+    let database = Database::create_unprepared(|_| {}).await;
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
+    another_process(&database)
+        .await
+        .fork_chat(&scope(), &chat_id, NewFork::default())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn until_an_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() {
+    let database = older_database().await;
+    let before = everything(&database).await;
+    for sequence in [None, Some(0)] {
+        let fork = NewFork { sequence, ..NewFork::default() };
+        let refusal = database.fork_chat(&scope(), &golden_chat(), fork).await.unwrap_err();
+        let advice = "run `reprise upgrade --finish`";
+        assert!(refusal.to_string().contains(advice), "{refusal}");
+        let StoreError::UpgradePending { shape, needed, stored } = refusal else {
+            panic!("{refusal:?}");
+        };
+        assert_eq!((shape, needed, stored), ("forks", 2, 1));
+    }
+    assert_eq!(everything(&database).await, before);
+    let status = database.format_status().await.unwrap();
+    assert_eq!(status, FormatStatus { stored: 1, newest: NEWEST, pending: vec!["forks"] });
+}
+
+#[tokio::test]
+async fn a_finished_upgrade_takes_effect_in_every_process_at_once() {
+    let database = older_database().await;
+    let fork = async || database.fork_chat(&scope(), &golden_chat(), NewFork::default()).await;
+    assert!(matches!(fork().await, Err(StoreError::UpgradePending { .. })));
+
+    let finished = another_process(&database).await.finish_upgrade().await.unwrap();
+    assert_eq!(finished, FinishedUpgrade { from: 1, to: NEWEST, marked: 0 });
+    assert_eq!(everything(&database).await["chat_sessions"][0], golden("chat_session", 1));
+
+    let fork = fork().await.unwrap().chat_id;
+    let page = database.messages(&scope(), &fork, MessageRange::all()).await.unwrap();
+    let source = database.messages(&scope(), &golden_chat(), MessageRange::all()).await.unwrap();
+    assert_eq!(page.messages, source.messages);
+    let sessions = &everything(&database).await["chat_sessions"];
+    assert!(sessions.iter().all(is_refused), "{sessions:?}");
+}
+
+#[tokio::test]
+async fn finishing_an_upgrade_again_changes_nothing() {
+    let database = older_database().await;
+    database.finish_upgrade().await.unwrap();
+    let before = everything(&database).await;
+    for store in [database.store.clone(), another_process(&database).await] {
+        let again = store.finish_upgrade().await.unwrap();
+        assert_eq!(again, FinishedUpgrade { from: NEWEST, to: NEWEST, marked: 0 });
+    }
+    assert_eq!(everything(&database).await, before);
+}
+
+/// Such as a release has stored that had forks and no formats.
+#[tokio::test]
+async fn finishing_an_upgrade_marks_the_chats_that_share_messages_already() {
+    let database = older_database().await;
+    let shared = doc! { "$set": { "shared_below": 2_i64, "shared_revision": 1_i64 } };
+    let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
+    sessions.update_one(doc! {}, shared).await.unwrap();
+    database.insert("chat_sessions", golden("chat_fork", 1)).await;
+    let mut unreadable = golden("chat_session", 1);
+    unreadable.extend(doc! { "_id": "chat_damaged", "bases": "none" });
+    database.insert("chat_sessions", unreadable).await;
+    // More than one page.
+    for n in 0..250 {
+        let mut plain = golden("chat_session", 1);
+        plain.insert("_id", format!("chat_plain_{n}"));
+        database.insert("chat_sessions", plain).await;
+    }
+
+    assert_eq!(database.finish_upgrade().await.unwrap().marked, 2);
+    for session in &everything(&database).await["chat_sessions"] {
+        assert_eq!(is_refused(session), would_be_misread("chat_sessions", session), "{session}");
+    }
+    assert_eq!(database.finish_upgrade().await.unwrap().marked, 0);
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_release_is_left_at_its_format() {
+    let database = Database::create().await;
+    let newer = doc! { "$set": { "format": NEWEST + 1 } };
+    let format = database.raw.collection::<RawDocumentBuf>("store_format");
+    format.update_one(doc! {}, newer).await.unwrap();
+    let before = everything(&database).await;
+
+    let store = another_process(&database).await;
+    let status = store.format_status().await.unwrap();
+    assert_eq!((status.stored, status.newest), (NEWEST + 1, NEWEST));
+    let refusal = store.finish_upgrade().await.unwrap_err();
+    let StoreError::UnsupportedVersion { found, supported, .. } = refusal else {
+        panic!("{refusal:?}");
+    };
+    assert_eq!((found, supported), (NEWEST + 1, NEWEST));
+    assert_eq!(everything(&database).await, before);
+    // What it knows of that database it writes, the shapes of its own format among them.
+    let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+    let chat_id = store.create_chat(&scope(), new).await.unwrap().chat_id;
+    store.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_append_asks_for_no_format() {
+    let database = older_database().await;
+    let store = another_process(&database).await;
+    // A profile would show the look-up as it shows any other command.
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    for _ in 0..3 {
+        let message = MessageBody::new("user", Some("user"), "more").into();
+        store.append(&scope(), &golden_chat(), vec![message]).await.unwrap();
+    }
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    let namespaces = database.all("system.profile").await;
+    let namespaces: Vec<&str> = namespaces.iter().map(|raw| raw.get_str("ns").unwrap()).collect();
+    assert!(namespaces.iter().any(|ns| ns.ends_with("chat_sessions")), "{namespaces:?}");
+    assert!(!namespaces.iter().any(|ns| ns.ends_with("store_format")), "{namespaces:?}");
+}
