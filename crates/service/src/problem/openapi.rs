@@ -70,7 +70,13 @@ groups! {
     ForkProblems => describe(&[
         &WRITE,
         &BODY,
-        &[P::FORBIDDEN_OWNER, P::CHAT_NOT_FOUND, P::CHAT_EXISTS, P::METADATA_TOO_LARGE],
+        &[
+            P::FORBIDDEN_OWNER,
+            P::CHAT_NOT_FOUND,
+            P::CHAT_EXISTS,
+            P::METADATA_TOO_LARGE,
+            P::UPGRADE_PENDING,
+        ],
     ]);
     /// A read of a chat.
     ChatProblems => describe(&[&READ, &[P::CHAT_NOT_FOUND]]);

@@ -7,6 +7,9 @@ use resume::call_stack::CallStackError;
 use super::{Conflict, Problem, ProblemKind, Shortfall};
 use crate::history::HistoryError;
 
+/// When to repeat a call that waits for an operator to finish an upgrade.
+const UPGRADE_RETRY: Duration = Duration::from_secs(60);
+
 /// When to ask what became of a write whose outcome is unknown.
 pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
 
@@ -62,6 +65,9 @@ impl From<StoreError> for Problem {
                     .at_pointer("/tool_call", expected)
             }
             StoreError::TooManyInputs(_) => Self::new(ProblemKind::TOO_MANY_INPUTS, detail),
+            StoreError::UpgradePending { .. } => {
+                Self::new(ProblemKind::UPGRADE_PENDING, detail).retry_after(UPGRADE_RETRY)
+            }
             StoreError::AppNotFound(_) => Self::new(ProblemKind::APP_NOT_FOUND, detail),
             StoreError::WalletNotFound(_) => Self::new(ProblemKind::WALLET_NOT_FOUND, detail),
             StoreError::InsufficientTokens { balance, amount, .. } => {

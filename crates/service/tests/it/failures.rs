@@ -143,6 +143,13 @@ async fn a_write_of_unknown_outcome_says_when_to_repeat_it() {
 }
 
 #[tokio::test]
+async fn a_fork_while_an_upgrade_is_not_finished_says_what_to_do() {
+    let answer = client(Fault::UpgradePending).post(&format!("{CHAT}/fork"), json!({})).await;
+    assert_json_snapshot!("upgrade_pending", answer.snapshot());
+    assert_eq!(answer.header("retry-after"), "60");
+}
+
+#[tokio::test]
 async fn a_panic_is_answered_and_the_next_request_too() {
     let client = client(Fault::Panic);
     for _ in 0..2 {

@@ -42,6 +42,7 @@ pub(crate) enum Fault {
     Refused,
     Corrupt,
     UnsupportedVersion,
+    UpgradePending,
     Hang,
     Panic,
     /// Fails after so many messages of a history.
@@ -101,6 +102,9 @@ impl Faulty {
                 found: 9,
                 supported: 1,
             },
+            Fault::UpgradePending => {
+                StoreError::UpgradePending { shape: "forks", needed: 2, stored: 1 }
+            }
             Fault::Hang => pending().await,
             Fault::Panic => panic!("the store panicked"),
         })
