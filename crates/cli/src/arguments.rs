@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{apps, check, demo, history, resume_sweep, serve, stats, wallets};
+use crate::commands::{apps, check, demo, history, resume_sweep, serve, stats, upgrade, wallets};
 use crate::settings::{Settings, SettingsError};
 
 /// Keeps the conversations of multi-agent workflows in MongoDB and brings them back.
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Stats(stats::Arguments),
     /// Keep the registry of apps.
     Apps(apps::Arguments),
+    /// Show whether an upgrade is finished, or finish it.
+    Upgrade(upgrade::Arguments),
     /// Prove what wallets hold.
     Wallets(wallets::Arguments),
 }

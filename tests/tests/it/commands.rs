@@ -89,11 +89,63 @@ async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()>
 }
 
 #[tokio::test]
+async fn upgrade_says_what_is_pending_and_finishes_it_once() -> Result<()> {
+    let database = Database::create().await?;
+    // What tells the database of an older release from a new one.
+    database.raw().create_collection("chat_sessions").await?;
+    let settings = Settings::of(&database);
+    for (arguments, name) in [
+        (&["upgrade"][..], "upgrade_pending"),
+        (&["upgrade", "--finish"], "upgrade_finished"),
+        (&["upgrade", "--finish"], "upgrade_finished_again"),
+        (&["upgrade"], "upgrade_done"),
+    ] {
+        let output = run(arguments, &settings).await?;
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {complaints}");
+        insta::assert_snapshot!(name, String::from_utf8(output.stdout)?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn upgrade_leaves_a_database_of_a_newer_release_alone() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    run(&["upgrade"], &settings).await?;
+    let formats: mongodb::Collection<mongodb::bson::RawDocumentBuf> =
+        database.raw().collection("store_format");
+    let newer = mongodb::bson::doc! { "$set": { "format": 99_i64 } };
+    formats.update_one(mongodb::bson::doc! {}, newer).await?;
+    for (arguments, advice) in [
+        (&["upgrade"][..], "the database is newer than this release: upgrade this process"),
+        (&["upgrade", "--finish"], "has schema version 99, newer than 2"),
+    ] {
+        let output = run(arguments, &settings).await?;
+        assert_eq!(output.status.code(), Some(1));
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said)?;
+        assert!(said.contains(advice), "{said}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_help_says_how_it_is_used() -> Result<()> {
     let settings = Settings::at("unused", "unused");
-    for command in
-        ["", "serve", "demo", "check", "history", "stats", "apps", "wallets", "resume-sweep"]
-    {
+    let commands = [
+        "",
+        "serve",
+        "demo",
+        "check",
+        "history",
+        "stats",
+        "apps",
+        "wallets",
+        "resume-sweep",
+        "upgrade",
+    ];
+    for command in commands {
         let arguments: Vec<_> =
             [command, "--help"].into_iter().filter(|it| !it.is_empty()).collect();
         let output = run(&arguments, &settings).await?;

@@ -7,6 +7,7 @@ pub(crate) mod history;
 pub(crate) mod resume_sweep;
 pub(crate) mod serve;
 pub(crate) mod stats;
+pub(crate) mod upgrade;
 pub(crate) mod wallets;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::ResumeSweep(_) => resume_sweep::run(&settings).await.map(|()| ExitCode::SUCCESS),
         Command::Stats(arguments) => stats::run(&arguments, &settings).await,
+        Command::Upgrade(arguments) => upgrade::run(&arguments, &settings).await,
         Command::Wallets(arguments) => wallets::run(&arguments, &settings).await,
     }
 }

@@ -1,0 +1,73 @@
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use persistence::mongo::{FinishedUpgrade, FormatStatus, MongoStore};
+
+use crate::backend::Backend;
+use crate::settings::Settings;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --finish it changes nothing and says what is pending. Services may go on \
+                  meanwhile. Exits with 1 if the database is at a newer format than this release \
+                  knows. Examples:\n  reprise upgrade\n  reprise upgrade --finish"
+)]
+pub(crate) struct Arguments {
+    /// Let this release write what older releases cannot read. Stop every process of an older
+    /// release first: there is no way back. Safe to repeat.
+    #[arg(long)]
+    finish: bool,
+}
+
+/// Says how far an upgrade of the database is, or finishes it.
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let backend = Backend::join(settings).await?;
+    let done = if arguments.finish {
+        finish(&backend.store).await.context("cannot finish the upgrade")
+    } else {
+        show(&backend.store).await.context("cannot read the format of the database")
+    };
+    backend.close().await;
+    done
+}
+
+async fn show(store: &MongoStore) -> anyhow::Result<ExitCode> {
+    let FormatStatus { stored, newest, pending } = store.format_status().await?;
+    let mut out = std::io::stdout();
+    writeln!(out, "database      format {stored}")?;
+    writeln!(out, "this release  format {newest}")?;
+    if stored > newest {
+        writeln!(out, "the database is newer than this release: upgrade this process")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    if pending.is_empty() {
+        writeln!(out, "nothing is pending")?;
+    } else {
+        writeln!(
+            out,
+            "pending       {}: refused until the upgrade is finished",
+            pending.join(", ")
+        )?;
+        writeln!(
+            out,
+            "stop every process of an older release, then run `reprise upgrade --finish`; which \
+             processes run is not recorded in the database"
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn finish(store: &MongoStore) -> anyhow::Result<ExitCode> {
+    let FinishedUpgrade { from, to, marked } = store.finish_upgrade().await?;
+    let mut out = std::io::stdout();
+    if from == to {
+        writeln!(out, "the database was at format {to} already")?;
+    } else {
+        writeln!(out, "the database is at format {to} now, from format {from}")?;
+    }
+    if marked > 0 {
+        writeln!(out, "{marked} chats that share messages were marked for older releases")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
