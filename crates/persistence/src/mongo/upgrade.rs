@@ -90,7 +90,7 @@ impl MongoStore {
         let marked = self.mark_shared_chats().await?;
         if from < to {
             let now = DateTime::from_chrono(self.inner.clock.now());
-            self.write(|_| async {
+            self.write_until(self.deadline(), |_| async {
                 let format = &self.inner.store_format;
                 let raise = format.update_one(one_format(), raised_format(to, now));
                 Ok(raise.upsert(true).await?)
@@ -125,7 +125,9 @@ impl MongoStore {
                     let mark = doc! { "$set": { "schema_version": version } };
                     self.inner.chat_sessions.update_many(filter.clone(), mark)
                 };
-                marked += self.write(|_| async { Ok(mark().await?) }).await?.modified_count;
+                let deadline = self.deadline();
+                let marking = self.write_until(deadline, |_| async { Ok(mark().await?) });
+                marked += marking.await?.modified_count;
             }
             seen += page.len() as u64;
             tracing::debug!(seen, marked, "looked for chats that share messages");
