@@ -12,6 +12,8 @@ pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 mod unsettled;
 pub use unsettled::{Unsettled, UnsettledCall};
 
+mod rendered;
+
 mod pending_calls;
 pub use pending_calls::PendingCall;
 

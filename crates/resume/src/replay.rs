@@ -17,7 +17,9 @@ use std::vec::Drain;
 use records::Message;
 use serde_json::Value;
 
-use crate::dialect::{self, Dialect, Rendered, Renderer};
+use crate::dialect::{self, Dialect, Renderer};
+use crate::rendered::Rendered;
+
 use crate::window::{self, Window};
 use crate::{Options, UnsettledCall};
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::call::{Call, Malformed, Target, function_call_id};
 use super::role::Role;
-use crate::dialect::{Origin, Rendered};
+use crate::rendered::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
 /// A message on its way from the log into a rendering.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::call::{self, Target};
 use super::message::{Canonical, is_blank};
 use super::role::Role;
-use crate::dialect::{Origin, Rendered};
+use crate::rendered::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
 /// Reads a message and hands it on; AG2's message with several tool results gives several.

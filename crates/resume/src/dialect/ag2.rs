@@ -1,10 +1,12 @@
 use records::Message;
 use serde_json::{Map, Value};
 
+use super::contract::{Dialect, Renderer, Survey};
 use super::found::Found;
-use super::{
-    Dialect, Loss, Origin, Parsed, Problem, Rendered, Renderer, Survey, Violation, parsed,
-};
+use super::loss::Loss;
+use super::parsed::{self, Parsed};
+use super::violation::{Problem, Violation};
+use crate::rendered::{Origin, Rendered};
 use crate::window::Window;
 use crate::{Options, Repair, calls, normalize};
 

@@ -1,4 +1,4 @@
-use super::Violation;
+use super::violation::Violation;
 
 /// The first violations that a validator finds: one transcript may break its rules millions of times.
 #[derive(Debug, Default)]

@@ -1,8 +1,9 @@
 use serde_json::Value;
 
-use super::{Rendered, speaker};
+use super::speaker;
 use crate::Repair;
 use crate::canonical::{Canonical, Part};
+use crate::rendered::Rendered;
 
 /// Adds the texts of an instruction to those that stand apart from the messages.
 pub(super) fn write(message: &mut Canonical, has_begun: bool, rendered: &mut Rendered) {

@@ -1,7 +1,9 @@
 use serde_json::Value;
 
+use super::loss::Loss;
+use super::parsed::Parsed;
 use super::pipeline::{Form, Rules, Writer};
-use super::{Loss, Parsed, Violation};
+use super::violation::Violation;
 use crate::Options;
 
 mod parse;

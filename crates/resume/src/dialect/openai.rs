@@ -1,9 +1,12 @@
 use serde_json::Value;
 
+use super::loss::Loss;
+use super::parsed::{self, Parsed};
 use super::pipeline::{CallIdRule, Form, NameRule, OlderCalls, Rules, Writer};
-use super::{Loss, Parsed, Rendered, Violation, parsed};
+use super::violation::Violation;
 use crate::Options;
 use crate::canonical::Canonical;
+use crate::rendered::Rendered;
 
 mod content;
 mod validate;

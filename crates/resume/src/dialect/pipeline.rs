@@ -6,8 +6,12 @@ use std::fmt;
 use records::Message;
 use serde_json::Value;
 
-use super::{Dialect, Loss, Parsed, Rendered, Renderer, Survey, Violation};
+use super::contract::{Dialect, Renderer, Survey};
+use super::loss::Loss;
+use super::parsed::Parsed;
+use super::violation::Violation;
 use crate::canonical::{self, Canonical};
+use crate::rendered::Rendered;
 use crate::window::Window;
 use crate::{Options, UnsettledCall};
 

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::{Origin, Rendered};
 use crate::Repair;
+use crate::rendered::{Origin, Rendered};
 
 /// What is said where the form wants the user to speak, and nobody did.
 const GO_ON: &str = "Continue.";

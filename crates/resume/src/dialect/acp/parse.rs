@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::call::Call;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
-use crate::dialect::parsed::{self, Said, event_id, text_part};
-use crate::dialect::{Parsed, Place};
+use crate::dialect::parsed::{self, Parsed, Place, Said, event_id, text_part};
 
 /// Reads updates; those that are part of one message come behind each other.
 ///

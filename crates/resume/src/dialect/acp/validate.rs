@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
-use crate::dialect::{Problem, Violation};
+use crate::dialect::violation::{Problem, Violation};
 
 /// Updates that are no part of what was said.
 pub(crate) const UNSAID: [&str; 9] = [

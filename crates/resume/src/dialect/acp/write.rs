@@ -1,8 +1,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::canonical::{Canonical, Media, MediaKind, MediaSource, Part, Reasoning, Role};
-use crate::dialect::Rendered;
 use crate::dialect::pipeline::Writer;
+use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
 /// Writes the updates of each message by itself.

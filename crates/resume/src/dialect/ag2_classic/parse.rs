@@ -1,8 +1,7 @@
 use records::NewMessage;
 use serde_json::Value;
 
-use crate::dialect::Parsed;
-use crate::dialect::parsed::stored;
+use crate::dialect::parsed::{Parsed, stored};
 
 /// Reads messages in the fields in which they are stored.
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {

@@ -2,7 +2,7 @@ use serde_json::{Map, Value};
 
 use super::Profile;
 use crate::dialect::found::Found;
-use crate::dialect::{Problem, Violation};
+use crate::dialect::violation::{Problem, Violation};
 
 mod pairs;
 

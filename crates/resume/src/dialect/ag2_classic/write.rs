@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{EXECUTOR, Profile};
 use crate::Repair;
 use crate::canonical::{Canonical, Role, are_parts, is_blank};
-use crate::dialect::Rendered;
 use crate::dialect::pipeline::Writer;
+use crate::rendered::Rendered;
 
 /// Writes each message by itself; in a pattern, the results of a message together.
 #[derive(Debug)]

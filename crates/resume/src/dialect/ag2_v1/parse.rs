@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, taken};
-use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, content, put, text_part};
+use crate::dialect::parsed::{self, Parsed, content, put, text_part};
 
 /// Reads events; those that say once more what others have said are passed over.
 pub(super) fn parse(system: Vec<Value>, events: Vec<Value>) -> Parsed {

@@ -2,9 +2,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::Violation;
 use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::violation::Violation;
 
 /// Returns the ways in which the events break the rules, by position.
 pub(super) fn violations(events: &[Value]) -> Vec<Violation> {

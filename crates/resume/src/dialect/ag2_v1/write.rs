@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::events;
 use crate::Repair;
 use crate::canonical::{Canonical, Part, Role};
+use crate::dialect::instructions;
 use crate::dialect::pipeline::Writer;
-use crate::dialect::{Rendered, instructions};
+use crate::rendered::Rendered;
 
 /// Writes events; holds back the one that settles the calls under way.
 #[derive(Debug, Default)]

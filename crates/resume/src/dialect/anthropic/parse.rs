@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 use super::source;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, Reasoning, taken};
-use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, Said, as_object, take_text, text_part};
+use crate::dialect::parsed::{self, Parsed, Said, as_object, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
     Parsed::of(system, messages, read)

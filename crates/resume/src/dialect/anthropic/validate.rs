@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use crate::dialect::Violation;
 use crate::dialect::found::Found;
+use crate::dialect::violation::Violation;
 
 mod pairs;
 mod shape;

@@ -3,8 +3,9 @@ use serde_json::{Value, json};
 use super::source;
 use crate::canonical::{Canonical, Part, Reasoning, Role};
 use crate::dialect::pipeline::Writer;
+use crate::dialect::speaker;
 use crate::dialect::turns::{Kind, Turn, Turns};
-use crate::dialect::{Rendered, speaker};
+use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
 /// Writes messages turn by turn.

@@ -5,8 +5,7 @@ use super::NO_SIGNATURE;
 use super::pairing::Pairing;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
-use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, Said, as_object, take_text};
+use crate::dialect::parsed::{self, Parsed, Said, as_object, take_text};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
     let mut pairing = Pairing::new(&contents);

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use crate::dialect::found::Found;
-use crate::dialect::{Problem, Violation};
+use crate::dialect::violation::{Problem, Violation};
 
 mod turns;
 

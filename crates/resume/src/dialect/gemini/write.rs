@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::NO_SIGNATURE;
 use crate::canonical::{Canonical, MediaSource, Part, Role};
 use crate::dialect::pipeline::Writer;
+use crate::dialect::speaker;
 use crate::dialect::turns::{Kind, Turn, Turns};
-use crate::dialect::{Rendered, speaker};
+use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
 /// Writes contents turn by turn.

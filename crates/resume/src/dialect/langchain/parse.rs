@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 use super::ROLE_MARK;
 use crate::DropReason;
 use crate::canonical::is_blank;
-use crate::dialect::Parsed;
-use crate::dialect::parsed::{self, as_object, put, stored, take_text};
+use crate::dialect::parsed::{self, Parsed, as_object, put, stored, take_text};
 
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
     Parsed::of(Vec::new(), messages, |message| read(message).map(Some))

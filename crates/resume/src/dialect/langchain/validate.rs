@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::dialect::found::Found;
-use crate::dialect::{Problem, Violation};
+use crate::dialect::violation::{Problem, Violation};
 
 mod plain;
 

@@ -3,8 +3,8 @@ use serde_json::{Map, Value, json};
 use super::ROLE_MARK;
 use crate::Repair;
 use crate::canonical::{Canonical, Role, is_blank};
-use crate::dialect::Rendered;
 use crate::dialect::pipeline::Writer;
+use crate::rendered::Rendered;
 
 /// Writes each message by itself.
 #[derive(Debug)]

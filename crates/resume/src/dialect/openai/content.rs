@@ -43,7 +43,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::dialect::Origin;
+    use crate::rendered::Origin;
 
     fn fitted(role: Role, content: &Value) -> (Value, Vec<&'static str>) {
         let origin = Origin { index: 0, sequence: 0 };

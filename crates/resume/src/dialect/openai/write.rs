@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 use super::content;
 use crate::Repair;
 use crate::canonical::{Canonical, Role, is_blank};
-use crate::dialect::Rendered;
+use crate::rendered::Rendered;
 
 /// Adds a message, and what was repaired about it, to the rendering.
 pub(super) fn write(mut message: Canonical, rendered: &mut Rendered) {

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::CallIdRule;
 use crate::calls::CallKey;
 use crate::canonical::{Canonical, Role};
-use crate::dialect::Origin;
 use crate::dropped::shown;
+use crate::rendered::Origin;
 use crate::{DropReason, Repair, Unsettled};
 
 /// Pairs results with the calls they follow directly on.

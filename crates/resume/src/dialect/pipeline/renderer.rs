@@ -5,7 +5,7 @@ use super::naming::Names;
 use super::pairing::{CallIds, Fate, Pairing};
 use super::{Rules, Writer};
 use crate::canonical::{Canonical, Role};
-use crate::dialect::Rendered;
+use crate::rendered::Rendered;
 use crate::{DropReason, Unsettled, UnsettledCall};
 
 /// Renders messages one by one, with what the survey found out.

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::Repair;
 use crate::canonical::{Canonical, Media, MediaKind, MediaSource, Part, Reasoning, Role};
+use crate::dialect::instructions;
 use crate::dialect::pipeline::Writer;
-use crate::dialect::{Rendered, instructions};
+use crate::rendered::Rendered;
 
 /// Writes messages; holds back the one whose calls are being answered.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::Violation;
 use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
+use crate::dialect::violation::Violation;
 
 /// Returns where calls and results do not belong together.
 ///

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use crate::dialect::Problem;
 use crate::dialect::found::Found;
+use crate::dialect::violation::Problem;
 
 const OF_USERS: [&str; 7] = [
     "text",

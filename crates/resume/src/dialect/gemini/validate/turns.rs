@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use crate::dialect::Violation;
 use crate::dialect::found::Found;
+use crate::dialect::violation::Violation;
 
 /// Returns where turns do not follow each other as they should.
 pub(super) fn violations(contents: &[Value]) -> Found {

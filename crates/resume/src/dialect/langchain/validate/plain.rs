@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::is_content;
-use crate::dialect::Problem;
+use crate::dialect::violation::Problem;
 
 const ROLES: [&str; 9] =
     ["human", "user", "ai", "assistant", "system", "developer", "tool", "function", "remove"];

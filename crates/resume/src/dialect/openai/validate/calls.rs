@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::is_name;
-use crate::dialect::Problem;
+use crate::dialect::violation::Problem;
 
 /// Returns what is wrong with the calls that a message makes.
 pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {

@@ -1,8 +1,8 @@
 use serde_json::{Map, Value};
 
 use super::{calls, is_name};
-use crate::dialect::Problem;
 use crate::dialect::found::Found;
+use crate::dialect::violation::Problem;
 
 /// What a message of a role may have.
 struct Shape {

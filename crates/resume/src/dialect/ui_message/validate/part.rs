@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::dialect::Problem;
+use crate::dialect::violation::Problem;
 
 /// Returns what is wrong with a part.
 pub(super) fn problem(part: &Value) -> Option<Problem> {
