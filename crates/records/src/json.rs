@@ -8,7 +8,7 @@ mod digest;
 mod measure;
 mod parse;
 
-pub use digest::{Digest, Hasher};
+pub use digest::{Digest, Hasher, hex};
 pub use measure::{measure, measure_object};
 pub use parse::{ParseError, parse};
 

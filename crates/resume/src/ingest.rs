@@ -1,6 +1,6 @@
 //! What a message needs on its way into the log.
 
-use records::json::{Digest, Hasher};
+use records::json::{Hasher, hex};
 use records::{EventId, MessageBody, NewMessage};
 use serde_json::Value;
 
@@ -55,18 +55,13 @@ pub fn identify(seed: &str, messages: &mut [NewMessage]) {
     for message in messages {
         let mut hasher = Hasher::default();
         hasher.field("before", &before);
-        hasher.field("message", &hex(message.body.digest()).into());
-        let digest = hex(hasher.finish());
+        hasher.field("message", &hex(&message.body.digest()).into());
+        let digest = hex(&hasher.finish());
         if message.event_id.is_none() {
             message.event_id = EventId::parse(format!("evt_{digest}")).ok();
         }
         before = digest.into();
     }
-}
-
-/// Returns the digits of a digest.
-pub(crate) fn hex(digest: Digest) -> String {
-    digest.map(|byte| format!("{byte:02x}")).concat()
 }
 
 #[cfg(test)]

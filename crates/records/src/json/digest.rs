@@ -76,6 +76,11 @@ impl Hasher {
     }
 }
 
+/// Returns a digest as 32 hexadecimal digits.
+pub fn hex(digest: &Digest) -> String {
+    digest.map(|byte| format!("{byte:02x}")).concat()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

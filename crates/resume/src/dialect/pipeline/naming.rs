@@ -1,13 +1,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use records::json::Hasher;
+use records::json::{Hasher, hex};
 use serde_json::Value;
 
 use super::Rules;
 use crate::Repair;
 use crate::canonical::Canonical;
-use crate::ingest::hex;
 
 /// Which names a dialect admits.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +79,7 @@ impl CallIdRule {
     pub(super) fn digest(id: &str) -> String {
         let mut hasher = Hasher::default();
         hasher.field("id", &Value::from(id));
-        format!("call_{}", hex(hasher.finish()))
+        format!("call_{}", hex(&hasher.finish()))
     }
 }
 
