@@ -9,8 +9,10 @@ use crate::Options;
 mod call;
 pub(crate) use call::Call;
 
+mod content;
+pub(crate) use content::media;
+
 mod parse;
-pub(crate) use parse::media;
 
 mod validate;
 pub(crate) use validate::UNSAID;

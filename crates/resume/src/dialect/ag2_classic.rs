@@ -6,6 +6,9 @@ use super::pipeline::{CallIdRule, Form, NameRule, Rules, Writer};
 use super::violation::Violation;
 use crate::Options;
 
+mod profile;
+pub use profile::Profile;
+
 mod parse;
 mod validate;
 mod write;
@@ -25,31 +28,6 @@ mod write;
 pub struct Ag2Classic {
     /// Which of AG2's ways to resume the messages are for.
     pub profile: Profile,
-}
-
-/// The ways in which AG2 resumes a group chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// `initiate_group_chat` with a pattern: the results of several calls are one message of
-    /// `_Group_Tool_Executor`, and the first message has no name that no agent of a pattern has.
-    Pattern,
-    /// `GroupChatManager.resume`: each result is a message of its own.
-    Manager,
-}
-
-/// Who speaks for the tools of a pattern.
-const EXECUTOR: &str = "_Group_Tool_Executor";
-
-impl Profile {
-    /// Says whether AG2 takes a speaker by this name.
-    fn admits(self, name: &str, is_first: bool) -> bool {
-        const NO_AGENTS: [&str; 4] = ["user", "Admin", "chat_manager", EXECUTOR];
-        match self {
-            _ if name == "_User" => false,
-            Self::Pattern => !(is_first && NO_AGENTS.contains(&name)),
-            Self::Manager => name != EXECUTOR,
-        }
-    }
 }
 
 impl Form for Ag2Classic {

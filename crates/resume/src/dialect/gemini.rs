@@ -31,9 +31,6 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct Gemini;
 
-/// Stands for a signature that is not known.
-const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
 impl Form for Gemini {
     const RULES: &'static Rules = &Rules {
         functions: NameRule {

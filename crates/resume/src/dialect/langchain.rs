@@ -23,9 +23,6 @@ mod write;
 #[derive(Debug, Clone, Copy)]
 pub struct LangChain;
 
-/// Marks an instruction of the developer, as `LangChain` does.
-const ROLE_MARK: &str = "__openai_role__";
-
 impl Form for LangChain {
     const RULES: &'static Rules = &Rules::ANY;
 

@@ -10,13 +10,17 @@ use super::contract::{Dialect, Renderer, Survey};
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::violation::Violation;
-use crate::canonical::{self, Canonical};
 use crate::rendered::Rendered;
 use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
+mod rules;
+pub(super) use rules::{CallIdRule, NameRule, OlderCalls, Rules, is_word};
+
+mod writer;
+pub(super) use writer::Writer;
+
 mod naming;
-pub(super) use naming::{CallIdRule, NameRule, is_word};
 
 mod pairing;
 
@@ -48,63 +52,6 @@ pub(super) trait Form: fmt::Debug + Send + Sync {
 
     /// See [`Dialect::parse`].
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
-}
-
-/// Writes the messages of a dialect.
-///
-/// Every message comes in order, and the results of its calls right behind it, all of them and no
-/// others.
-pub(super) trait Writer: fmt::Debug + Send {
-    /// Adds the next message to the rendering.
-    fn write(&mut self, message: Canonical, rendered: &mut Rendered);
-
-    /// Adds what can only be said in the end.
-    fn finish(&mut self, _rendered: &mut Rendered) {}
-}
-
-/// What a dialect admits.
-#[derive(Debug)]
-pub(super) struct Rules {
-    /// The names of speakers.
-    pub(super) speakers: NameRule,
-    /// The names of functions.
-    pub(super) functions: NameRule,
-    /// The ids of calls.
-    pub(super) call_ids: CallIdRule,
-    /// What becomes of calls without ids.
-    pub(super) older_calls: OlderCalls,
-}
-
-/// What becomes of the older calls of functions, which have no ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OlderCalls {
-    /// They stay as they are, and nothing pairs them with their results.
-    Kept,
-    /// They become calls with ids.
-    Converted,
-}
-
-impl Rules {
-    /// Any name and any id; the older calls get ids.
-    pub(super) const ANY: Self = Self {
-        speakers: NameRule::ANY,
-        functions: NameRule::ANY,
-        call_ids: CallIdRule::ANY,
-        older_calls: OlderCalls::Converted,
-    };
-
-    fn read(
-        &self,
-        index: usize,
-        message: Message,
-        rendered: &mut Rendered,
-        mut hand_on: impl FnMut(Canonical, &mut Rendered),
-    ) {
-        canonical::read(index, message, rendered, |message, rendered| match self.older_calls {
-            OlderCalls::Kept => hand_on(message, rendered),
-            OlderCalls::Converted => hand_on(message.with_ids(), rendered),
-        });
-    }
 }
 
 impl<F: Form> Dialect for F {

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::parse::part;
+use super::content::part;
 use crate::canonical::taken;
 use crate::dialect::parsed::content;
 

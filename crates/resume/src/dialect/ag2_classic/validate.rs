@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::Profile;
+use super::profile::Profile;
 use crate::dialect::found::Found;
 use crate::dialect::violation::{Problem, Violation};
 

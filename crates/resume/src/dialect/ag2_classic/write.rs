@@ -2,7 +2,7 @@ use std::mem;
 
 use serde_json::{Map, Value, json};
 
-use super::{EXECUTOR, Profile};
+use super::profile::{EXECUTOR, Profile};
 use crate::Repair;
 use crate::canonical::{Canonical, Role, are_parts, is_blank};
 use crate::dialect::pipeline::Writer;

@@ -1,8 +1,8 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
-use super::NO_SIGNATURE;
 use super::pairing::Pairing;
+use super::write::NO_SIGNATURE;
 use crate::DropReason;
 use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
 use crate::dialect::parsed::{self, Parsed, Said, as_object, take_text};

@@ -2,13 +2,15 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::NO_SIGNATURE;
 use crate::canonical::{Canonical, MediaSource, Part, Role};
 use crate::dialect::pipeline::Writer;
 use crate::dialect::speaker;
 use crate::dialect::turns::{Kind, Turn, Turns};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
+
+/// Stands for a signature that is not known.
+pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Writes contents turn by turn.
 #[derive(Debug)]

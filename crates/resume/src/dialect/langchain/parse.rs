@@ -1,7 +1,7 @@
 use records::{JsonObject, MessageBody, NewMessage};
 use serde_json::{Map, Value};
 
-use super::ROLE_MARK;
+use super::write::ROLE_MARK;
 use crate::DropReason;
 use crate::canonical::is_blank;
 use crate::dialect::parsed::{self, Parsed, as_object, put, stored, take_text};

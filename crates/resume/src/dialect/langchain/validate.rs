@@ -54,7 +54,7 @@ fn problems(message: &Value) -> Vec<Problem> {
         return vec![("missing_data", "the data is not a JSON object".to_owned())];
     }
     let mut found = Vec::new();
-    if !is_content(&data["content"]) {
+    if !plain::is_content(&data["content"]) {
         found.push(("invalid_content", "the content is neither text nor a list".to_owned()));
     }
     let named = match kind {
@@ -69,14 +69,6 @@ fn problems(message: &Value) -> Vec<Problem> {
     }
     found.extend(calls(data));
     found
-}
-
-fn is_content(content: &Value) -> bool {
-    match content {
-        Value::String(_) => true,
-        Value::Array(parts) => parts.iter().all(|part| part.is_string() || part.is_object()),
-        _ => false,
-    }
 }
 
 fn calls(data: &Value) -> Option<Problem> {

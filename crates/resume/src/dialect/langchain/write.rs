@@ -1,10 +1,12 @@
 use serde_json::{Map, Value, json};
 
-use super::ROLE_MARK;
 use crate::Repair;
 use crate::canonical::{Canonical, Role, is_blank};
 use crate::dialect::pipeline::Writer;
 use crate::rendered::Rendered;
+
+/// Marks an instruction of the developer, as `LangChain` does.
+pub(super) const ROLE_MARK: &str = "__openai_role__";
 
 /// Writes each message by itself.
 #[derive(Debug)]

@@ -16,15 +16,6 @@ pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
     found.and(pairs::violations(messages))
 }
 
-/// Says whether a name of a speaker or a function matches `^[a-zA-Z0-9_-]{1,64}$`.
-fn is_name(value: &Value) -> bool {
-    let Some(name) = value.as_str() else {
-        return false;
-    };
-    let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
-    !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -3,7 +3,7 @@ use std::mem;
 
 use serde_json::Value;
 
-use super::CallIdRule;
+use super::rules::CallIdRule;
 use crate::calls::CallKey;
 use crate::canonical::{Canonical, Role};
 use crate::dropped::shown;

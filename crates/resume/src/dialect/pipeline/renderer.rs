@@ -3,7 +3,8 @@ use std::mem;
 
 use super::naming::Names;
 use super::pairing::{CallIds, Fate, Pairing};
-use super::{Rules, Writer};
+use super::rules::Rules;
+use super::writer::Writer;
 use crate::canonical::{Canonical, Role};
 use crate::rendered::Rendered;
 use crate::{DropReason, Unsettled, UnsettledCall};

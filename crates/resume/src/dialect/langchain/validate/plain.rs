@@ -1,6 +1,5 @@
 use serde_json::Value;
 
-use super::is_content;
 use crate::dialect::violation::Problem;
 
 const ROLES: [&str; 9] =
@@ -46,6 +45,15 @@ pub(super) fn problems(message: &Value) -> Vec<Problem> {
         found.push(("invalid_calls", detail.to_owned()));
     }
     found
+}
+
+/// Says whether a value is a content.
+pub(super) fn is_content(content: &Value) -> bool {
+    match content {
+        Value::String(_) => true,
+        Value::Array(parts) => parts.iter().all(|part| part.is_string() || part.is_object()),
+        _ => false,
+    }
 }
 
 /// Says whether a call is one of this form, or one of `OpenAI`'s with the text of its arguments.

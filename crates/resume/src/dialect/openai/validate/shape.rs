@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::{calls, is_name};
+use super::calls::{self, is_name};
 use crate::dialect::found::Found;
 use crate::dialect::violation::Problem;
 
