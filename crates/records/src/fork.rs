@@ -1,14 +1,5 @@
 use crate::json::JsonObject;
-use crate::{ChatId, ChatSession, Invalid, NewChatSession, UserId};
-
-/// Where a chat was forked from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForkOrigin {
-    /// The chat it goes on from.
-    pub chat_id: ChatId,
-    /// How many of its messages were taken over, and so the sequence of the first that is the fork's own.
-    pub sequence: u64,
-}
+use crate::{ChatId, ChatSession, ForkOrigin, Invalid, NewChatSession, UserId};
 
 /// What a fork of a chat is made from, besides the chat.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -18,11 +18,14 @@ pub use invalid::{Invalid, InvalidKind};
 mod scope;
 pub use scope::{Caller, Scope, Visibility};
 
+mod fork_origin;
+pub use fork_origin::ForkOrigin;
+
 mod chat_session;
 pub use chat_session::{ChatSession, ChatStatus, NewChatSession, cache_seed};
 
 mod fork;
-pub use fork::{ForkOrigin, NewFork};
+pub use fork::NewFork;
 
 mod message;
 pub use message::{Author, Message, MessageBody, MessageEdit, NewMessage};

@@ -1,7 +1,7 @@
 use serde_json::Value;
 use sha2::Digest as _;
 
-use super::JsonObject;
+use super::object::JsonObject;
 
 /// The first 16 bytes of a SHA-256, enough to tell one body from another.
 pub type Digest = [u8; 16];

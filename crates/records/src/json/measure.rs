@@ -1,6 +1,7 @@
 use serde_json::Value;
 
-use super::{JsonObject, Limits};
+use super::limits::Limits;
+use super::object::JsonObject;
 use crate::Invalid;
 
 /// Returns the size of the value's BSON encoding in bytes, or says what cannot be stored and where.

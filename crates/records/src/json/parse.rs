@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::Limits;
+use super::limits::Limits;
 use super::measure::pointer_to;
 use crate::Invalid;
 

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{AssemblyError, Taken};
+use super::outcome::{AssemblyError, Taken};
 
 /// How many chunks may wait for one before them.
 const MOST: u64 = 4_096;

@@ -26,7 +26,7 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Says whether a message cannot be rendered before later ones have been seen.
     fn looks_ahead(&self) -> bool;
 
-    /// Begins to render a conversation that is too long to be held, for [`crate::replay`].
+    /// Begins to render a conversation that is too long to be held, for a replay.
     fn survey(&self, options: &Options) -> Box<dyn Survey>;
 
     /// Returns the ways in which the messages break the rules of the form, by position; of very many
