@@ -1,4 +1,4 @@
-//! What bringing a conversation into a form costs, in messages a second on one core.
+//! Measures rendering, parsing and assembly, in messages per second on one core.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use records::{EventId, Message, MessageBody};
 use resume::assembly::{Assembly, Stream};
 use resume::dialect::{self, Dialect};
-use resume::replay::Survey;
+use resume::replay::ReplayScan;
 use resume::{Options, normalize, window};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn spoken(number: usize) -> MessageBody {
     }
 }
 
-/// The same, every other pair of them a tool call and its result.
+/// The same messages, but every other pair is a tool call and its result.
 fn with_calls(number: usize) -> MessageBody {
     let mut body = spoken(number);
     let id = format!("call_{}", number / 4);
@@ -68,7 +68,7 @@ fn as_values(chat: &[Message]) -> Vec<Value> {
     chat.iter().map(value).collect()
 }
 
-/// Measures what is done with a conversation, without making it and without dropping the outcome.
+/// Measures `run` without the time to create its input and to drop its result.
 fn measure<I: Clone, O>(criterion: &mut Criterion, name: &str, input: &I, run: impl Fn(I) -> O) {
     let mut group = criterion.benchmark_group("messages");
     group.throughput(Throughput::Elements(MESSAGES as u64));
@@ -86,13 +86,13 @@ fn at_once(dialect: &dyn Dialect, messages: Vec<Message>) -> usize {
     dialect.render(messages, &Options::default()).messages.len()
 }
 
-/// Renders messages one by one, and drops each as it would be once it is sent.
+/// Renders messages one by one, and drops each rendered message like a server that has sent it.
 fn one_by_one(dialect: &dyn Dialect, messages: Vec<Message>) -> usize {
-    let mut survey = Survey::new(dialect, None, &Options::default());
-    if survey.is_needed() {
-        messages.iter().cloned().for_each(|message| survey.note(message));
+    let mut scan = ReplayScan::new(dialect, None, &Options::default());
+    if scan.is_needed() {
+        messages.iter().cloned().for_each(|message| scan.observe(message));
     }
-    let mut replay = survey.finish();
+    let mut replay = scan.into_replay();
     let handed_out: usize = messages.into_iter().map(|it| replay.push(it).count()).sum();
     handed_out + replay.finish().messages.len()
 }
@@ -125,7 +125,7 @@ fn rendering(criterion: &mut Criterion) {
     }
 }
 
-/// Measures renderings that are checked and read, in messages of the form.
+/// Measures the validation and parsing of renderings, in messages of the dialect.
 fn reading(criterion: &mut Criterion) {
     let chat = chat(with_calls);
     for dialect in dialect::ALL {
@@ -136,7 +136,7 @@ fn reading(criterion: &mut Criterion) {
     }
 }
 
-/// Measures how fast a stream is put together, in chunks: steps of a call and a text in pieces.
+/// Measures the assembly of a stream, in chunks: steps of a call and a text in pieces.
 fn assembling(criterion: &mut Criterion) {
     let chunk = |number: usize| match number % 20 {
         0 => json!({"type": "text-start", "id": "0"}),

@@ -1,49 +1,50 @@
-//! The calls of assistants that lead to one.
+//! The path through a call stack: the calls of assistants that lead to one call.
 
 use std::collections::HashMap;
 
 use records::{ResumePoint, StackFrame, StackId};
 
-/// Why there is no path to a call.
+/// The reason why the path to a call is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallStackError {
-    /// Nothing is known of the call.
-    #[error("there is no call {0}")]
+    /// No frame describes the call.
+    #[error("call {0} does not exist")]
     Unknown(StackId),
-    /// The call was made from one of which nothing is known.
-    #[error("call {stack_id} was made from {parent_id}, of which nothing is known")]
+    /// No frame describes the parent of a call.
+    #[error("the parent {parent_id} of call {stack_id} does not exist")]
     MissingParent {
         /// The call.
         stack_id: StackId,
-        /// What it was made from.
+        /// The parent of the call.
         parent_id: StackId,
     },
-    /// The call was made from itself, by way of others.
-    #[error("call {0} was made from itself")]
+    /// The call is its own ancestor.
+    #[error("call {0} is its own ancestor")]
     Cycle(StackId),
 }
 
-/// The calls that resume points tell of, each with the call it was made from.
+/// The calls that resume points describe, each with the call that made it.
 #[derive(Debug, Default)]
 pub struct Calls {
     parents: HashMap<StackId, Option<StackId>>,
 }
 
 impl Calls {
-    /// Adds what a resume point tells: the frame of its step, and the path that leads to it.
+    /// Adds the frame of the step of a resume point, and the path that leads to it.
     ///
-    /// Add the resume points of a turn from the last to the first: what is told first of a call counts.
+    /// The caller adds the resume points of a turn from the last to the first, because the first description of
+    /// a call counts.
     pub fn add(&mut self, point: &ResumePoint) {
         self.add_frame(&point.step.frame);
         for pair in point.stack_path.windows(2) {
             self.add_call(&pair[1], Some(&pair[0]));
         }
-        if let Some(outermost) = point.stack_path.first().filter(|_| is_whole(point)) {
+        if let Some(outermost) = point.stack_path.first().filter(|_| has_complete_path(point)) {
             self.add_call(outermost, None);
         }
     }
 
-    /// Adds a call, unless it is known.
+    /// Adds a call, unless it is known already.
     pub fn add_frame(&mut self, frame: &StackFrame) {
         self.add_call(&frame.stack_id, frame.parent_id.as_ref());
     }
@@ -62,7 +63,7 @@ impl Calls {
         let mut parent =
             parents.get(current).ok_or_else(|| CallStackError::Unknown(current.clone()))?;
         while let Some(parent_id) = parent {
-            // Longer than there are calls: one comes twice.
+            // The path is longer than the number of calls, so that one call occurs twice.
             if path.len() > parents.len() {
                 return Err(CallStackError::Cycle(stack_id.clone()));
             }
@@ -83,7 +84,7 @@ pub fn path_of(
     point: &ResumePoint,
     of_turn: &[ResumePoint],
 ) -> Result<Vec<StackId>, CallStackError> {
-    if is_whole(point) {
+    if has_complete_path(point) {
         return Ok(point.stack_path.clone());
     }
     let mut calls = Calls::default();
@@ -92,6 +93,6 @@ pub fn path_of(
 }
 
 /// Tells whether the path of a resume point begins with the outermost call.
-fn is_whole(point: &ResumePoint) -> bool {
+fn has_complete_path(point: &ResumePoint) -> bool {
     point.stack_path.len() == point.step.frame.depth as usize + 1
 }

@@ -1,7 +1,8 @@
-//! The message that every dialect is rendered from and parsed into.
+//! The canonical message, from which every dialect renders.
 //!
-//! Whatever a stored message keeps of what was said is read once, by [`read()`]: its speaker, its
-//! content, the calls it makes or the call it answers.
+//! [`read_message()`] converts a stored message into canonical messages: its role, its speaker, its
+//! content, the tool calls it makes or the tool call it answers. It does this in one place, so that
+//! no dialect interprets stored fields by itself.
 
 mod call;
 
@@ -9,13 +10,13 @@ mod media;
 pub(crate) use media::{Media, MediaKind, MediaSource};
 
 mod message;
-pub(crate) use message::{Canonical, is_blank};
+pub(crate) use message::{CanonicalMessage, is_empty_value};
 
 mod part;
-pub(crate) use part::{Part, are_parts};
+pub(crate) use part::{ContentPart, are_parts};
 
 mod read;
-pub(crate) use read::{read, taken};
+pub(crate) use read::{read_message, take_field};
 
 mod reasoning;
 pub(crate) use reasoning::Reasoning;

@@ -1,15 +1,16 @@
-//! The forms in which a conversation is handed out, one file for each.
+//! The dialects: message formats of other systems, one file for each.
 //!
-//! A dialect renders stored messages and says, in code of its own, whether a list of messages is
-//! in its form. A rendering always passes its dialect's validation, is the same for the same
-//! messages, and is left as it is when it is rendered again.
+//! A dialect renders stored messages in its format, validates messages in that format, and parses
+//! them into stored messages. The validator shares no rule with the renderer, so that each checks the
+//! other: every rendering passes the validation of its dialect. Rendering is deterministic, and
+//! rendering what was parsed from a rendering changes nothing.
 
 use serde_json::Value;
 
 pub use crate::rendered::Rendered;
 
 mod contract;
-pub use contract::{Dialect, Renderer, Survey};
+pub use contract::{Dialect, Renderer, Scan};
 
 mod violation;
 pub use violation::Violation;
@@ -18,7 +19,7 @@ mod loss;
 pub use loss::Loss;
 
 mod parsed;
-pub use parsed::{Parsed, Place};
+pub use parsed::{Parsed, TranscriptPosition};
 
 pub(crate) mod acp;
 pub use acp::Acp;
@@ -47,7 +48,7 @@ pub use langchain::LangChain;
 pub(crate) mod ui_message;
 pub use ui_message::UiMessage;
 
-mod found;
+mod violation_list;
 
 mod instructions;
 
@@ -59,7 +60,7 @@ mod speaker;
 
 mod turns;
 
-/// Every dialect, in the order in which they are listed.
+/// Every dialect, in the order in which the documentation lists them.
 pub const ALL: [&dyn Dialect; 10] = [
     &Ag2,
     &Ag2Classic { profile: Profile::Pattern },
@@ -73,20 +74,20 @@ pub const ALL: [&dyn Dialect; 10] = [
     &Acp,
 ];
 
-/// Returns the dialect of that name.
+/// Returns the dialect with this name.
 pub fn named(name: &str) -> Option<&'static dyn Dialect> {
     ALL.into_iter().find(|dialect| dialect.name() == name)
 }
 
-/// Returns the names that [`named`] knows.
+/// Returns the names of all dialects.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.into_iter().map(Dialect::name)
 }
 
-/// Says whether the messages keep to the rules of a dialect, or which they break, by position.
+/// Checks messages against the rules of a dialect; returns the violations, ordered by position.
 pub fn validate(dialect: &dyn Dialect, messages: &[Value]) -> Result<(), Vec<Violation>> {
-    let found = dialect.validate(messages);
-    if found.is_empty() { Ok(()) } else { Err(found) }
+    let violations = dialect.validate(messages);
+    if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 
 #[cfg(test)]

@@ -1,85 +1,87 @@
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-/// A message, or one tool result of a message, that was left out.
+/// A message, or one tool result of a message, that is not in the rendering.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// Its position in the list that was given.
+    /// The position of the message in the input.
     pub index: usize,
-    /// Its position in the chat, when it has one.
+    /// The sequence of the message, if it is stored.
     pub sequence: Option<u64>,
-    /// Why it was left out; serialised as `reason` (the slug) and `detail` (the sentence).
+    /// Why it was dropped; serialised as `reason` (the slug) and `detail` (the sentence).
     #[serde(flatten)]
     pub reason: DropReason,
 }
 
-/// Why a message was left out.
+/// Why a message or a tool result was dropped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DropReason {
     /// It is not a JSON object.
     #[error("the message is not a JSON object")]
     NotAnObject,
-    /// It was deleted; only its role and name are left.
+    /// It was deleted; only its role and name still exist.
     #[error("the message was deleted")]
     Deleted,
-    /// Its role does not exist in this form.
-    #[error("the role {role:?} does not exist in this form")]
+    /// The dialect does not have its role.
+    #[error("the dialect has no role {role:?}")]
     UnsupportedRole {
-        /// The role it has; shortened when it is long.
+        /// The role of the message; shortened if it is long.
         role: String,
     },
-    /// It has no role, and its name is not that of the user.
+    /// It has no role, and its name is not the default user name.
     #[error("the role is missing")]
     MissingRole,
-    /// Nothing says who spoke.
+    /// It does not name its speaker.
     #[error("the name of the speaker is missing")]
     MissingName,
-    /// It says nothing.
+    /// Its content is null, and it makes no calls.
     #[error("the content is null")]
     NullContent,
-    /// It is a tool result that does not say which call it answers.
-    #[error("the tool result does not say which call it answers")]
+    /// It is a tool result without the id of its call.
+    #[error("the tool result has no call id")]
     MissingCallId,
-    /// It is a tool result, and no message before it makes the call.
-    #[error("the tool result answers the call {call_id:?}, which no message before it makes")]
+    /// It is a tool result, and no earlier message makes its call.
+    #[error("no earlier message makes the call {call_id:?} that the tool result answers")]
     OrphanResult {
-        /// The call it answers; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// It is a tool result, and other messages stand between the call and it.
-    #[error("the tool result does not follow directly on its call {call_id:?}")]
+    /// It is a tool result, and other messages are between its call and it.
+    #[error("the tool result does not directly follow its call {call_id:?}")]
     LateResult {
-        /// The call it answers; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// It is a tool result, and the call has been answered already.
-    #[error("the call {call_id:?} has been answered already")]
+    /// It is a tool result, and its call already has a result.
+    #[error("the call {call_id:?} already has a result")]
     DuplicateResult {
-        /// The call it answers; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// It is a tool result whose call was removed from the message before it.
-    #[error("the call {call_id:?} was removed, because not every call beside it could be kept")]
+    /// It is a tool result, and its call was removed from the rendering.
+    #[error(
+        "the call {call_id:?} was removed, because not every call of its message could be kept"
+    )]
     CallRemoved {
-        /// The call it answers; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// Its calls were not all answered directly after it, and without them nothing is left of it.
-    #[error("not every call was answered directly, and without the calls nothing is left")]
+    /// Not all of its calls have results directly after it, and it has no other content.
+    #[error("not every call has a result directly after the message, which has no other content")]
     UnansweredCalls,
-    /// Its calls were not all answered directly after it, and such messages are left out whole.
-    #[error("not every call was answered directly, so the message is left out whole")]
+    /// Not all of its calls have results directly after it, and the policy drops such messages.
+    #[error("not every call has a result directly after the message, so the message is dropped")]
     Trimmed,
-    /// It says nothing but white space, and the form has no place for that.
-    #[error("the content is empty or nothing but white space")]
+    /// Its content is empty or only white space, which the dialect does not allow.
+    #[error("the content is empty or only white space")]
     BlankContent,
-    /// Its calls are not well formed, and without them nothing is left of it.
-    #[error("the calls are not well formed, and without them nothing is left")]
+    /// Its calls are malformed, and it has no other content.
+    #[error("the calls are malformed, and the message has no other content")]
     MalformedCalls,
 }
 
 impl DropReason {
-    /// Names the reason; the names never change.
+    /// Returns the stable name of the reason.
     pub fn slug(&self) -> &'static str {
         match self {
             Self::NotAnObject => "not_an_object",
@@ -100,16 +102,18 @@ impl DropReason {
         }
     }
 
-    /// Says that a form has no such role.
+    /// Creates the reason for a role that the dialect does not have.
     pub(crate) fn unsupported_role(role: &str) -> Self {
-        Self::UnsupportedRole { role: shown(role) }
+        Self::UnsupportedRole { role: shorten(role) }
     }
 }
 
-/// Shortens a text for a report: it may be as long as a message, and reports are kept to the end.
-pub(crate) fn shown(text: &str) -> String {
-    const SHOWN_CHARS: usize = 128;
-    match text.char_indices().nth(SHOWN_CHARS) {
+/// Shortens a text for a report.
+///
+/// A text may be as long as a message, and all reports of a rendering are in memory at once.
+pub(crate) fn shorten(text: &str) -> String {
+    const MAX_CHARS: usize = 128;
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -1,4 +1,4 @@
-//! What a message needs on its way into the log.
+//! Prepares messages before they are stored.
 
 use records::json::{Hasher, hex};
 use records::{EventId, MessageBody, NewMessage};
@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use crate::dialect::{Dialect, Violation};
 
-/// The roles that say which side spoke; any other text in their place is a speaker.
+/// The known roles; any other text in the role is the name of a speaker.
 const ROLES: [&str; 6] = ["user", "assistant", "system", "developer", "tool", "function"];
 
-/// The speakers, in lower case, who are the user.
-const USERS: [&str; 4] = ["user", "userproxy", "userproxyagent", "human"];
+/// The roles, in lower case, that mean the user.
+const USER_ROLES: [&str; 4] = ["user", "userproxy", "userproxyagent", "human"];
 
-/// Moves the speaker from the role to the name, for transcripts that keep it in the role.
+/// Moves the name of the speaker from the role to the name, for transcripts that keep it in the role.
 ///
-/// A message from "Orchestrator (-> `WebSurfer`)" becomes one in that name with the role
-/// `assistant`; the roles `user`, `userproxy`, `userproxyagent` and `human`, in any case, become
-/// the role `user`. A name that is given stays, and the role is then only translated. Known roles
-/// and the empty role stay as they are.
+/// A message with the role "Orchestrator (-> `WebSurfer`)" gets this text as its name and the role
+/// `assistant`. The roles `user`, `userproxy`, `userproxyagent` and `human`, in upper or lower case,
+/// become the role `user`. A name that the message already has stays. Known roles and the empty role
+/// stay unchanged.
 pub fn speaker_from_role(body: &mut MessageBody) {
     if body.role.is_empty() || ROLES.contains(&body.role.as_str()) {
         return;
     }
-    let is_user = USERS.contains(&body.role.to_lowercase().as_str());
+    let is_user = USER_ROLES.contains(&body.role.to_lowercase().as_str());
     let role = if is_user { "user" } else { "assistant" };
     let speaker = std::mem::replace(&mut body.role, role.to_owned());
     if body.name.as_deref().is_none_or(str::is_empty) {
@@ -30,37 +30,40 @@ pub fn speaker_from_role(body: &mut MessageBody) {
     }
 }
 
-/// The rules about how a conversation goes on from here; one that is only kept may end anyhow, and its
-/// calls may have the ids that another provider gave them.
-const GOING_ON: [&str; 4] =
+/// The rules that apply only if a provider is to continue the conversation.
+///
+/// A stored transcript may begin and end with any message, and its calls may have the ids of another
+/// provider.
+const CONTINUATION_RULES: [&str; 4] =
     ["first_not_user", "last_not_user", "missing_signature", "long_call_id"];
 
-/// Returns the ways in which a transcript breaks the rules of its form, by position; of very many only the
-/// first ones.
+/// Returns the rules of its dialect that a transcript breaks, ordered by position.
 ///
-/// The rules of who speaks first and last, of the signatures that a provider asks for when it is to go
-/// on, and of how long the ids of calls may be are not for a transcript that is kept.
+/// Only the first violations are returned if there are very many. A transcript that is only stored
+/// need not follow the rules about the first and the last speaker, about the signatures that a
+/// provider requires to continue, and about the length of call ids.
 pub fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
-    let mut found = dialect.validate(messages);
-    found.retain(|violation| !GOING_ON.contains(&violation.rule));
-    found
+    let mut violations = dialect.validate(messages);
+    violations.retain(|violation| !CONTINUATION_RULES.contains(&violation.rule));
+    violations
 }
 
-/// Gives an id to each message that has none: the same ones for the same messages.
+/// Gives an event id to each message that has none.
 ///
-/// An id is made of `seed`, of the message and of all before it. So a transcript that is sent again,
-/// or sent again with more at its end, has the ids it had.
-pub fn identify(seed: &str, messages: &mut [NewMessage]) {
-    let mut before = Value::from(seed);
+/// An id is derived from `seed`, from the message and from all messages before it. So a transcript
+/// that is sent again, even with more messages at its end, gets the same ids, and its messages are
+/// stored once.
+pub fn assign_event_ids(seed: &str, messages: &mut [NewMessage]) {
+    let mut previous = Value::from(seed);
     for message in messages {
         let mut hasher = Hasher::default();
-        hasher.field("before", &before);
+        hasher.field("before", &previous);
         hasher.field("message", &hex(&message.body.digest()).into());
         let digest = hex(&hasher.finish());
         if message.event_id.is_none() {
             message.event_id = EventId::parse(format!("evt_{digest}")).ok();
         }
-        before = digest.into();
+        previous = digest.into();
     }
 }
 
@@ -68,7 +71,7 @@ pub fn identify(seed: &str, messages: &mut [NewMessage]) {
 mod tests {
     use super::*;
 
-    fn ingested(role: &str, name: Option<&str>) -> (String, Option<String>) {
+    fn moved(role: &str, name: Option<&str>) -> (String, Option<String>) {
         let mut body = MessageBody::new(role, name, "x");
         speaker_from_role(&mut body);
         (body.role, body.name)
@@ -81,48 +84,48 @@ mod tests {
     #[test]
     fn a_speaker_in_the_role_becomes_the_name() {
         let thought = "Orchestrator (thought)";
-        assert_eq!(ingested(thought, None), pair("assistant", thought));
-        assert_eq!(ingested(thought, Some("")), pair("assistant", thought));
-        assert_eq!(ingested("UserProxy", None), pair("user", "UserProxy"));
-        assert_eq!(ingested("Assistant", None), pair("assistant", "Assistant"));
+        assert_eq!(moved(thought, None), pair("assistant", thought));
+        assert_eq!(moved(thought, Some("")), pair("assistant", thought));
+        assert_eq!(moved("UserProxy", None), pair("user", "UserProxy"));
+        assert_eq!(moved("Assistant", None), pair("assistant", "Assistant"));
     }
 
-    fn identified(seed: &str, contents: &[&str]) -> Vec<EventId> {
+    fn assigned_ids(seed: &str, contents: &[&str]) -> Vec<EventId> {
         let message = |text: &&str| MessageBody::new("user", None, *text).into();
         let mut messages: Vec<NewMessage> = contents.iter().map(message).collect();
-        identify(seed, &mut messages);
+        assign_event_ids(seed, &mut messages);
         messages.into_iter().filter_map(|message| message.event_id).collect()
     }
 
     #[test]
     fn a_transcript_that_has_grown_keeps_its_ids() {
-        let first = identified("", &["yes", "yes"]);
+        let first = assigned_ids("", &["yes", "yes"]);
         assert_ne!(first[0], first[1]);
-        assert_eq!(identified("", &["yes", "yes", "no"])[..2], first);
-        assert_ne!(identified("", &["no", "yes"])[1], first[1]);
-        assert_ne!(identified("turn_2", &["yes", "yes"])[0], first[0]);
+        assert_eq!(assigned_ids("", &["yes", "yes", "no"])[..2], first);
+        assert_ne!(assigned_ids("", &["no", "yes"])[1], first[1]);
+        assert_ne!(assigned_ids("turn_2", &["yes", "yes"])[0], first[0]);
     }
 
     #[test]
-    fn an_id_that_is_given_stays() {
+    fn a_given_id_stays() {
         let given = EventId::parse("m1").ok();
         let body = MessageBody::new("user", None, "yes");
         let mut messages = [NewMessage { event_id: given.clone(), ..body.into() }];
-        identify("", &mut messages);
+        assign_event_ids("", &mut messages);
         assert_eq!(messages[0].event_id, given);
     }
 
     #[test]
     fn a_given_name_stays() {
-        assert_eq!(ingested("human", Some("Zoë")), pair("user", "Zoë"));
-        assert_eq!(ingested("ai", Some("user")), pair("assistant", "user"));
+        assert_eq!(moved("human", Some("Zoë")), pair("user", "Zoë"));
+        assert_eq!(moved("ai", Some("user")), pair("assistant", "user"));
     }
 
     #[test]
     fn known_roles_stay() {
         for role in ROLES {
-            assert_eq!(ingested(role, None), (role.to_owned(), None));
+            assert_eq!(moved(role, None), (role.to_owned(), None));
         }
-        assert_eq!(ingested("", None), (String::new(), None));
+        assert_eq!(moved("", None), (String::new(), None));
     }
 }

@@ -10,7 +10,7 @@ mod normalize;
 pub use normalize::{Candidate, Options, StrictMessage, StrictRole, normalize};
 
 mod unsettled;
-pub use unsettled::{Unsettled, UnsettledCall};
+pub use unsettled::{UnsettledCall, UnsettledPolicy};
 
 mod rendered;
 

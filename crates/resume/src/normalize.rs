@@ -1,51 +1,51 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{DropReason, Dropped, Unsettled};
+use crate::{DropReason, Dropped, UnsettledPolicy};
 
 mod candidate;
 pub use candidate::Candidate;
 
-/// How a conversation is brought into a form.
+/// How a conversation is rendered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The name of a user whose messages carry none.
+    /// The name of the user for messages of the role `user` without a name.
     pub default_user_name: String,
-    /// What becomes of calls that are not answered.
-    pub unsettled: Unsettled,
+    /// What happens to calls without results.
+    pub unsettled: UnsettledPolicy,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { default_user_name: "user".to_owned(), unsettled: Unsettled::default() }
+        Self { default_user_name: "user".to_owned(), unsettled: UnsettledPolicy::default() }
     }
 }
 
-/// A message in the strict form: exactly a role, a speaker and a content.
+/// A message with exactly a role, a name and a content.
 ///
-/// AG2 resumes a group chat from a list of these.
+/// AG2 resumes a group chat from a list of such messages.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StrictMessage {
-    /// Which side spoke.
+    /// The role of the speaker.
     pub role: StrictRole,
-    /// The speaker, as the log names it; never empty.
+    /// The name of the speaker, as stored; never empty.
     pub name: String,
-    /// What was said, uncut, in the type it has in the log; never null.
+    /// The content as stored; never null.
     pub content: Value,
 }
 
-/// The roles of the strict form.
+/// The role of a strict message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StrictRole {
-    /// The person, or the program that stands for one.
+    /// A person, or a program that acts for one.
     User,
     /// An agent.
     Assistant,
 }
 
 impl StrictRole {
-    /// Returns the role as it is written.
+    /// Returns the role as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -64,21 +64,21 @@ impl From<StrictMessage> for Value {
     }
 }
 
-/// Brings messages into the strict form, in order, and reports every one that has no place in it.
+/// Converts messages into strict messages, in order, and reports every message that was dropped.
 ///
-/// Takes JSON values or [`records::Message`]s. Owned messages are taken apart, so that no content is
-/// copied; of borrowed ones only what is kept is copied. Every message appears exactly once, in
-/// one of the two lists. The rules, in the order in which they are asked:
+/// Accepts JSON values or [`records::Message`]s. The content of owned messages is moved, not copied;
+/// borrowed messages are copied only if they are kept. Every message appears exactly once, in one of
+/// the two lists. The rules apply in this order:
 ///
-/// 1. What is not an object is dropped, and so is a message with a `deleted_at`.
-/// 2. `name` is the speaker, else `agent_name`; a name that is empty or not a string does not
-///    count. Names are not trimmed or changed in any other way.
-/// 3. The role must be `user` or `assistant`. Where it is absent, null or empty, a message in the
-///    [default user's name](Options::default_user_name) has the role `user`.
-/// 4. A user without a name gets the default name; an assistant must have one.
-/// 5. The content may be anything but null: the empty string, `0` and `false` are contents.
+/// 1. A value that is not an object is dropped, and so is a message with a `deleted_at`.
+/// 2. The speaker is `name`, or else `agent_name`; a name that is empty or not a string is ignored.
+///    Names are not trimmed or changed otherwise.
+/// 3. The role must be `user` or `assistant`. A message without a role, or with one that is null or
+///    empty, has the role `user` if its speaker is the [default user](Options::default_user_name).
+/// 4. A user without a name gets the default user name; an assistant without one is dropped.
+/// 5. The content may be anything but null: the empty string, `0` and `false` are valid.
 ///
-/// Normalising the outcome again changes nothing.
+/// Normalising the result again changes nothing.
 pub fn normalize<'a, M: Into<Candidate<'a>>>(
     messages: impl IntoIterator<Item = M>,
     options: &Options,
@@ -89,7 +89,7 @@ pub fn normalize<'a, M: Into<Candidate<'a>>>(
     for (index, message) in messages.enumerate() {
         let candidate = message.into();
         let sequence = candidate.sequence();
-        match judge(candidate, options) {
+        match to_strict(candidate, options) {
             Ok(message) => kept.push(message),
             Err(reason) => dropped.push(Dropped { index, sequence, reason }),
         }
@@ -97,8 +97,8 @@ pub fn normalize<'a, M: Into<Candidate<'a>>>(
     (kept, dropped)
 }
 
-/// Brings one message into the strict form, or says why it has no place in it.
-pub(crate) fn judge(
+/// Converts one message into a strict message, or returns the reason to drop it.
+pub(crate) fn to_strict(
     candidate: Candidate<'_>,
     options: &Options,
 ) -> Result<StrictMessage, DropReason> {
@@ -130,56 +130,58 @@ mod tests {
 
     use super::*;
 
-    fn verdict(message: &Value) -> Result<Value, &'static str> {
-        judge(message.into(), &Options::default()).map(Value::from).map_err(|reason| reason.slug())
+    fn normalized(message: &Value) -> Result<Value, &'static str> {
+        to_strict(message.into(), &Options::default())
+            .map(Value::from)
+            .map_err(|reason| reason.slug())
     }
 
     #[test]
-    fn agent_name_speaks_where_name_does_not() {
+    fn agent_name_is_the_speaker_if_name_is_missing() {
         let expected = Ok(json!({"role": "assistant", "name": "planner", "content": "x"}));
         for name in [json!(null), json!(""), json!(5), json!(["a"])] {
             let message = json!({
                 "role": "assistant", "name": name, "agent_name": "planner", "content": "x",
             });
-            assert_eq!(verdict(&message), expected);
+            assert_eq!(normalized(&message), expected);
         }
         let both = json!({"role": "user", "name": "a", "agent_name": "b", "content": "x"});
-        assert_eq!(verdict(&both).unwrap()["name"], "a");
+        assert_eq!(normalized(&both).unwrap()["name"], "a");
     }
 
     #[test]
     fn names_are_not_trimmed() {
         let message = json!({"role": "assistant", "name": " ", "content": ""});
-        assert_eq!(verdict(&message), Ok(message));
+        assert_eq!(normalized(&message), Ok(message));
     }
 
     #[test]
-    fn a_missing_role_is_that_of_the_user_only_in_the_users_name() {
+    fn a_missing_role_becomes_user_only_for_the_default_user_name() {
         for role in [json!(null), json!("")] {
             let message = json!({"role": role, "name": "user", "content": "x"});
-            assert_eq!(verdict(&message).unwrap()["role"], "user");
+            assert_eq!(normalized(&message).unwrap()["role"], "user");
         }
-        assert_eq!(verdict(&json!({"name": "bob", "content": "x"})), Err("missing_role"));
-        assert_eq!(verdict(&json!({"content": "x"})), Err("missing_role"));
+        assert_eq!(normalized(&json!({"name": "bob", "content": "x"})), Err("missing_role"));
+        assert_eq!(normalized(&json!({"content": "x"})), Err("missing_role"));
         let number = json!({"role": 5, "name": "user", "content": "x"});
-        assert_eq!(verdict(&number), Err("unsupported_role"));
+        assert_eq!(normalized(&number), Err("unsupported_role"));
     }
 
     #[test]
-    fn every_content_but_null_passes_unchanged() {
+    fn every_content_but_null_stays_unchanged() {
         for content in [json!(""), json!(0), json!(false), json!([]), json!({}), json!([null])] {
             let message = json!({"role": "assistant", "name": "a", "content": content});
-            assert_eq!(verdict(&message), Ok(message));
+            assert_eq!(normalized(&message), Ok(message));
         }
         let null = json!({"role": "assistant", "name": "a", "content": null});
-        assert_eq!(verdict(&null), Err("null_content"));
-        assert_eq!(verdict(&json!({"role": "user"})), Err("null_content"));
+        assert_eq!(normalized(&null), Err("null_content"));
+        assert_eq!(normalized(&json!({"role": "user"})), Err("null_content"));
     }
 
     #[test]
-    fn an_empty_default_name_names_nobody() {
+    fn an_empty_default_name_is_not_used() {
         let options = Options { default_user_name: String::new(), ..Options::default() };
         let message = json!({"role": "user", "content": "x"});
-        assert_eq!(judge((&message).into(), &options), Err(DropReason::MissingName));
+        assert_eq!(to_strict((&message).into(), &options), Err(DropReason::MissingName));
     }
 }

@@ -5,37 +5,38 @@ use serde_json::Value;
 
 use crate::calls::{self, CallKey};
 
-/// A call of a tool that no later message answers.
+/// A tool call that no later message answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingCall {
-    /// The position in the chat of the message that makes it.
+    /// The sequence of the message that makes the call.
     pub sequence: u64,
-    /// Who makes it.
+    /// The name of the agent that makes the call.
     pub speaker: Option<String>,
-    /// Its id; none for the older calls, which have only the name of a function.
+    /// The id of the call; `None` for a legacy function call, which has only a function name.
     pub call_id: Option<String>,
-    /// What is called.
+    /// The function or tool that is called.
     pub name: String,
-    /// What with, as it is in the log: mostly the text of a JSON object, of a custom call any text.
+    /// The arguments as stored: for a function, the text of a JSON object; for a custom tool, any text.
     pub arguments: Value,
 }
 
-/// Finds the calls that are not answered, in order.
+/// Finds the calls without results, in order.
 ///
-/// Unlike a form, which may want results directly after their calls, this takes a result wherever it
-/// comes. Of two calls with one id the later one counts.
-pub(crate) fn of(messages: &[Message]) -> Vec<PendingCall> {
+/// A result may come anywhere after its call: a dialect may require that it follows directly, but an
+/// orchestrator that continues the chat only needs to know whether the tool has run. If two calls
+/// have the same id, the later one hides the earlier one, because a result can name only one of them.
+pub(crate) fn find_pending(messages: &[Message]) -> Vec<PendingCall> {
     let mut pending: Vec<Option<PendingCall>> = Vec::new();
-    let mut places: HashMap<CallKey, usize> = HashMap::new();
+    let mut positions: HashMap<CallKey, usize> = HashMap::new();
     for message in messages {
-        for key in calls::answered(&message.body) {
-            if let Some(place) = places.remove(&key) {
-                pending[place] = None;
+        for key in calls::calls_answered(&message.body) {
+            if let Some(position) = positions.remove(&key) {
+                pending[position] = None;
             }
         }
-        for call in made(message) {
-            if let Some(place) = places.insert(call.key(), pending.len()) {
-                pending[place] = None;
+        for call in calls_of(message) {
+            if let Some(position) = positions.insert(call.key(), pending.len()) {
+                pending[position] = None;
             }
             pending.push(Some(call));
         }
@@ -43,7 +44,7 @@ pub(crate) fn of(messages: &[Message]) -> Vec<PendingCall> {
     pending.into_iter().flatten().collect()
 }
 
-fn made(message: &Message) -> impl Iterator<Item = PendingCall> {
+fn calls_of(message: &Message) -> impl Iterator<Item = PendingCall> {
     let Message { sequence, body, .. } = message;
     let tools = body.extra.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
     let tools = tools.filter_map(|call| {
@@ -52,15 +53,15 @@ fn made(message: &Message) -> impl Iterator<Item = PendingCall> {
             Some(function) => (function, "arguments"),
             None => (call.get("custom")?, "input"),
         };
-        pending(*sequence, body, Some(id), target, target.get(input))
+        pending_call(*sequence, body, Some(id), target, target.get(input))
     });
     let function = body.extra.get("function_call");
-    let function =
-        function.and_then(|target| pending(*sequence, body, None, target, target.get("arguments")));
+    let function = function
+        .and_then(|target| pending_call(*sequence, body, None, target, target.get("arguments")));
     tools.chain(function)
 }
 
-fn pending(
+fn pending_call(
     sequence: u64,
     body: &MessageBody,
     call_id: Option<String>,
@@ -75,6 +76,6 @@ fn pending(
 
 impl PendingCall {
     fn key(&self) -> CallKey {
-        self.call_id.as_deref().map_or_else(|| CallKey::of_function(&self.name), CallKey::of_id)
+        self.call_id.as_deref().map_or_else(|| CallKey::from_function(&self.name), CallKey::from_id)
     }
 }

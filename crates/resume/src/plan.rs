@@ -1,4 +1,4 @@
-//! What is to be done to go on with a chat.
+//! The plan to continue a chat.
 
 use std::collections::HashSet;
 
@@ -12,53 +12,53 @@ use crate::Dropped;
 use crate::call_stack::{self, CallStackError};
 use crate::pending_calls::{self, PendingCall};
 
-/// What an orchestrator is to do.
+/// What an orchestrator must do to continue a chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// In a word.
+    /// The next action.
     pub action: Action,
-    /// The step to run again, for [`Action::Retry`] and [`Action::Continue`] where one is known.
+    /// The step to run again, for [`Action::Retry`] and [`Action::Continue`], if a step is known.
     pub step: Option<StepToRun>,
-    /// What the shared space is to hold before anything runs.
+    /// The content that the shared space must have before the action runs.
     pub space: JsonObject,
-    /// Who is to speak next, where that follows from what there is.
+    /// The name of the next speaker, if it can be derived.
     pub next_speaker: Option<String>,
-    /// The calls of tools that no message answers, in order.
+    /// The tool calls without results, in order.
     pub pending_calls: Vec<PendingCall>,
     /// Whether the chat must be reopened before anything is written to it.
     pub must_reopen: bool,
 }
 
-/// What is to be done, in a word.
+/// The next action of an orchestrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Run the step again: it has failed.
+    /// Run the failed step or turn again.
     Retry,
-    /// Go on where it broke off.
+    /// Continue at the point of interruption.
     Continue,
-    /// Wait for the answer to a question.
+    /// Wait for the answer to an input request.
     AwaitInput,
-    /// Begin: there is nothing that broke off.
+    /// Start a new turn: nothing was interrupted.
     Start,
-    /// Nothing: what was begun was done.
+    /// Do nothing: the last turn or the chat is completed.
     NothingToDo,
 }
 
-/// A step that was not done, and the calls that lead to it.
+/// A step that was not completed, and the calls that lead to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepToRun {
-    /// The step, with what it was given.
+    /// The resume point with the step and its input.
     pub point: ResumePoint,
     /// The calls from the outermost one to that of the step.
     pub stack_path: Result<Vec<StackId>, CallStackError>,
 }
 
-/// A message that ends a conversation.
+/// A message that would end a replay of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Termination {
-    /// Where it is in the chat.
+    /// The sequence of the message.
     pub sequence: u64,
-    /// What it says to end it.
+    /// The text at its end.
     pub text: String,
 }
 
@@ -67,7 +67,7 @@ impl Action {
     pub const ALL: [Self; 5] =
         [Self::Retry, Self::Continue, Self::AwaitInput, Self::Start, Self::NothingToDo];
 
-    /// Returns the word for it.
+    /// Returns the name of the action on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Retry => "retry",
@@ -79,22 +79,23 @@ impl Action {
     }
 }
 
-/// Makes the plan.
+/// Returns the plan to continue a chat.
 ///
-/// Questions come first: while the chat waits on one, nothing else is to be done, but for a chat that
-/// was completed. Then counts the turn written last, if nothing was said after it: the step to run again is its
-/// last one that was not done. Steps of earlier turns were left behind when a newer one was written. A
-/// chat that is written to without turns goes on where its messages end.
+/// 1. A completed chat needs nothing.
+/// 2. While an input request is pending, the orchestrator must wait for its answer.
+/// 3. Otherwise the last turn decides, if no message follows it: the step to run again is its last step
+///    that was not completed. Steps of earlier turns are obsolete once a newer turn is written.
+/// 4. A chat without turns continues after its last message.
 pub fn plan(state: &ResumeState, default_user_name: &str) -> Plan {
     let last = state.messages.iter().rfind(|message| message.deleted_at.is_none());
-    let pending_calls = pending_calls::of(&state.messages);
-    let view = View { state, last, turn: last_turn(state, last) };
-    let step = view.step_to_run();
-    let open_call = view.open_call(&pending_calls);
-    let action = view.action(step.as_ref(), open_call.is_some());
+    let pending_calls = pending_calls::find_pending(&state.messages);
+    let input = PlanInput { state, last_message: last, turn: last_turn(state, last) };
+    let step = input.step_to_run();
+    let open_call = input.open_call(&pending_calls);
+    let action = input.action(step.as_ref(), open_call.is_some());
     let step = step.filter(|_| matches!(action, Action::Retry | Action::Continue));
     Plan {
-        next_speaker: view.next_speaker(action, step.as_ref(), open_call, default_user_name),
+        next_speaker: input.next_speaker(action, step.as_ref(), open_call, default_user_name),
         space: step.as_ref().map(|it| it.point.step.space_snapshot.clone()).unwrap_or_default(),
         must_reopen: state.chat.status.is_ended() && action != Action::NothingToDo,
         action,
@@ -103,13 +104,13 @@ pub fn plan(state: &ResumeState, default_user_name: &str) -> Plan {
     }
 }
 
-/// Returns the turn written last, unless something was said after it.
+/// Returns the last turn of the chat, unless a message follows it.
 fn last_turn<'a>(state: &'a ResumeState, last: Option<&Message>) -> Option<&'a LastTurn> {
     let turn = state.chat.last_turn.as_ref()?;
     let Some(last) = last else { return Some(turn) };
     let is_of_turn = |message: &Message| request_of(message) == Some(turn.request_id.as_str());
     let is_last = is_of_turn(last)
-        // A turn without messages: only its steps say when it was.
+        // A turn without messages: only the time of its steps shows whether a message follows it.
         || !state.messages.iter().any(is_of_turn)
             && state.resume_points.first().is_some_and(|point| last.created_at <= point.created_at);
     is_last.then_some(turn)
@@ -119,16 +120,16 @@ fn request_of(message: &Message) -> Option<&str> {
     message.body.extra.get(MessageBody::REQUEST_ID).and_then(Value::as_str)
 }
 
-/// A chat, as a plan looks at it.
-struct View<'a> {
+/// What a plan is derived from.
+struct PlanInput<'a> {
     state: &'a ResumeState,
     /// The last message that was not deleted.
-    last: Option<&'a Message>,
-    /// The turn that ends the chat, if one does.
+    last_message: Option<&'a Message>,
+    /// The last turn, unless a message follows it.
     turn: Option<&'a LastTurn>,
 }
 
-impl View<'_> {
+impl PlanInput<'_> {
     fn action(&self, step: Option<&StepToRun>, has_open_call: bool) -> Action {
         if self.state.chat.status == ChatStatus::Completed {
             return Action::NothingToDo;
@@ -140,7 +141,7 @@ impl View<'_> {
             let has_failed = step.point.step.status == StepStatus::Failed;
             return if has_failed { Action::Retry } else { Action::Continue };
         }
-        match (self.turn.map(|turn| turn.outcome), self.last) {
+        match (self.turn.map(|turn| turn.outcome), self.last_message) {
             (Some(TurnOutcome::Completed), _) => Action::NothingToDo,
             (Some(TurnOutcome::Failed), _) => Action::Retry,
             (None, None) => Action::Start,
@@ -149,7 +150,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the last step that was not done of a turn that was not.
+    /// Returns the last incomplete step of the last turn, unless that turn is completed.
     fn step_to_run(&self) -> Option<StepToRun> {
         let turn = self.turn.filter(|turn| turn.outcome != TurnOutcome::Completed)?;
         let is_of_turn =
@@ -159,11 +160,13 @@ impl View<'_> {
         Some(StepToRun { point: point.clone(), stack_path })
     }
 
-    /// Returns the last call that waits for its result: what came before the user spoke last, or within a
-    /// turn that was completed, waits no longer.
+    /// Returns the last call that still waits for its result.
+    ///
+    /// A call does not wait any more if the user spoke after it, or if its turn was completed without
+    /// its result: the conversation continued without it.
     fn open_call<'c>(&self, pending: &'c [PendingCall]) -> Option<&'c PendingCall> {
-        let spoke_last = self.spoke_last("user");
-        let since = spoke_last.map_or(0, |message| message.sequence);
+        let user_message = self.last_message_of("user");
+        let since = user_message.map_or(0, |message| message.sequence);
         let is_completed = self.turn.is_some_and(|turn| turn.outcome == TurnOutcome::Completed);
         pending.last().filter(|call| call.sequence >= since && !is_completed)
     }
@@ -189,43 +192,46 @@ impl View<'_> {
         if let Some(call) = open_call {
             return call.speaker.clone();
         }
-        match &*self.last?.body.role {
-            // Whoever asked for a result takes it; whoever spoke with the user answers.
+        match &*self.last_message?.body.role {
+            // The agent that made the call uses its result; the agent that spoke last answers the user.
             "tool" | "function" | "user" => self.last_name("assistant"),
             _ => None,
         }
     }
 
-    /// Returns the name of who spoke last in a role.
+    /// Returns the name of the last speaker with a role.
     fn last_name(&self, role: &str) -> Option<String> {
-        let spoke = self.spoke_last(role)?;
-        spoke.body.name.clone().filter(|name| !name.is_empty())
+        let message = self.last_message_of(role)?;
+        message.body.name.clone().filter(|name| !name.is_empty())
     }
 
-    /// Returns the last message in a role that was not deleted.
-    fn spoke_last(&self, role: &str) -> Option<&Message> {
+    /// Returns the last message of a role that was not deleted.
+    fn last_message_of(&self, role: &str) -> Option<&Message> {
         let mut messages = self.state.messages.iter().rev();
         messages.find(|message| message.body.role == role && message.deleted_at.is_none())
     }
 }
 
-/// Which messages of a chat say at their end what ends a conversation.
+/// Finds out whether a replay of the conversation would end at once.
+///
+/// Orchestrators stop when a message ends with a text such as `TERMINATE`. A replay whose last message
+/// ends so would stop before it continues anything.
 #[derive(Debug, Clone)]
-pub struct Endings {
+pub struct TerminationCheck {
     text: String,
-    /// The positions of all messages, each with whether it ends a conversation.
+    /// The sequence of every message, and whether the message ends with the text.
     messages: Vec<(u64, bool)>,
 }
 
-impl Endings {
-    /// Looks for a text; an empty one ends nothing.
-    pub fn of(messages: &[Message], text: &str) -> Self {
+impl TerminationCheck {
+    /// Records which messages end with a text; no message ends with the empty text.
+    pub fn new(messages: &[Message], text: &str) -> Self {
         let messages = messages.iter().map(|it| (it.sequence, ends_with(it, text))).collect();
         Self { text: text.to_owned(), messages }
     }
 
-    /// Returns the last message that is not dropped from a rendering, if it would end a replay at once.
-    pub fn last(&self, dropped: &[Dropped]) -> Option<Termination> {
+    /// Returns the last rendered message, if it ends with the text; `dropped` are the messages not rendered.
+    pub fn last_rendered(&self, dropped: &[Dropped]) -> Option<Termination> {
         let dropped: HashSet<_> = dropped.iter().filter_map(|dropped| dropped.sequence).collect();
         let mut messages = self.messages.iter().rev();
         let (sequence, ends) = *messages.find(|(sequence, _)| !dropped.contains(sequence))?;

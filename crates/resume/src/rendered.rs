@@ -5,29 +5,31 @@ use serde_json::Value;
 
 use crate::{DropReason, Dropped, Repair, Repaired, UnsettledCall};
 
-/// A conversation in the form of a dialect.
+/// A conversation, rendered in a dialect.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Rendered {
     /// The messages.
     pub messages: Vec<Value>,
-    /// What was left out, by position.
+    /// The messages and results that were dropped, by position.
     pub dropped: Vec<Dropped>,
-    /// What was changed, by position.
+    /// The changes to messages that were kept, by position.
     pub repaired: Vec<Repaired>,
     /// The original of each name that was changed.
     pub names: BTreeMap<String, String>,
     /// The original of each call id that was changed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub ids: BTreeMap<String, String>,
-    /// The instructions, where the form wants them apart from the messages; in the form's own blocks.
+    /// The system instructions, if the dialect keeps them apart from the messages; as its own blocks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system: Vec<Value>,
-    /// The calls without results for which [`Unsettled::Reject`](crate::Unsettled) rendered nothing.
+    /// The calls without results, under the policy [`Reject`](crate::UnsettledPolicy::Reject).
+    ///
+    /// If there are any, nothing is rendered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<UnsettledCall>,
 }
 
-/// Where a message that is being rendered comes from.
+/// The stored message that a part of a rendering comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
     pub(crate) index: usize,

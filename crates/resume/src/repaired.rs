@@ -4,31 +4,31 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-/// A change that a form needed to a message it kept.
+/// A change to a message that was kept.
 ///
-/// Repairs are made in the rendering only; the stored message stays as it is.
+/// Repairs change only the rendering; the stored message stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repaired {
-    /// The position of the message in the list that was given.
+    /// The position of the message in the input.
     pub index: usize,
-    /// Its position in the chat.
+    /// The sequence of the message.
     pub sequence: u64,
     /// What was changed; serialised as `repair` (the slug) and `detail` (the sentence).
     #[serde(flatten)]
     pub repair: Repair,
 }
 
-/// What was changed about a message.
+/// What was changed in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
-    /// A name was rewritten in the characters that the form admits.
+    /// A name was replaced, because the dialect does not accept its characters or its length.
     NameSanitised {
-        /// The name in the log; shared, because most messages of its bearer say the same.
+        /// The stored name; shared, because all messages of one speaker report the same repair.
         original: Arc<str>,
         /// The name in the rendering.
         sanitised: Arc<str>,
     },
-    /// A content that is neither text nor content parts became its JSON text.
+    /// A content that is neither text nor a list of content parts became its JSON text.
     ContentSerialised,
     /// An empty text beside tool calls became null.
     EmptyContentRemoved,
@@ -36,76 +36,76 @@ pub enum Repair {
     RefusalMoved,
     /// The arguments of a call became their JSON text.
     ArgumentsSerialised {
-        /// The function or tool that is called; shortened when it is long.
+        /// The function or tool that is called; shortened if it is long.
         name: String,
     },
-    /// A call without a type was taken for a function call.
+    /// A call without a type became a function call.
     CallTypeAdded {
-        /// The call; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
     /// A call and its result got a new id, because an earlier call has the same one.
     CallIdRenamed {
-        /// The id in the log; shortened when it is long.
+        /// The stored id; shortened if it is long.
         original: String,
-        /// The id in the rendering; shortened when it is long.
+        /// The id in the rendering; shortened if it is long.
         renamed: String,
     },
-    /// The tool calls were left out, because the form has none.
+    /// The tool calls were removed, because the dialect has none.
     UnsupportedCallsRemoved,
-    /// The tool calls were left out, because not all of them were answered directly.
+    /// The tool calls were removed, because not all of them have results directly after the message.
     UnansweredCallsRemoved,
-    /// The tool calls were left out, because they are not well formed.
+    /// The tool calls were removed, because they are malformed.
     MalformedCallsRemoved,
-    /// A refusal was given as text, because the form has none.
+    /// A refusal became text, because the dialect has no refusals.
     RefusalGivenAsText,
-    /// A content part became its JSON text, because the form has no place for it.
+    /// A content part became its JSON text, because the dialect has no such part.
     PartSerialised,
-    /// What stood beside the text or the data of a content part was left out.
+    /// Fields of a content part besides its text or data were removed.
     PartFieldsRemoved,
-    /// Text of nothing but white space was left out.
+    /// Text that is only white space was removed.
     BlankTextRemoved,
-    /// The speaker's name was put in front of the text, because the form has no names.
+    /// The name of the speaker was put in front of the text, because the dialect has no names.
     SpeakerFolded,
-    /// The reasoning was left out: the form has no place for it, or no provider signed it.
+    /// The reasoning was removed: the dialect has none, or no provider signed it.
     ReasoningRemoved,
-    /// An instruction was taken out of its place among the messages.
+    /// A system instruction was moved from its position among the messages.
     InstructionHoisted,
-    /// A message was joined to the one before it, from the same side.
+    /// A message was merged into the previous message of the same role.
     MergedIntoTurn,
-    /// The user was made to speak, where the form wants that and nobody did.
+    /// A message of the user was added, because the dialect requires one.
     TurnAdded,
-    /// An older function call, or its result, was given an id.
+    /// A legacy function call, or its result, got an id.
     FunctionCallConverted,
     /// A null content became the empty text.
     NullContentFilled,
-    /// Several parts became one text, because the form has one text only.
+    /// Several parts became one text, because the dialect allows only one.
     PartsJoined,
-    /// A call id was rewritten in the characters, and in the length, that the form admits.
+    /// A call id was replaced, because the dialect does not accept its characters or its length.
     CallIdSanitised {
-        /// The id in the log; shortened when it is long.
+        /// The stored id; shortened if it is long.
         original: String,
         /// The id in the rendering.
         sanitised: String,
     },
-    /// Arguments that are not an object became its field `input`.
+    /// Arguments that are not an object became the field `input` of one.
     ArgumentsWrapped {
-        /// The function or tool that is called; shortened when it is long.
+        /// The function or tool that is called; shortened if it is long.
         name: String,
     },
-    /// A call without a result got one, which says that it was interrupted.
+    /// A call without a result got one, which says that the call was interrupted.
     ResultAdded {
-        /// The call it answers; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// A result was deleted after its call had been rendered, so that null stands in for it.
+    /// A result was deleted after its call was rendered, so that null replaces it.
     ///
-    /// Only in a conversation that is rendered while it is read.
+    /// This happens only if a conversation is rendered while it is read.
     DeletedResultReplaced {
-        /// The call it answers; shortened when it is long.
+        /// The id of the call; shortened if it is long.
         call_id: String,
     },
-    /// A field was left out, because its value has no place in the form.
+    /// A field was removed, because the dialect cannot represent its value.
     FieldRemoved {
         /// The field.
         field: &'static str,
@@ -113,7 +113,7 @@ pub enum Repair {
 }
 
 impl Repair {
-    /// Names the repair; the names never change.
+    /// Returns the stable name of the repair.
     pub fn slug(&self) -> &'static str {
         match self {
             Self::NameSanitised { .. } => "name_sanitised",
@@ -151,69 +151,69 @@ impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NameSanitised { original, sanitised } => {
-                write!(f, "the name {original:?} is given as {sanitised:?}")
+                write!(f, "the name {original:?} became {sanitised:?}")
             }
-            Self::ContentSerialised => f.write_str("the content is given as its JSON text"),
+            Self::ContentSerialised => f.write_str("the content became its JSON text"),
             Self::EmptyContentRemoved => {
-                f.write_str("the empty text beside the tool calls is given as null")
+                f.write_str("the empty text beside the tool calls became null")
             }
-            Self::RefusalMoved => f.write_str("the refusal is given as a content part"),
+            Self::RefusalMoved => f.write_str("the refusal became a content part"),
             Self::ArgumentsSerialised { name } => {
-                write!(f, "the arguments for {name:?} are given as their JSON text")
+                write!(f, "the arguments for {name:?} became their JSON text")
             }
             Self::CallTypeAdded { call_id } => {
-                write!(f, "the call {call_id:?} has no type and is taken for a function call")
+                write!(f, "the call {call_id:?} has no type and became a function call")
             }
             Self::CallIdRenamed { original, renamed } => {
-                write!(f, "the repeated call id {original:?} is given as {renamed:?}")
+                write!(f, "the repeated call id {original:?} became {renamed:?}")
             }
             Self::UnsupportedCallsRemoved => {
-                f.write_str("the tool calls are left out: the form has none")
+                f.write_str("the tool calls were removed: the dialect has none")
             }
             Self::UnansweredCallsRemoved => {
-                f.write_str("the tool calls are left out: not all were answered directly")
+                f.write_str("the tool calls were removed: not all of them have results directly after the message")
             }
             Self::MalformedCallsRemoved => {
-                f.write_str("the tool calls are left out: they are not well formed")
+                f.write_str("the tool calls were removed: they are malformed")
             }
-            Self::RefusalGivenAsText => f.write_str("the refusal is given as text"),
-            Self::PartSerialised => f.write_str("a content part is given as its JSON text"),
+            Self::RefusalGivenAsText => f.write_str("the refusal became text"),
+            Self::PartSerialised => f.write_str("a content part became its JSON text"),
             Self::PartFieldsRemoved => {
-                f.write_str("fields of a content part are left out: they have no place in the form")
+                f.write_str("fields of a content part were removed: the dialect has no such fields")
             }
-            Self::BlankTextRemoved => f.write_str("text of nothing but white space is left out"),
+            Self::BlankTextRemoved => f.write_str("text that is only white space was removed"),
             Self::SpeakerFolded => {
-                f.write_str("the name of the speaker is given in front of the text")
+                f.write_str("the name of the speaker was put in front of the text")
             }
             Self::ReasoningRemoved => {
-                f.write_str("the reasoning is left out: it has no place in the form as it is")
+                f.write_str("the reasoning was removed: the dialect cannot represent it")
             }
             Self::InstructionHoisted => {
-                f.write_str("the instruction is given apart from the messages")
+                f.write_str("the instruction was moved out of the messages")
             }
-            Self::MergedIntoTurn => f.write_str("the message is joined to the one before it"),
+            Self::MergedIntoTurn => f.write_str("the message was merged into the previous one"),
             Self::TurnAdded => {
-                f.write_str("a message of the user is added beside it, as the form wants")
+                f.write_str("a message of the user was added beside it: the dialect requires one")
             }
             Self::FunctionCallConverted => {
-                f.write_str("the older function call is given as one with an id")
+                f.write_str("the legacy function call became a call with an id")
             }
-            Self::NullContentFilled => f.write_str("the null content is given as the empty text"),
-            Self::PartsJoined => f.write_str("the parts are given as one text"),
+            Self::NullContentFilled => f.write_str("the null content became the empty text"),
+            Self::PartsJoined => f.write_str("the parts became one text"),
             Self::CallIdSanitised { original, sanitised } => {
-                write!(f, "the call id {original:?} is given as {sanitised:?}")
+                write!(f, "the call id {original:?} became {sanitised:?}")
             }
             Self::ArgumentsWrapped { name } => {
-                write!(f, "the arguments for {name:?} are given as an object")
+                write!(f, "the arguments for {name:?} became an object")
             }
             Self::ResultAdded { call_id } => {
-                write!(f, "the call {call_id:?} has no result and is given one")
+                write!(f, "the call {call_id:?} has no result: one was added")
             }
             Self::DeletedResultReplaced { call_id } => {
-                write!(f, "the result of the call {call_id:?} was deleted meanwhile: it is null")
+                write!(f, "the result of the call {call_id:?} was deleted during the rendering: it became null")
             }
             Self::FieldRemoved { field } => {
-                write!(f, "the field {field:?} is left out: its value has no place in the form")
+                write!(f, "the field {field:?} was removed: the dialect cannot represent its value")
             }
         }
     }

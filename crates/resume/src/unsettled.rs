@@ -2,28 +2,28 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What becomes of a message whose calls are not all answered directly after it.
+/// What a rendering does with a message if not all of its calls have results directly after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unsettled {
-    /// It loses its calls and keeps what it says; the results it got are dropped.
+pub enum UnsettledPolicy {
+    /// Removes the calls and keeps the content; drops the results of the removed calls.
     #[default]
     Remove,
-    /// Each call without a result gets one, marked as an error, which says that it was interrupted.
+    /// Adds a result for each call without one: an error which says that the call was interrupted.
     Settle,
-    /// It is left out whole, with the results it got.
+    /// Drops the whole message and its results.
     Trim,
-    /// Nothing is rendered at all; the calls are listed.
+    /// Renders nothing and lists the calls.
     Reject,
 }
 
-/// A call that is not answered directly.
+/// A call without a result directly after its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnsettledCall {
-    /// The position in the chat of the message that makes it.
+    /// The sequence of the message that makes the call.
     pub sequence: u64,
-    /// The call; shortened when it is long.
+    /// The id of the call; shortened if it is long.
     pub call_id: String,
-    /// What is called; shortened when it is long.
+    /// The function or tool that is called; shortened if it is long.
     pub name: String,
 }
 
@@ -34,11 +34,11 @@ impl fmt::Display for UnsettledCall {
     }
 }
 
-impl Unsettled {
-    /// Every policy, in the order in which they are listed.
+impl UnsettledPolicy {
+    /// Every policy, in the order in which the documentation lists them.
     pub const ALL: [Self; 4] = [Self::Remove, Self::Settle, Self::Trim, Self::Reject];
 
-    /// Names the policy in requests.
+    /// Returns the name of the policy in requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Remove => "remove",
@@ -48,8 +48,8 @@ impl Unsettled {
         }
     }
 
-    /// Returns the policy of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the policy with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == name)
     }
 }

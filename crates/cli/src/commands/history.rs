@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use futures::TryStreamExt;
 use records::{AppId, ChatId, Scope};
-use resume::{Options, Unsettled, dialect};
+use resume::{Options, UnsettledPolicy, dialect};
 use service::history::{self, Form, Format, Part, Parts, Source};
 
 use crate::backend::Backend;
@@ -56,8 +56,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let names: Vec<_> = dialect::names().collect();
         bail!("there is no dialect {:?}; there are {}", arguments.dialect, names.join(", "));
     };
-    let Some(unsettled) = Unsettled::named(&arguments.unsettled) else {
-        let names = Unsettled::ALL.map(Unsettled::as_str).join(", ");
+    let Some(unsettled) = UnsettledPolicy::from_name(&arguments.unsettled) else {
+        let names = UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
         bail!("there is no policy {:?}; there are {names}", arguments.unsettled);
     };
     let backend = Backend::join(settings).await?;

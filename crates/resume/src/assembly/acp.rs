@@ -2,54 +2,58 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::message::Message;
-use super::tool::{Output, Tool};
-use crate::canonical::taken;
-use crate::dialect::acp::Call;
+use super::message::PartialMessage;
+use super::tool::{ToolOutput, ToolPart};
+use crate::canonical::take_field;
+use crate::dialect::acp::CallState;
 use crate::dialect::{acp, ui_message};
 
 /// The calls of a session, by their ids.
-pub(super) type Calls = HashMap<String, Known>;
+pub(super) type Calls = HashMap<String, SessionCall>;
 
-/// A call that was told of.
+/// A call of a session.
 #[derive(Debug)]
-pub(super) struct Known {
-    /// The number of its message.
+pub(super) struct SessionCall {
+    /// The position of the message with its tool part.
     message: usize,
-    call: Call,
+    state: CallState,
 }
 
-/// Adds an update of a session; says what is wrong with one that is none.
-pub(super) fn add(
-    messages: &mut Vec<Message>,
+/// Applies an update of a session, or returns what is wrong with it.
+pub(super) fn apply(
+    messages: &mut Vec<PartialMessage>,
     calls: &mut Calls,
     update: Value,
 ) -> Result<(), &'static str> {
     let kind = update["sessionUpdate"].as_str().unwrap_or_default().to_owned();
     match kind.as_str() {
-        "user_message_chunk" => said(message(messages, "user", &update), "text", update),
-        "agent_message_chunk" => said(message(messages, "assistant", &update), "text", update),
-        "agent_thought_chunk" => said(message(messages, "assistant", &update), "reasoning", update),
-        "tool_call" | "tool_call_update" => {
-            let id = update["toolCallId"].as_str().ok_or("it has no call id")?.to_owned();
-            call(messages, calls, &id, &update);
+        "user_message_chunk" => add_chunk(message_for(messages, "user", &update), "text", update),
+        "agent_message_chunk" => {
+            add_chunk(message_for(messages, "assistant", &update), "text", update)
         }
-        _ if acp::UNSAID.contains(&kind.as_str()) => {}
-        _ => return Err("its kind is not known"),
+        "agent_thought_chunk" => {
+            add_chunk(message_for(messages, "assistant", &update), "reasoning", update)
+        }
+        "tool_call" | "tool_call_update" => {
+            let id = update["toolCallId"].as_str().ok_or("the call id is missing")?.to_owned();
+            apply_to_call(messages, calls, &id, &update);
+        }
+        _ if acp::NON_MESSAGE_UPDATES.contains(&kind.as_str()) => {}
+        _ => return Err("the kind of update is unknown"),
     }
     Ok(())
 }
 
-/// Returns the message that an update is part of, which begins with it if there is none.
-fn message<'a>(
-    messages: &'a mut Vec<Message>,
+/// Returns the message to which an update belongs; begins a new one if the last one does not match.
+fn message_for<'a>(
+    messages: &'a mut Vec<PartialMessage>,
     role: &'static str,
     update: &Value,
-) -> &'a mut Message {
+) -> &'a mut PartialMessage {
     let id = update["messageId"].as_str().or_else(|| update["_meta"]["messageId"].as_str());
-    let is_same = |last: &Message| last.role == role && id.is_none_or(|id| last.id == id);
+    let is_same = |last: &PartialMessage| last.role == role && id.is_none_or(|id| last.id == id);
     if !messages.last().is_some_and(is_same) {
-        messages.push(Message::new(role));
+        messages.push(PartialMessage::new(role));
     }
     let at = messages.len() - 1;
     let message = &mut messages[at];
@@ -62,40 +66,47 @@ fn message<'a>(
     message
 }
 
-fn said(message: &mut Message, kind: &'static str, mut update: Value) {
-    let content = taken(&mut update, "content");
+/// Adds the content of a chunk: text continues the open text, any other content is a separate part.
+fn add_chunk(message: &mut PartialMessage, kind: &'static str, mut update: Value) {
+    let content = take_field(&mut update, "content");
     if content["type"] == "text" {
-        message.turn_to(kind);
-        message.extend(kind, "", content["text"].as_str().unwrap_or_default());
+        message.close_others(kind);
+        message.append_text(kind, "", content["text"].as_str().unwrap_or_default());
         return;
     }
-    message.turn_to("");
-    let file = acp::media(&content).and_then(|media| ui_message::file(&media));
+    message.close_others("");
+    let file = acp::read_media(&content).and_then(|media| ui_message::write_file(&media));
     message.add(file.unwrap_or_else(|| json!({"type": "data-content", "data": content})));
 }
 
-/// Brings a tool part up to date, which begins with the update if there is none.
-fn call(messages: &mut Vec<Message>, calls: &mut Calls, call_id: &str, update: &Value) {
+/// Applies an update to the tool part of a call, which the first update of the call creates.
+fn apply_to_call(
+    messages: &mut Vec<PartialMessage>,
+    calls: &mut Calls,
+    call_id: &str,
+    update: &Value,
+) {
     if !calls.contains_key(call_id) {
-        message(messages, "assistant", update).add_tool(Tool::new(call_id, call_id, true));
-        let known = Known { message: messages.len() - 1, call: Call::default() };
-        calls.insert(call_id.to_owned(), known);
+        let tool = ToolPart::new(call_id, call_id, true);
+        message_for(messages, "assistant", update).add_tool(tool);
+        let call = SessionCall { message: messages.len() - 1, state: CallState::default() };
+        calls.insert(call_id.to_owned(), call);
     }
-    let Some(Known { message, call }) = calls.get_mut(call_id) else { return };
-    call.tell(update);
+    let Some(SessionCall { message, state }) = calls.get_mut(call_id) else { return };
+    state.apply(update);
     let tool = messages.get_mut(*message).and_then(|message| message.tool(call_id));
     let Some(tool) = tool else { return };
-    if let Some(name) = call.name() {
+    if let Some(name) = state.name() {
         name.clone_into(&mut tool.name);
     }
     if let Some(input) = update.get("rawInput").filter(|input| !input.is_null()) {
-        tool.give_input(input.clone());
+        tool.set_input(input.clone());
     }
-    match call.has_failed() {
+    match state.has_failed() {
         Some(false) => {
-            tool.end(Output::Available { value: call.output(), is_preliminary: false });
+            tool.end(ToolOutput::Available { value: state.output(), is_preliminary: false });
         }
-        Some(true) => tool.end(Output::Failed(match call.output() {
+        Some(true) => tool.end(ToolOutput::Failed(match state.output() {
             text @ Value::String(_) => text,
             other => other.to_string().into(),
         })),

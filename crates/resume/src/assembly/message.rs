@@ -2,121 +2,125 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::tool::Tool;
+use super::tool::ToolPart;
 
-/// A message that is being put together.
+/// A message while its chunks arrive.
 #[derive(Debug, Default)]
-pub(super) struct Message {
+pub(super) struct PartialMessage {
     pub(super) id: String,
     pub(super) role: &'static str,
     pub(super) metadata: Map<String, Value>,
-    parts: Vec<Part>,
-    /// Where the tool part of each call is, and the last one of all.
+    parts: Vec<MessagePart>,
+    /// The position of the tool part of each call.
     tools: HashMap<String, usize>,
+    /// The position of the last tool part.
     last_tool: Option<usize>,
-    /// Where the data of each type and id is.
+    /// The position of the data part of each type and id.
     data: HashMap<(String, String), usize>,
-    /// Where the text or reasoning of that kind and id goes on.
+    /// The position of the open text or reasoning part of each kind and id.
     open: HashMap<(&'static str, String), usize>,
+    /// The kinds and ids of the texts and reasonings that have ended.
     ended: HashSet<(&'static str, String)>,
 }
 
 #[derive(Debug)]
-enum Part {
-    /// A text, reasoning, or anything else that is a part as it is.
+enum MessagePart {
+    /// A text, a reasoning, or any other part that is stored as received.
     Plain(Value),
-    Tool(Box<Tool>),
+    Tool(Box<ToolPart>),
 }
 
-impl Message {
+impl PartialMessage {
     pub(super) fn new(role: &'static str) -> Self {
         Self { role, ..Self::default() }
     }
 
-    /// Begins a text or a reasoning.
+    /// Begins a text or reasoning part.
     pub(super) fn begin(&mut self, kind: &'static str, id: &str) {
         let key = (kind, id.to_owned());
         self.ended.remove(&key);
         self.open.insert(key, self.parts.len());
-        self.parts.push(Part::Plain(json!({"type": kind, "text": ""})));
+        self.parts.push(MessagePart::Plain(json!({"type": kind, "text": ""})));
     }
 
-    /// Adds to a text or a reasoning; one that has ended stays as it is.
-    pub(super) fn extend(&mut self, kind: &'static str, id: &str, delta: &str) {
-        let part = self.going_on(kind, id);
+    /// Appends to a text or reasoning part, unless it has ended.
+    pub(super) fn append_text(&mut self, kind: &'static str, id: &str, delta: &str) {
+        let part = self.open_part(kind, id);
         if let Some(Value::String(text)) = part.and_then(|part| part.get_mut("text")) {
             text.push_str(delta);
         }
     }
 
-    /// Returns a text or a reasoning that goes on; behind a tool part, another one.
-    pub(super) fn going_on(&mut self, kind: &'static str, id: &str) -> Option<&mut Value> {
+    /// Returns the open text or reasoning part; begins a new one after a tool part.
+    pub(super) fn open_part(&mut self, kind: &'static str, id: &str) -> Option<&mut Value> {
         let key = (kind, id.to_owned());
         if self.ended.contains(&key) {
             return None;
         }
-        let is_behind = |at: &usize| self.last_tool >= Some(*at);
-        if self.open.get(&key).is_none_or(is_behind) {
+        let is_before_tool = |at: &usize| self.last_tool >= Some(*at);
+        if self.open.get(&key).is_none_or(is_before_tool) {
             self.begin(kind, id);
         }
         match self.parts.get_mut(*self.open.get(&key)?) {
-            Some(Part::Plain(part)) => Some(part),
+            Some(MessagePart::Plain(part)) => Some(part),
             _ => None,
         }
     }
 
-    /// Ends a text or a reasoning: what comes for it now changes nothing.
+    /// Ends a text or reasoning part: later chunks do not change it.
     pub(super) fn end(&mut self, kind: &'static str, id: &str) {
         let key = (kind, id.to_owned());
         self.open.remove(&key);
         self.ended.insert(key);
     }
 
-    /// Lets the next text and the next reasoning begin anew, but for one that is of this kind.
-    pub(super) fn turn_to(&mut self, kind: &str) {
+    /// Closes the open parts of all kinds but one: their next chunks begin new parts.
+    pub(super) fn close_others(&mut self, kind: &str) {
         self.open.retain(|(open, _), _| *open == kind);
     }
 
-    /// Adds a part that is whole.
+    /// Adds a complete part.
     pub(super) fn add(&mut self, part: Value) {
-        self.parts.push(Part::Plain(part));
+        self.parts.push(MessagePart::Plain(part));
     }
 
-    /// Adds data, or puts it where what has its type and id was.
+    /// Adds a data part, or replaces the part with the same type and id.
     pub(super) fn put_data(&mut self, kind: &str, id: &Value, part: Value) {
         let end = self.parts.len();
         let at = *self.data.entry((kind.to_owned(), id.to_string())).or_insert(end);
         match self.parts.get_mut(at) {
-            Some(place) => *place = Part::Plain(part),
+            Some(existing) => *existing = MessagePart::Plain(part),
             None => self.add(part),
         }
     }
 
     /// Returns the tool part of a call.
-    pub(super) fn tool(&mut self, call_id: &str) -> Option<&mut Tool> {
+    pub(super) fn tool(&mut self, call_id: &str) -> Option<&mut ToolPart> {
         match self.parts.get_mut(*self.tools.get(call_id)?)? {
-            Part::Tool(tool) => Some(tool),
-            Part::Plain(_) => None,
+            MessagePart::Tool(tool) => Some(tool),
+            MessagePart::Plain(_) => None,
         }
     }
 
-    pub(super) fn tools(&mut self) -> impl Iterator<Item = &mut Tool> {
+    pub(super) fn tools(&mut self) -> impl Iterator<Item = &mut ToolPart> {
         self.parts.iter_mut().filter_map(|part| match part {
-            Part::Tool(tool) => Some(&mut **tool),
-            Part::Plain(_) => None,
+            MessagePart::Tool(tool) => Some(&mut **tool),
+            MessagePart::Plain(_) => None,
         })
     }
 
-    pub(super) fn add_tool(&mut self, tool: Tool) {
+    pub(super) fn add_tool(&mut self, tool: ToolPart) {
         self.last_tool = Some(self.parts.len());
         self.tools.insert(tool.call_id.clone(), self.parts.len());
-        self.parts.push(Part::Tool(tool.into()));
+        self.parts.push(MessagePart::Tool(tool.into()));
     }
 
-    /// Takes away what was added since the last step began.
+    /// Removes the parts that were added since the last step began.
     pub(super) fn reset_step(&mut self) {
-        let is_start =
-            |part: &Part| matches!(part, Part::Plain(part) if part["type"] == "step-start");
+        let is_start = |part: &MessagePart| match part {
+            MessagePart::Plain(part) => part["type"] == "step-start",
+            MessagePart::Tool(_) => false,
+        };
         let begin = self.parts.iter().rposition(is_start).map_or(0, |at| at + 1);
         self.parts.truncate(begin);
         self.open.retain(|_, at| *at < begin);
@@ -125,12 +129,12 @@ impl Message {
         self.last_tool = self.tools.values().copied().max();
     }
 
-    /// Returns the UI message; one without an id is named after its stream.
+    /// Returns the UI message; without an id of its own, it gets the id of its stream and its number.
     pub(super) fn write(&self, stream: &str, number: usize) -> Value {
         let id = if self.id.is_empty() { format!("{stream}_{number}") } else { self.id.clone() };
         let parts = self.parts.iter().map(|part| match part {
-            Part::Plain(part) => part.clone(),
-            Part::Tool(tool) => Value::from(&**tool),
+            MessagePart::Plain(part) => part.clone(),
+            MessagePart::Tool(tool) => Value::from(&**tool),
         });
         let mut object = json!({"id": id, "role": self.role});
         if !self.metadata.is_empty() {

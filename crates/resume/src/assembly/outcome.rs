@@ -1,33 +1,35 @@
-/// What became of a chunk.
+/// What happened to a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
-    /// It is in the messages, and so are those that waited for it.
-    Added,
-    /// It waits for those before it.
-    Early,
-    /// It was there already.
-    Repeated,
+pub enum ChunkOutcome {
+    /// It was applied, and so were the chunks that waited for it.
+    Applied,
+    /// It waits for the chunks before it.
+    Waiting,
+    /// It was received before.
+    Duplicate,
 }
 
-/// Why a chunk cannot be taken; the messages are as they were.
+/// The reason why a chunk was refused; the messages are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AssemblyError {
-    /// It comes too long before its turn.
-    #[error("chunk {position} is too far ahead: {next} is next, and at most {most} may wait")]
-    TooEarly {
-        /// Where it stands in the stream.
+    /// Too many chunks are missing before it.
+    #[error(
+        "chunk {position} is too far ahead of the next chunk {next}; at most {limit} chunks may wait"
+    )]
+    TooFarAhead {
+        /// The position of the chunk in the stream.
         position: u64,
-        /// The chunk that is waited for.
+        /// The position of the next chunk to apply.
         next: u64,
         /// How many chunks may wait.
-        most: u64,
+        limit: u64,
     },
-    /// It is none that the stream has, or lacks a field.
-    #[error("chunk {position} is no chunk of the stream: {detail}")]
-    Unknown {
-        /// Where it stands in the stream.
+    /// The stream has no such chunk, or the chunk lacks a field.
+    #[error("chunk {position} is invalid: {detail}")]
+    InvalidChunk {
+        /// The position of the chunk in the stream.
         position: u64,
-        /// What is wrong with it.
+        /// What is wrong with the chunk.
         detail: &'static str,
     },
 }

@@ -1,49 +1,60 @@
 use serde_json::{Map, Value, json};
 
-/// A tool part; its state only goes on.
+/// A tool part of a UI message; its state only advances.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct ToolPart {
     pub(super) call_id: String,
     pub(super) name: String,
     pub(super) is_dynamic: bool,
-    state: State,
-    /// What has come of the input, as text.
-    streamed: String,
+    state: ToolState,
+    /// The JSON text of the input received so far.
+    streamed_input: String,
     input: Option<Value>,
     approval: Option<Value>,
-    /// What else is told of the call, as it stands in the part.
-    besides: Map<String, Value>,
+    /// The other fields of the part.
+    other_fields: Map<String, Value>,
 }
 
 #[derive(Debug)]
-enum State {
+enum ToolState {
+    /// The input is still arriving.
     Streaming,
+    /// The input is complete.
     Available,
+    /// The user was asked to approve the call, or has answered.
     Approval,
-    Done(Output),
+    /// The call has ended.
+    Done(ToolOutput),
 }
 
 /// How a call ended.
 #[derive(Debug)]
-pub(super) enum Output {
-    /// With a result; a preliminary one gives way to what follows.
+pub(super) enum ToolOutput {
+    /// With a result; a later result replaces a preliminary one.
     Available { value: Value, is_preliminary: bool },
     /// With an error.
     Failed(Value),
-    /// It was not allowed.
+    /// The user denied the call.
     Denied,
 }
 
-impl Tool {
+impl ToolPart {
     pub(super) fn new(call_id: &str, name: &str, is_dynamic: bool) -> Self {
         let (call_id, name) = (call_id.to_owned(), name.to_owned());
-        let (state, streamed) = (State::Streaming, String::new());
-        let besides = Map::new();
-        Self { call_id, name, is_dynamic, state, streamed, input: None, approval: None, besides }
+        Self {
+            call_id,
+            name,
+            is_dynamic,
+            state: ToolState::Streaming,
+            streamed_input: String::new(),
+            input: None,
+            approval: None,
+            other_fields: Map::new(),
+        }
     }
 
-    /// Notes what a chunk tells besides what it is for.
-    pub(super) fn note(&mut self, kind: &str, chunk: &Value) {
+    /// Copies the fields of a chunk that every kind of chunk may have.
+    pub(super) fn copy_common_fields(&mut self, kind: &str, chunk: &Value) {
         if self.is_done() {
             return;
         }
@@ -56,34 +67,34 @@ impl Tool {
             ("providerExecuted", "providerExecuted"),
             ("providerMetadata", metadata),
         ];
-        for (told, kept) in fields {
-            if let Some(value) = chunk.get(told).filter(|value| !value.is_null()) {
-                self.besides.insert(kept.to_owned(), value.clone());
+        for (chunk_field, part_field) in fields {
+            if let Some(value) = chunk.get(chunk_field).filter(|value| !value.is_null()) {
+                self.other_fields.insert(part_field.to_owned(), value.clone());
             }
         }
     }
 
-    /// Adds to the input; it is shown once it is JSON.
-    pub(super) fn extend_input(&mut self, delta: &str) {
-        if matches!(self.state, State::Streaming) {
-            self.streamed.push_str(delta);
+    /// Appends to the input, which the part shows once it is valid JSON.
+    pub(super) fn append_input(&mut self, delta: &str) {
+        if matches!(self.state, ToolState::Streaming) {
+            self.streamed_input.push_str(delta);
         }
     }
 
-    /// Gives the input whole.
-    pub(super) fn give_input(&mut self, input: Value) {
-        if matches!(self.state, State::Streaming) {
-            self.state = State::Available;
+    /// Sets the complete input.
+    pub(super) fn set_input(&mut self, input: Value) {
+        if matches!(self.state, ToolState::Streaming) {
+            self.state = ToolState::Available;
         }
-        if matches!(self.state, State::Available) {
+        if matches!(self.state, ToolState::Available) {
             self.input = Some(input);
         }
     }
 
-    /// Asks whether the call is allowed, or answers that.
-    pub(super) fn give_approval(&mut self, approval: Value) {
+    /// Sets the request for approval, or the answer to it.
+    pub(super) fn set_approval(&mut self, approval: Value) {
         if !self.is_done() {
-            self.state = State::Approval;
+            self.state = ToolState::Approval;
             self.approval = Some(approval);
         }
     }
@@ -93,42 +104,43 @@ impl Tool {
     }
 
     /// Ends the call.
-    pub(super) fn end(&mut self, output: Output) {
+    pub(super) fn end(&mut self, output: ToolOutput) {
         if !self.is_done() {
-            self.state = State::Done(output);
+            self.state = ToolState::Done(output);
         }
     }
 
-    /// Returns the input: that which was given whole, or else what was streamed, if it is JSON by now.
+    /// Returns the complete input, or else the streamed input if it is valid JSON already.
     fn input(&self) -> Option<Value> {
-        let streamed = || records::json::parse(self.streamed.as_bytes()).ok();
+        let streamed = || records::json::parse(self.streamed_input.as_bytes()).ok();
         self.input.clone().or_else(streamed)
     }
 
     fn is_done(&self) -> bool {
         match &self.state {
-            State::Done(Output::Available { is_preliminary, .. }) => !is_preliminary,
-            State::Done(_) => true,
+            ToolState::Done(ToolOutput::Available { is_preliminary, .. }) => !is_preliminary,
+            ToolState::Done(_) => true,
             _ => false,
         }
     }
 
-    fn state(&self) -> &'static str {
+    /// Returns the name of the state in the part.
+    fn state_name(&self) -> &'static str {
         let approved = || self.approval.as_ref().is_some_and(|it| it.get("approved").is_some());
         match &self.state {
-            State::Streaming => "input-streaming",
-            State::Available => "input-available",
-            State::Approval if approved() => "approval-responded",
-            State::Approval => "approval-requested",
-            State::Done(Output::Available { .. }) => "output-available",
-            State::Done(Output::Failed(_)) => "output-error",
-            State::Done(Output::Denied) => "output-denied",
+            ToolState::Streaming => "input-streaming",
+            ToolState::Available => "input-available",
+            ToolState::Approval if approved() => "approval-responded",
+            ToolState::Approval => "approval-requested",
+            ToolState::Done(ToolOutput::Available { .. }) => "output-available",
+            ToolState::Done(ToolOutput::Failed(_)) => "output-error",
+            ToolState::Done(ToolOutput::Denied) => "output-denied",
         }
     }
 }
 
-impl From<&Tool> for Value {
-    fn from(tool: &Tool) -> Self {
+impl From<&ToolPart> for Value {
+    fn from(tool: &ToolPart) -> Self {
         let mut part = Map::new();
         let mut put = |field: &str, value: Value| part.insert(field.to_owned(), value);
         if tool.is_dynamic {
@@ -138,26 +150,26 @@ impl From<&Tool> for Value {
             put("type", format!("tool-{}", tool.name).into());
         }
         put("toolCallId", tool.call_id.as_str().into());
-        put("state", tool.state().into());
-        let is_streaming = matches!(tool.state, State::Streaming);
+        put("state", tool.state_name().into());
+        let is_streaming = matches!(tool.state, ToolState::Streaming);
         match tool.input() {
             Some(input) => _ = put("input", input),
             None if is_streaming => {}
             None => _ = put("input", Value::Null),
         }
-        part.extend(tool.besides.clone());
+        part.extend(tool.other_fields.clone());
         let mut put = |field: &str, value: Value| part.insert(field.to_owned(), value);
         match &tool.state {
-            State::Done(Output::Available { value, is_preliminary }) => {
+            ToolState::Done(ToolOutput::Available { value, is_preliminary }) => {
                 put("output", value.clone());
                 if *is_preliminary {
                     put("preliminary", true.into());
                 }
             }
-            State::Done(Output::Failed(text)) => _ = put("errorText", text.clone()),
-            State::Done(Output::Denied) => {
-                let asked = tool.approval.as_ref().and_then(|it| it.get("id")).cloned();
-                put("approval", json!({"id": asked.unwrap_or_default(), "approved": false}));
+            ToolState::Done(ToolOutput::Failed(text)) => _ = put("errorText", text.clone()),
+            ToolState::Done(ToolOutput::Denied) => {
+                let approval_id = tool.approval.as_ref().and_then(|it| it.get("id")).cloned();
+                put("approval", json!({"id": approval_id.unwrap_or_default(), "approved": false}));
                 return part.into();
             }
             _ => {}

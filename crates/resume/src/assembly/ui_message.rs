@@ -1,13 +1,16 @@
 use serde_json::{Value, json};
 
-use super::message::Message;
-use super::tool::{Output, Tool};
-use crate::canonical::taken;
+use super::message::PartialMessage;
+use super::tool::{ToolOutput, ToolPart};
+use crate::canonical::take_field;
 
-/// Adds a chunk of a UI message stream; says what is wrong with one that is none.
-pub(super) fn add(messages: &mut Vec<Message>, mut chunk: Value) -> Result<(), &'static str> {
+/// Applies a chunk of a UI message stream, or returns what is wrong with it.
+pub(super) fn apply(
+    messages: &mut Vec<PartialMessage>,
+    mut chunk: Value,
+) -> Result<(), &'static str> {
     if messages.is_empty() {
-        messages.push(Message::new("assistant"));
+        messages.push(PartialMessage::new("assistant"));
     }
     let Some(message) = messages.last_mut() else { return Ok(()) };
     let kind = chunk["type"].as_str().unwrap_or_default().to_owned();
@@ -16,30 +19,30 @@ pub(super) fn add(messages: &mut Vec<Message>, mut chunk: Value) -> Result<(), &
             if let Some(id) = chunk["messageId"].as_str() {
                 id.clone_into(&mut message.id);
             }
-            merge(message, &mut chunk);
+            merge_metadata(message, &mut chunk);
         }
-        "message-metadata" | "finish" => merge(message, &mut chunk),
+        "message-metadata" | "finish" => merge_metadata(message, &mut chunk),
         "start-step" => message.add(json!({"type": "step-start"})),
         "reset-step" => message.reset_step(),
         "finish-step" | "abort" | "error" => {}
         "source-url" | "source-document" | "file" | "reasoning-file" | "custom" => {
             message.add(chunk);
         }
-        _ if kind.starts_with("data-") => data(message, &kind, chunk),
-        _ if kind.starts_with("tool-") => tool(message, &kind, chunk)?,
-        _ => text(message, &kind, &chunk)?,
+        _ if kind.starts_with("data-") => apply_data(message, &kind, chunk),
+        _ if kind.starts_with("tool-") => apply_to_tool(message, &kind, chunk)?,
+        _ => apply_to_text(message, &kind, &chunk)?,
     }
     Ok(())
 }
 
-fn merge(message: &mut Message, chunk: &mut Value) {
-    if let Value::Object(metadata) = taken(chunk, "messageMetadata") {
+fn merge_metadata(message: &mut PartialMessage, chunk: &mut Value) {
+    if let Value::Object(metadata) = take_field(chunk, "messageMetadata") {
         message.metadata.extend(metadata);
     }
 }
 
-/// Adds data, which may come again to take the place of what came before; some is only to be seen.
-fn data(message: &mut Message, kind: &str, chunk: Value) {
+/// Adds data, or replaces the data with the same type and id; transient data is only for display.
+fn apply_data(message: &mut PartialMessage, kind: &str, chunk: Value) {
     if chunk["transient"] == true {
         return;
     }
@@ -49,72 +52,88 @@ fn data(message: &mut Message, kind: &str, chunk: Value) {
     }
 }
 
-fn text(message: &mut Message, kind: &str, chunk: &Value) -> Result<(), &'static str> {
-    let (of, what) = match kind.split_once('-') {
-        Some(("text", what)) => ("text", what),
-        Some(("reasoning", what)) => ("reasoning", what),
-        _ => return Err("its type is not known"),
+/// Applies a chunk of a text or a reasoning, such as `text-delta`.
+fn apply_to_text(
+    message: &mut PartialMessage,
+    kind: &str,
+    chunk: &Value,
+) -> Result<(), &'static str> {
+    let (part_kind, event) = match kind.split_once('-') {
+        Some(("text", event)) => ("text", event),
+        Some(("reasoning", event)) => ("reasoning", event),
+        _ => return Err("the type is unknown"),
     };
-    let id = chunk["id"].as_str().ok_or("it has no id")?;
-    match what {
-        "start" => message.begin(of, id),
-        "delta" => message.extend(of, id, chunk["delta"].as_str().ok_or("it has no delta")?),
+    let id = chunk["id"].as_str().ok_or("the id is missing")?;
+    match event {
+        "start" => message.begin(part_kind, id),
+        "delta" => message.append_text(
+            part_kind,
+            id,
+            chunk["delta"].as_str().ok_or("the delta is missing")?,
+        ),
         "end" => {}
-        _ => return Err("its type is not known"),
+        _ => return Err("the type is unknown"),
     }
-    // A signature comes with any of them, and counts for the whole.
+    // Any chunk may have the signature, which applies to the whole part.
     if let Some(metadata) = chunk.get("providerMetadata")
-        && let Some(part) = message.going_on(of, id)
+        && let Some(part) = message.open_part(part_kind, id)
     {
         part["providerMetadata"] = metadata.clone();
     }
-    if what == "end" {
-        message.end(of, id);
+    if event == "end" {
+        message.end(part_kind, id);
     }
     Ok(())
 }
 
-fn tool(message: &mut Message, kind: &str, mut chunk: Value) -> Result<(), &'static str> {
+fn apply_to_tool(
+    message: &mut PartialMessage,
+    kind: &str,
+    mut chunk: Value,
+) -> Result<(), &'static str> {
     if kind == "tool-approval-response" {
-        return respond(message, &chunk);
+        return apply_approval(message, &chunk);
     }
-    let call_id = chunk["toolCallId"].as_str().ok_or("it has no call id")?.to_owned();
+    let call_id = chunk["toolCallId"].as_str().ok_or("the call id is missing")?.to_owned();
     if message.tool(&call_id).is_none() {
-        let name = chunk["toolName"].as_str().ok_or("there is no such call")?;
-        message.add_tool(Tool::new(&call_id, name, chunk["dynamic"] == true));
+        let name = chunk["toolName"].as_str().ok_or("no earlier chunk begins the call")?;
+        message.add_tool(ToolPart::new(&call_id, name, chunk["dynamic"] == true));
     }
     let Some(tool) = message.tool(&call_id) else { return Ok(()) };
-    tool.note(kind, &chunk);
+    tool.copy_common_fields(kind, &chunk);
     match kind {
         "tool-input-start" => {}
         "tool-input-delta" => {
-            tool.extend_input(chunk["inputTextDelta"].as_str().ok_or("it has no delta")?);
+            tool.append_input(chunk["inputTextDelta"].as_str().ok_or("the delta is missing")?);
         }
-        "tool-input-available" => tool.give_input(taken(&mut chunk, "input")),
+        "tool-input-available" => tool.set_input(take_field(&mut chunk, "input")),
         "tool-input-error" => {
-            tool.give_input(taken(&mut chunk, "input"));
-            tool.end(Output::Failed(taken(&mut chunk, "errorText")));
+            tool.set_input(take_field(&mut chunk, "input"));
+            tool.end(ToolOutput::Failed(take_field(&mut chunk, "errorText")));
         }
         "tool-approval-request" => {
-            tool.give_approval(json!({"id": chunk["approvalId"]}));
+            tool.set_approval(json!({"id": chunk["approvalId"]}));
         }
         "tool-output-available" => {
             let is_preliminary = chunk["preliminary"] == true;
-            tool.end(Output::Available { value: taken(&mut chunk, "output"), is_preliminary });
+            tool.end(ToolOutput::Available {
+                value: take_field(&mut chunk, "output"),
+                is_preliminary,
+            });
         }
-        "tool-output-error" => tool.end(Output::Failed(taken(&mut chunk, "errorText"))),
-        "tool-output-denied" => tool.end(Output::Denied),
-        _ => return Err("its type is not known"),
+        "tool-output-error" => tool.end(ToolOutput::Failed(take_field(&mut chunk, "errorText"))),
+        "tool-output-denied" => tool.end(ToolOutput::Denied),
+        _ => return Err("the type is unknown"),
     }
     Ok(())
 }
 
-/// Answers whether a call is allowed; the chunk names what was asked.
-fn respond(message: &mut Message, chunk: &Value) -> Result<(), &'static str> {
-    let asked =
-        |tool: &&mut Tool| tool.approval().is_some_and(|it| it["id"] == chunk["approvalId"]);
-    let tool = message.tools().find(asked).ok_or("nothing was asked")?;
+/// Applies the answer to a request for approval, which the chunk names.
+fn apply_approval(message: &mut PartialMessage, chunk: &Value) -> Result<(), &'static str> {
+    let waits_for_it =
+        |tool: &&mut ToolPart| tool.approval().is_some_and(|it| it["id"] == chunk["approvalId"]);
+    let tool = message.tools().find(waits_for_it).ok_or("no call waits for this approval")?;
     let (id, approved) = (&chunk["approvalId"], &chunk["approved"]);
-    tool.give_approval(json!({"id": id, "approved": approved}));
+    tool.set_approval(json!({"id": id, "approved": approved}));
     Ok(())
 }

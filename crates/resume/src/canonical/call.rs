@@ -4,45 +4,51 @@ use std::mem;
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
-use crate::dropped::shown;
+use crate::dropped::shorten;
 
-/// A tool call.
+/// A tool call that an assistant message makes.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) id: String,
-    kind: Kind,
-    pub(crate) target: Target,
-    /// The provider's signature of the call.
+    kind: CallKind,
+    pub(crate) target: CallTarget,
+    /// The signature with which the provider marks its reasoning before the call.
     pub(crate) signature: Option<String>,
-    /// Reported only when the call is kept.
+    /// What reading the call repaired; reported only if the call is rendered.
     pub(crate) repairs: Vec<Repair>,
 }
 
-/// What is called, and with what.
+/// The function or tool that a call names, and the input for it.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct CallTarget {
     pub(crate) name: String,
     input: String,
 }
 
-/// Calls that are not well formed; their results are still to be told from others.
+/// The ids of calls that are malformed.
+///
+/// Such calls are never rendered. Their ids are kept, so that a result of theirs is reported as the
+/// result of a removed call, not as a result without a call.
 #[derive(Debug)]
-pub(crate) struct Malformed {
+pub(crate) struct MalformedCalls {
     pub(crate) ids: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CallKind {
     Function,
     Custom,
 }
 
 /// Reads the value of `tool_calls`.
-pub(crate) fn read_all(tool_calls: Value) -> Result<Vec<Call>, Malformed> {
+///
+/// The calls of a message are valid together or not at all: every provider refuses a message if one
+/// of its calls is broken. Two calls with the same id cannot be told apart, so they are malformed.
+pub(crate) fn read_all(tool_calls: Value) -> Result<Vec<Call>, MalformedCalls> {
     let items = match tool_calls {
         Value::Null => return Ok(Vec::new()),
         Value::Array(items) => items,
-        _ => return Err(Malformed { ids: Vec::new() }),
+        _ => return Err(MalformedCalls { ids: Vec::new() }),
     };
     let count = items.len();
     let ids = items.iter().filter_map(|item| item.get("id")?.as_str());
@@ -51,7 +57,7 @@ pub(crate) fn read_all(tool_calls: Value) -> Result<Vec<Call>, Malformed> {
     if ids.len() == count && calls.len() == count {
         return Ok(calls);
     }
-    Err(Malformed { ids: ids.into_iter().collect() })
+    Err(MalformedCalls { ids: ids.into_iter().collect() })
 }
 
 impl Call {
@@ -63,41 +69,41 @@ impl Call {
         let mut repairs = Vec::new();
         let kind = match call.get("type").unwrap_or(&Value::Null) {
             Value::Null => {
-                repairs.push(Repair::CallTypeAdded { call_id: shown(&id) });
-                Kind::Function
+                repairs.push(Repair::CallTypeAdded { call_id: shorten(&id) });
+                CallKind::Function
             }
-            Value::String(kind) if kind == "function" => Kind::Function,
-            Value::String(kind) if kind == "custom" => Kind::Custom,
+            Value::String(kind) if kind == "function" => CallKind::Function,
+            Value::String(kind) if kind == "custom" => CallKind::Custom,
             _ => return None,
         };
-        let target = Target::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
+        let target = CallTarget::read(call.remove(kind.as_str())?, kind, &mut repairs)?;
         let signature = call.get("extra_content").and_then(|extra| {
             extra.pointer("/google/thought_signature")?.as_str().map(str::to_owned)
         });
         Some(Self { id, kind, target, signature, repairs })
     }
 
-    /// Gives an older call of a function an id.
-    pub(crate) fn of_function(target: Target) -> Self {
+    /// Creates a call with an id from a legacy function call, which has none.
+    pub(crate) fn from_function(target: CallTarget) -> Self {
         let id = function_call_id(&target.name);
-        Self { id, kind: Kind::Function, target, signature: None, repairs: Vec::new() }
+        Self { id, kind: CallKind::Function, target, signature: None, repairs: Vec::new() }
     }
 
-    /// Takes the arguments as an object: what is none becomes its field `input`.
+    /// Takes the arguments as an object; any other value becomes the field `input` of one.
     pub(crate) fn take_arguments(&mut self) -> Value {
         let input = mem::take(&mut self.target.input);
-        if let (Kind::Function, Ok(object @ Value::Object(_))) =
+        if let (CallKind::Function, Ok(object @ Value::Object(_))) =
             (self.kind, records::json::parse(input.as_bytes()))
         {
             return object;
         }
-        self.repairs.push(Repair::ArgumentsWrapped { name: shown(&self.target.name) });
+        self.repairs.push(Repair::ArgumentsWrapped { name: shorten(&self.target.name) });
         json!({"input": input})
     }
 
-    /// Takes the arguments as they are meant: what is no JSON stays text.
+    /// Takes the arguments as the JSON value that their text holds; text that is not JSON stays text.
     pub(crate) fn take_input(&mut self) -> Value {
-        if self.kind == Kind::Custom {
+        if self.kind == CallKind::Custom {
             return self.take_arguments();
         }
         let input = mem::take(&mut self.target.input);
@@ -107,11 +113,11 @@ impl Call {
         }
     }
 
-    /// Takes the arguments as the text of a function's.
+    /// Takes the arguments as JSON text, as a function call holds them.
     pub(crate) fn take_arguments_text(&mut self) -> String {
         match self.kind {
-            Kind::Function => mem::take(&mut self.target.input),
-            Kind::Custom => self.take_arguments().to_string(),
+            CallKind::Function => mem::take(&mut self.target.input),
+            CallKind::Custom => self.take_arguments().to_string(),
         }
     }
 }
@@ -126,13 +132,13 @@ impl From<Call> for Value {
     }
 }
 
-impl Target {
+impl CallTarget {
     /// Reads the value of `function_call`.
     pub(crate) fn read_function(call: Value, repairs: &mut Vec<Repair>) -> Option<Self> {
-        Self::read(call, Kind::Function, repairs)
+        Self::read(call, CallKind::Function, repairs)
     }
 
-    fn read(target: Value, kind: Kind, repairs: &mut Vec<Repair>) -> Option<Self> {
+    fn read(target: Value, kind: CallKind, repairs: &mut Vec<Repair>) -> Option<Self> {
         let Value::Object(mut target) = target else {
             return None;
         };
@@ -140,7 +146,7 @@ impl Target {
         let input = match target.remove(kind.input_field()).unwrap_or_default() {
             Value::String(text) => text,
             other => {
-                repairs.push(Repair::ArgumentsSerialised { name: shown(&name) });
+                repairs.push(Repair::ArgumentsSerialised { name: shorten(&name) });
                 if other.is_null() { "{}".to_owned() } else { other.to_string() }
             }
         };
@@ -149,16 +155,16 @@ impl Target {
 
     /// Returns the value of `function_call`.
     pub(crate) fn write_function(self) -> Value {
-        self.write(Kind::Function)
+        self.write(CallKind::Function)
     }
 
-    fn write(self, kind: Kind) -> Value {
+    fn write(self, kind: CallKind) -> Value {
         Value::from_iter([("name", self.name), (kind.input_field(), self.input)])
     }
 }
 
-impl Kind {
-    /// Returns the type of the call, which is also the field that holds the target.
+impl CallKind {
+    /// Returns the `type` of the call, which is also the name of the field with the target.
     fn as_str(self) -> &'static str {
         match self {
             Self::Function => "function",
@@ -174,12 +180,12 @@ impl Kind {
     }
 }
 
-/// Returns the id that stands for an older call of a function.
+/// Returns the id given to a legacy call of this function, and to its result.
 pub(super) fn function_call_id(name: &str) -> String {
     format!("function_{name}")
 }
 
-/// Takes a text that is not empty.
+/// Removes a field and returns its text, unless it is empty or not a text.
 fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<String> {
     match object.remove(field)? {
         Value::String(text) if !text.is_empty() => Some(text),

@@ -1,11 +1,11 @@
 use serde_json::{Map, Value, json};
 
-/// A picture, a sound or a file within a content.
+/// An image, a sound or a file in the content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Media {
     pub(crate) kind: MediaKind,
     pub(crate) source: MediaSource,
-    /// What it is called.
+    /// The file name.
     pub(crate) name: Option<String>,
 }
 
@@ -19,16 +19,18 @@ pub(crate) enum MediaKind {
 /// Where the bytes are.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum MediaSource {
-    /// Here, in base64.
+    /// In the message itself, encoded in base64.
     Data { media_type: String, data: String },
-    /// At an address.
+    /// At a URL.
     Url(String),
-    /// With a provider, by its id.
+    /// Uploaded to a provider, which knows them by this id.
     Id(String),
 }
 
 impl Media {
-    /// Reads a content part; what holds more than this could give back is left to the caller.
+    /// Reads a content part, if it is an image, a sound or a file.
+    ///
+    /// Returns `None` for a part with fields that [`Media`] cannot hold: reading it would lose them.
     pub(crate) fn read(part: &Value) -> Option<Self> {
         match part.get("type")?.as_str()? {
             "image_url" => Self::read_image(part),
@@ -39,13 +41,13 @@ impl Media {
     }
 
     fn read_image(part: &Value) -> Option<Self> {
-        // How closely to look at it is for one provider to know.
-        let [url, _detail] = only(part.get("image_url")?, ["url", "detail"])?;
-        Some(Self::new(MediaKind::Image, MediaSource::of_url(url?), filename(part)))
+        // `detail` is dropped on purpose: it is a hint that only one provider understands.
+        let [url, _detail] = text_fields(part.get("image_url")?, ["url", "detail"])?;
+        Some(Self::new(MediaKind::Image, MediaSource::from_url(url?), filename(part)))
     }
 
     fn read_audio(part: &Value) -> Option<Self> {
-        let [data, format] = only(part.get("input_audio")?, ["data", "format"])?;
+        let [data, format] = text_fields(part.get("input_audio")?, ["data", "format"])?;
         let (data, media_type) = (data?.to_owned(), format!("audio/{}", format?));
         let source = MediaSource::Data { media_type, data };
         Some(Self::new(MediaKind::Audio, source, filename(part)))
@@ -53,9 +55,9 @@ impl Media {
 
     fn read_file(part: &Value) -> Option<Self> {
         let fields = ["file_data", "file_url", "file_id", "filename"];
-        let [data, url, id, name] = only(part.get("file")?, fields)?;
+        let [data, url, id, name] = text_fields(part.get("file")?, fields)?;
         let source = match (data, url, id) {
-            (Some(data), None, None) => MediaSource::of_data_url(data)?,
+            (Some(data), None, None) => MediaSource::from_data_url(data)?,
             (None, Some(url), None) => MediaSource::Url(url.to_owned()),
             (None, None, Some(id)) => MediaSource::Id(id.to_owned()),
             _ => return None,
@@ -63,7 +65,7 @@ impl Media {
         Some(Self::new(MediaKind::File, source, name.map(str::to_owned)))
     }
 
-    /// Data is of the kind that its media type says.
+    /// Creates the media; for inline data, the media type decides the kind.
     fn new(kind: MediaKind, source: MediaSource, name: Option<String>) -> Self {
         let kind = match &source {
             MediaSource::Data { media_type, .. } => Self::kind_of(media_type),
@@ -72,14 +74,16 @@ impl Media {
         Self { kind, source, name }
     }
 
-    /// Returns a file that is a picture or a sound as the content part of one, without a name; a
-    /// sound with the format named as others name it.
-    pub(crate) fn bare(part: &Value) -> Option<Value> {
+    /// Returns the `image_url` or `input_audio` part for a file that is an image or a sound.
+    ///
+    /// The part has no file name, and a sound has the common name of its format (`mp3`, `wav`).
+    /// Returns `None` for any other part, and for an image that already is an `image_url` part.
+    pub(crate) fn as_typed_part(part: &Value) -> Option<Value> {
         let media = Self::read(part).filter(|media| media.kind != MediaKind::File)?;
         (part["type"] != "image_url").then(|| Self { name: None, ..media }.into())
     }
 
-    /// Returns the kind of what has this media type.
+    /// Returns the kind of media with this media type.
     pub(crate) fn kind_of(media_type: &str) -> MediaKind {
         match media_type.split_once('/') {
             Some(("image", _)) => MediaKind::Image,
@@ -90,23 +94,23 @@ impl Media {
 }
 
 impl MediaSource {
-    /// Reads an address, which may hold the data itself.
-    pub(crate) fn of_url(url: &str) -> Self {
-        Self::of_data_url(url).unwrap_or_else(|| Self::Url(url.to_owned()))
+    /// Reads a URL; a `data:` URL holds the bytes itself.
+    pub(crate) fn from_url(url: &str) -> Self {
+        Self::from_data_url(url).unwrap_or_else(|| Self::Url(url.to_owned()))
     }
 
-    fn of_data_url(url: &str) -> Option<Self> {
+    fn from_data_url(url: &str) -> Option<Self> {
         let (header, data) = url.strip_prefix("data:")?.split_once(',')?;
         let media_type = header.strip_suffix(";base64")?;
         let plain = media_type.split(';').next().unwrap_or_default();
-        // What a sound is like, its parameters say; nothing else has any that matter in base64.
+        // Only audio needs the parameters, such as the sample rate; the rest mean nothing for base64.
         let is_audio = Media::kind_of(plain) == MediaKind::Audio;
         let media_type = if is_audio { media_type } else { plain };
         let (media_type, data) = (media_type.to_owned(), data.to_owned());
         (!plain.is_empty()).then_some(Self::Data { media_type, data })
     }
 
-    /// Returns the address, unless only a provider has the bytes.
+    /// Returns the URL, or a `data:` URL; `None` if only a provider has the bytes.
     pub(crate) fn url(&self) -> Option<String> {
         match self {
             Self::Data { media_type, data } => Some(format!("data:{media_type};base64,{data}")),
@@ -152,13 +156,16 @@ fn file(source: &MediaSource, name: Option<String>) -> Value {
     json!({"type": "file", "file": file})
 }
 
-/// Returns what a picture or a sound is called, which stands beside it.
+/// Returns the file name of an image or a sound, which is a field of its content part.
 fn filename(part: &Value) -> Option<String> {
     part.get("filename")?.as_str().map(str::to_owned)
 }
 
-/// Returns the texts of the fields, if the object has no others.
-fn only<'a, const N: usize>(object: &'a Value, fields: [&str; N]) -> Option<[Option<&'a str>; N]> {
+/// Returns the texts of the given fields; `None` if the object has other fields or other values.
+fn text_fields<'a, const N: usize>(
+    object: &'a Value,
+    fields: [&str; N],
+) -> Option<[Option<&'a str>; N]> {
     let object = object.as_object()?;
     let known =
         object.iter().all(|(key, value)| fields.contains(&key.as_str()) && value.is_string());
@@ -170,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_is_read_with_parameters_too() {
+    fn data_urls_with_parameters_are_read() {
         let cases = [
             ("data:text/plain;base64,aGk=", Some("text/plain")),
             ("data:text/plain;charset=utf-8;base64,aGk=", Some("text/plain")),
@@ -183,7 +190,7 @@ mod tests {
                 || MediaSource::Url(url.to_owned()),
                 |it| MediaSource::Data { media_type: it.to_owned(), data: "aGk=".to_owned() },
             );
-            assert_eq!(MediaSource::of_url(url), expected);
+            assert_eq!(MediaSource::from_url(url), expected);
         }
     }
 }

@@ -2,37 +2,37 @@ use std::mem;
 
 use serde_json::Value;
 
-use super::call::{Call, Malformed, Target, function_call_id};
+use super::call::{Call, CallTarget, MalformedCalls, function_call_id};
 use super::role::Role;
 use crate::rendered::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
-/// A message on its way from the log into a rendering.
+/// A stored message, read and ready to be rendered in any dialect.
 #[derive(Debug)]
-pub(crate) struct Canonical {
+pub(crate) struct CanonicalMessage {
     pub(crate) origin: Origin,
-    /// Names the message; empty for one that is not in the log.
+    /// The id of the message; empty for one that is not stored.
     pub(crate) event_id: String,
     pub(crate) role: Role,
-    /// The call that a result answers; empty for any other message.
+    /// The id of the call that a tool result answers; empty for any other message.
     pub(crate) call_id: String,
     pub(crate) name: Option<String>,
-    /// The content as it is in the log.
+    /// The content as stored.
     pub(crate) content: Value,
     pub(crate) refusal: Option<String>,
-    /// The reasoning as it is in the log.
+    /// The reasoning as stored.
     pub(crate) reasoning: Value,
-    /// Says of a result that the call failed.
+    /// Whether a tool result reports that the call failed.
     pub(crate) is_error: bool,
     pub(crate) calls: Vec<Call>,
-    pub(crate) malformed: Option<Malformed>,
-    /// Absent when there are calls, malformed ones included.
-    pub(crate) function_call: Option<Target>,
-    /// Reported only when the message is kept.
+    pub(crate) malformed_calls: Option<MalformedCalls>,
+    /// The legacy function call; absent if the message has tool calls, even malformed ones.
+    pub(crate) function_call: Option<CallTarget>,
+    /// What was repaired; reported only if the message is rendered.
     pub(crate) repairs: Vec<Repair>,
 }
 
-impl Canonical {
+impl CanonicalMessage {
     pub(crate) fn new(origin: Origin, role: Role, content: Value) -> Self {
         Self {
             origin,
@@ -45,37 +45,37 @@ impl Canonical {
             reasoning: Value::Null,
             is_error: false,
             calls: Vec::new(),
-            malformed: None,
+            malformed_calls: None,
             function_call: None,
             repairs: Vec::new(),
         }
     }
 
-    /// Says whether the message makes calls that are well formed.
+    /// Returns whether the message makes well-formed calls.
     pub(crate) fn makes_calls(&self) -> bool {
         !self.calls.is_empty() || self.function_call.is_some()
     }
 
-    /// Returns the id of every call that the message makes, well formed or not.
+    /// Returns the id of every call that the message makes, malformed ones included.
     pub(crate) fn called_ids(&self) -> impl Iterator<Item = &str> {
-        let malformed = self.malformed.iter().flat_map(|malformed| &malformed.ids);
+        let malformed = self.malformed_calls.iter().flat_map(|malformed| &malformed.ids);
         self.calls.iter().map(|call| &call.id).chain(malformed).map(String::as_str)
     }
 
     /// Returns the name of every function that the message calls.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn function_names(&self) -> impl Iterator<Item = &String> {
         let called = self.calls.iter().map(|call| &call.target);
         called.chain(self.function_call.as_ref()).map(|target| &target.name)
     }
 
-    /// Returns them to be changed.
-    pub(crate) fn functions_mut(&mut self) -> impl Iterator<Item = &mut String> {
+    /// Returns the name of every function that the message calls, to be changed.
+    pub(crate) fn function_names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let called = self.calls.iter_mut().map(|call| &mut call.target);
         called.chain(self.function_call.as_mut()).map(|target| &mut target.name)
     }
 
-    /// Adds what was repaired to the rendering.
-    pub(crate) fn report(&mut self, rendered: &mut Rendered) {
+    /// Moves the repairs of the message and of its calls into the rendering.
+    pub(crate) fn report_repairs(&mut self, rendered: &mut Rendered) {
         let origin = self.origin;
         let of_calls = self.calls.iter_mut().flat_map(|call| mem::take(&mut call.repairs));
         for repair in mem::take(&mut self.repairs).into_iter().chain(of_calls) {
@@ -83,12 +83,15 @@ impl Canonical {
         }
     }
 
-    /// Turns the older call of a function, or its result, into one with an id.
+    /// Converts a legacy function call, or its result, into a tool call or tool result with an id.
+    ///
+    /// Legacy calls have no ids. Call and result get the same id, made from the name of the function, so
+    /// that they are matched like any other call and result.
     #[must_use]
-    pub(crate) fn with_ids(mut self) -> Self {
+    pub(crate) fn with_call_ids(mut self) -> Self {
         if let Some(target) = self.function_call.take() {
             self.repairs.push(Repair::FunctionCallConverted);
-            self.calls.push(Call::of_function(target));
+            self.calls.push(Call::from_function(target));
         }
         if self.role == Role::Function {
             self.repairs.push(Repair::FunctionCallConverted);
@@ -98,21 +101,21 @@ impl Canonical {
         self
     }
 
-    /// Says whether anything is left of the message without its tool calls.
-    pub(crate) fn stays_without_calls(&self) -> bool {
-        !is_blank(&self.content) || self.refusal.is_some()
+    /// Returns whether the message still has content when its tool calls are removed.
+    pub(crate) fn has_content_without_calls(&self) -> bool {
+        !is_empty_value(&self.content) || self.refusal.is_some()
     }
 
-    /// Takes the tool calls away, or says why nothing is left without them.
+    /// Removes the tool calls; returns the reason to drop the message if nothing else is left.
     pub(crate) fn without_calls(mut self) -> Result<Self, (Origin, DropReason)> {
         self.calls.clear();
-        let malformed = self.malformed.take().is_some();
+        let malformed = self.malformed_calls.take().is_some();
         let (reason, repair) = if malformed {
             (DropReason::MalformedCalls, Repair::MalformedCallsRemoved)
         } else {
             (DropReason::UnansweredCalls, Repair::UnansweredCallsRemoved)
         };
-        if !self.stays_without_calls() {
+        if !self.has_content_without_calls() {
             return Err((self.origin, reason));
         }
         self.repairs.push(repair);
@@ -120,8 +123,8 @@ impl Canonical {
     }
 }
 
-/// Says whether a content says nothing at all.
-pub(crate) fn is_blank(content: &Value) -> bool {
+/// Returns whether a value is null, the empty text or the empty list.
+pub(crate) fn is_empty_value(content: &Value) -> bool {
     match content {
         Value::Null => true,
         Value::String(text) => text.is_empty(),

@@ -3,58 +3,64 @@ use std::mem;
 use records::{JsonObject, Message, MessageBody};
 use serde_json::Value;
 
-use super::call::{self, Target};
-use super::message::{Canonical, is_blank};
+use super::call::{self, CallTarget};
+use super::message::{CanonicalMessage, is_empty_value};
 use super::role::Role;
 use crate::rendered::{Origin, Rendered};
 use crate::{DropReason, Repair};
 
-/// Reads a message and hands it on; AG2's message with several tool results gives several.
-pub(crate) fn read(
+/// Reads a stored message and passes it to `handle`, or reports why it is dropped.
+///
+/// AG2 stores the results of several calls in one message; each result is passed on by itself.
+pub(crate) fn read_message(
     index: usize,
     message: Message,
     rendered: &mut Rendered,
-    mut hand_on: impl FnMut(Canonical, &mut Rendered),
+    mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
 ) {
     let origin = Origin { index, sequence: message.sequence };
     let (event_id, body) = (message.event_id.into(), message.body);
-    let said = match Role::parse(&body.role) {
+    let read = match Role::parse(&body.role) {
         _ if message.deleted_at.is_some() => Err(DropReason::Deleted),
         None => Err(DropReason::unsupported_role(&body.role)),
         Some(Role::Tool) => {
             let mut drop = |reason| rendered.drop(origin, reason);
-            let kept: Vec<_> =
-                results(origin, body).filter_map(|result| result.map_err(&mut drop).ok()).collect();
+            let kept: Vec<_> = read_results(origin, body)
+                .filter_map(|result| result.map_err(&mut drop).ok())
+                .collect();
             for result in kept {
-                hand_on(result, rendered);
+                handle(result, rendered);
             }
             return;
         }
-        Some(role) => said(origin, role, body).map(|said| Canonical { event_id, ..said }),
+        Some(role) => {
+            read_other(origin, role, body).map(|message| CanonicalMessage { event_id, ..message })
+        }
     };
-    match said {
-        Ok(said) => hand_on(said, rendered),
+    match read {
+        Ok(message) => handle(message, rendered),
         Err(reason) => rendered.drop(origin, reason),
     }
 }
 
 /// Reads the results that a `tool` message holds.
-fn results(
+fn read_results(
     origin: Origin,
     mut body: MessageBody,
-) -> impl Iterator<Item = Result<Canonical, DropReason>> {
+) -> impl Iterator<Item = Result<CanonicalMessage, DropReason>> {
     let own_id = body.extra.remove("tool_call_id").unwrap_or_default();
     let responses = match body.extra.get_mut("tool_responses") {
         Some(Value::Array(responses)) if !responses.is_empty() => mem::take(responses),
         _ => vec![Value::from_iter([("tool_call_id", own_id), ("content", body.content)])],
     };
-    let leftovers = leftovers(&body.extra);
-    let read = move |mut response: Value| match taken(&mut response, "tool_call_id") {
+    let unused = unused_fields(&body.extra);
+    let read = move |mut response: Value| match take_field(&mut response, "tool_call_id") {
         Value::String(call_id) if !call_id.is_empty() => {
-            let mut result = Canonical::new(origin, Role::Tool, taken(&mut response, "content"));
+            let mut result =
+                CanonicalMessage::new(origin, Role::Tool, take_field(&mut response, "content"));
             result.call_id = call_id;
-            result.is_error = taken(&mut response, "is_error") == Value::Bool(true);
-            result.repairs.clone_from(&leftovers);
+            result.is_error = take_field(&mut response, "is_error") == Value::Bool(true);
+            result.repairs.clone_from(&unused);
             Ok(result)
         }
         _ => Err(DropReason::MissingCallId),
@@ -62,65 +68,69 @@ fn results(
     responses.into_iter().map(read)
 }
 
-/// Takes the value of a field; null where there is none.
-pub(crate) fn taken(object: &mut Value, field: &str) -> Value {
+/// Takes the value of a field; null if the value has no such field.
+pub(crate) fn take_field(object: &mut Value, field: &str) -> Value {
     object.get_mut(field).map(Value::take).unwrap_or_default()
 }
 
 /// Reads a message of any role but `tool`.
-fn said(origin: Origin, role: Role, mut body: MessageBody) -> Result<Canonical, DropReason> {
-    let mut said = Canonical::new(origin, role, body.content);
-    said.name = body.name.filter(|name| !name.is_empty());
+fn read_other(
+    origin: Origin,
+    role: Role,
+    mut body: MessageBody,
+) -> Result<CanonicalMessage, DropReason> {
+    let mut message = CanonicalMessage::new(origin, role, body.content);
+    message.name = body.name.filter(|name| !name.is_empty());
     if role == Role::Assistant {
-        read_calls(&mut said, &mut body.extra);
-        read_refusal(&mut said, &mut body.extra);
-        said.reasoning = body.extra.remove("reasoning_content").unwrap_or_default();
+        read_calls(&mut message, &mut body.extra);
+        read_refusal(&mut message, &mut body.extra);
+        message.reasoning = body.extra.remove("reasoning_content").unwrap_or_default();
     }
-    said.repairs.extend(leftovers(&body.extra));
-    let names_nothing = role == Role::Function && said.name.is_none();
-    let says_nothing = said.content.is_null() && said.refusal.is_none();
-    let calls_nothing = !said.makes_calls() && said.malformed.is_none();
-    if names_nothing {
+    message.repairs.extend(unused_fields(&body.extra));
+    let lacks_function_name = role == Role::Function && message.name.is_none();
+    let has_no_content = message.content.is_null() && message.refusal.is_none();
+    let has_no_calls = !message.makes_calls() && message.malformed_calls.is_none();
+    if lacks_function_name {
         Err(DropReason::MissingName)
-    } else if role != Role::Function && says_nothing && calls_nothing {
+    } else if role != Role::Function && has_no_content && has_no_calls {
         Err(DropReason::NullContent)
     } else {
-        Ok(said)
+        Ok(message)
     }
 }
 
-fn read_calls(said: &mut Canonical, extra: &mut JsonObject) {
+fn read_calls(message: &mut CanonicalMessage, extra: &mut JsonObject) {
     match call::read_all(extra.remove("tool_calls").unwrap_or_default()) {
-        Ok(calls) => said.calls = calls,
-        Err(malformed) => said.malformed = Some(malformed),
+        Ok(calls) => message.calls = calls,
+        Err(malformed) => message.malformed_calls = Some(malformed),
     }
     let function_call = extra.remove("function_call").unwrap_or_default();
     if function_call.is_null() {
         return;
     }
-    if said.calls.is_empty() && said.malformed.is_none() {
-        said.function_call = Target::read_function(function_call, &mut said.repairs);
+    if message.calls.is_empty() && message.malformed_calls.is_none() {
+        message.function_call = CallTarget::read_function(function_call, &mut message.repairs);
     }
-    if said.function_call.is_none() {
-        said.repairs.push(Repair::FieldRemoved { field: "function_call" });
+    if message.function_call.is_none() {
+        message.repairs.push(Repair::FieldRemoved { field: "function_call" });
     }
 }
 
-fn read_refusal(said: &mut Canonical, extra: &mut JsonObject) {
+fn read_refusal(message: &mut CanonicalMessage, extra: &mut JsonObject) {
     match extra.remove("refusal") {
-        Some(Value::String(refusal)) if !refusal.is_empty() => said.refusal = Some(refusal),
-        Some(other) if !is_blank(&other) => {
-            said.repairs.push(Repair::FieldRemoved { field: "refusal" });
+        Some(Value::String(refusal)) if !refusal.is_empty() => message.refusal = Some(refusal),
+        Some(other) if !is_empty_value(&other) => {
+            message.repairs.push(Repair::FieldRemoved { field: "refusal" });
         }
         _ => {}
     }
 }
 
-/// Reports the fields that are left when those of the role have been read.
-fn leftovers(extra: &JsonObject) -> Vec<Repair> {
+/// Reports the fields that remain after those of the role were read: they are not rendered.
+fn unused_fields(extra: &JsonObject) -> Vec<Repair> {
     const FIELDS: [&str; 5] =
         ["function_call", "refusal", "tool_call_id", "tool_calls", "tool_responses"];
-    let is_left = |field: &&str| extra.get(*field).is_some_and(|value| !is_blank(value));
-    let left = FIELDS.into_iter().filter(is_left);
-    left.map(|field| Repair::FieldRemoved { field }).collect()
+    let is_unused = |field: &&str| extra.get(*field).is_some_and(|value| !is_empty_value(value));
+    let unused = FIELDS.into_iter().filter(is_unused);
+    unused.map(|field| Repair::FieldRemoved { field }).collect()
 }

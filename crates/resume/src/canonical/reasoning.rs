@@ -1,20 +1,20 @@
 use serde_json::{Value, json};
 
-use super::message::Canonical;
+use super::message::CanonicalMessage;
 
-/// What a model thought before it spoke.
+/// A block of the reasoning that a model produced before its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reasoning {
-    /// In words; signed by the provider, which takes it back only with its signature.
+    /// Readable reasoning. Its provider accepts it again only with the signature.
     Text { text: String, signature: Option<String> },
-    /// Encrypted by the provider.
+    /// Reasoning that the provider encrypted.
     Redacted(String),
 }
 
-impl Canonical {
-    /// Takes the reasoning out of `reasoning_content`: a text, or a list of `thinking` and
-    /// `redacted_thinking` blocks; those that are empty, and not signed, are passed over. Nothing is taken
-    /// when there is anything else.
+impl CanonicalMessage {
+    /// Takes the reasoning: a text, or a list of `thinking` and `redacted_thinking` blocks.
+    ///
+    /// Blocks without text and signature are skipped. Returns `None` for any other value.
     pub(crate) fn take_reasoning(&mut self) -> Option<Vec<Reasoning>> {
         match self.reasoning.take() {
             Value::Null => Some(Vec::new()),
@@ -32,7 +32,7 @@ impl Canonical {
 }
 
 impl Reasoning {
-    /// Says whether there is nothing that a provider could want back.
+    /// Returns whether the block has neither text nor anything that its provider needs again.
     fn is_empty(&self) -> bool {
         match self {
             Self::Text { text, signature } => text.is_empty() && signature.is_none(),
@@ -40,7 +40,7 @@ impl Reasoning {
         }
     }
 
-    /// Reads a block as it is stored.
+    /// Reads a stored block.
     pub(crate) fn read(block: &Value) -> Option<Self> {
         let text = |field: &str| block.get(field)?.as_str().map(str::to_owned);
         match block.get("type")?.as_str()? {
@@ -53,8 +53,8 @@ impl Reasoning {
         }
     }
 
-    /// Returns what is stored of several: the text alone where that is all there is.
-    pub(crate) fn stored(mut blocks: Vec<Self>) -> Value {
+    /// Returns the value to store for blocks: the text alone for one unsigned text.
+    pub(crate) fn into_stored(mut blocks: Vec<Self>) -> Value {
         match &mut blocks[..] {
             [] => Value::Null,
             [Self::Text { text, signature: None }] => std::mem::take(text).into(),

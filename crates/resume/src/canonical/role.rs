@@ -1,4 +1,4 @@
-/// The roles of a message.
+/// The role of a stored message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     System,

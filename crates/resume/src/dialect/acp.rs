@@ -2,36 +2,36 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{Form, Rules, Writer};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
 mod call;
-pub(crate) use call::Call;
+pub(crate) use call::CallState;
 
 mod content;
-pub(crate) use content::media;
+pub(crate) use content::read_media;
 
 mod parse;
 
 mod validate;
-pub(crate) use validate::UNSAID;
+pub(crate) use validate::NON_MESSAGE_UPDATES;
 
 mod write;
 
-/// The updates by which an agent replays a session in the Agent Client Protocol: what stands in
-/// `update` of each `session/update`.
+/// The updates with which an agent replays a session in the Agent Client Protocol: the field `update`
+/// of each `session/update`.
 ///
-/// - A message is a chunk for each of its parts, all with its event id as `messageId`; a call is a
-///   `tool_call`, its result a `tool_call_update` that is `completed` or `failed`.
-/// - The speaker is the `name` in `_meta`, where a call also names its message.
-/// - There are no instructions: they are dropped. Reasoning is `agent_thought_chunk`, without the
-///   signature of the provider.
+/// - A message is one chunk for each of its parts, all with its event id as `messageId`. A call is a
+///   `tool_call`; its result is a `tool_call_update` with the status `completed` or `failed`.
+/// - The `name` in `_meta` is the speaker; the `_meta` of a call also holds the id of its message.
+/// - The protocol has no system instructions: they are dropped. Reasoning is an
+///   `agent_thought_chunk`, without the signature of the provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Acp;
 
-impl Form for Acp {
-    const RULES: &'static Rules = &Rules::ANY;
+impl ToolDialect for Acp {
+    const RULES: &'static DialectRules = &DialectRules::ANY;
 
     const LOSSES: &'static [Loss] = &[
         Loss::Instructions,
@@ -49,8 +49,8 @@ impl Form for Acp {
         "acp"
     }
 
-    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Updates)
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::UpdatesWriter)
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

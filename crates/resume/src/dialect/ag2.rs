@@ -1,19 +1,19 @@
 use records::Message;
 use serde_json::{Map, Value};
 
-use super::contract::{Dialect, Renderer, Survey};
-use super::found::Found;
+use super::contract::{Dialect, Renderer, Scan};
 use super::loss::Loss;
 use super::parsed::{self, Parsed};
 use super::violation::{Problem, Violation};
+use super::violation_list::ViolationList;
 use crate::rendered::{Origin, Rendered};
 use crate::window::Window;
 use crate::{Options, Repair, calls, normalize};
 
-/// The strict form that AG2 resumes a group chat from: see [`normalize`](crate::normalize()).
+/// The strict messages from which AG2 resumes a group chat: see [`normalize`](crate::normalize()).
 ///
-/// The form has no tool calls: a message that makes some is kept for its content, which is
-/// reported as a repair, and messages that hold results are dropped for their role.
+/// The dialect has no tool calls. A message with calls keeps its content and loses its calls, which is
+/// reported as a repair. A message with tool results is dropped, because the dialect has no role `tool`.
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2;
 
@@ -25,29 +25,29 @@ impl Dialect for Ag2 {
     fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
         let mut rendered = Rendered::default();
         rendered.messages.reserve(messages.len());
-        let mut strict = Strict { options: options.clone() };
+        let mut renderer = StrictRenderer { options: options.clone() };
         for (index, message) in messages.into_iter().enumerate() {
-            strict.push(index, message, &mut rendered);
+            renderer.push(index, message, &mut rendered);
         }
         rendered
     }
 
-    fn looks_ahead(&self) -> bool {
+    fn needs_scan(&self) -> bool {
         false
     }
 
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        Box::new(Strict { options: options.clone() })
+    fn begin_scan(&self, options: &Options) -> Box<dyn Scan> {
+        Box::new(StrictRenderer { options: options.clone() })
     }
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
         let numbered = messages.iter().enumerate();
-        let found = numbered.flat_map(|(index, message)| violations(index, message));
-        found.take(Found::MOST).collect()
+        let violations = numbered.flat_map(|(index, message)| violations(index, message));
+        violations.take(ViolationList::MAX).collect()
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        parsed::all(messages)
+        parsed::parse_stored_fields(messages)
     }
 
     fn losses(&self) -> &'static [Loss] {
@@ -55,25 +55,25 @@ impl Dialect for Ag2 {
     }
 }
 
-/// Renders each message by itself.
+/// Renders each message by itself, so that its scan records nothing.
 #[derive(Debug)]
-struct Strict {
+struct StrictRenderer {
     options: Options,
 }
 
-impl Survey for Strict {
-    fn note(&mut self, _position: usize, _message: Message) {}
+impl Scan for StrictRenderer {
+    fn observe(&mut self, _position: usize, _message: Message) {}
 
-    fn finish(self: Box<Self>, _window: &Window) -> Box<dyn Renderer> {
+    fn into_renderer(self: Box<Self>, _window: &Window) -> Box<dyn Renderer> {
         self
     }
 }
 
-impl Renderer for Strict {
+impl Renderer for StrictRenderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
         let origin = Origin { index, sequence: message.sequence };
-        let makes_calls = calls::made(&message.body).next().is_some();
-        match normalize::judge(message.into(), &self.options) {
+        let makes_calls = calls::calls_made(&message.body).next().is_some();
+        match normalize::to_strict(message.into(), &self.options) {
             Ok(strict) => {
                 rendered.messages.push(strict.into());
                 if makes_calls {
@@ -91,31 +91,36 @@ fn violations(index: usize, message: &Value) -> Vec<Violation> {
     let Some(object) = message.as_object() else {
         return vec![Violation::new(index, "not_an_object", "the message is not a JSON object")];
     };
-    let problems = [role(object), name(object), content(object), fields(object)];
-    Violation::at(index, problems.into_iter().flatten()).collect()
+    let problems = [
+        role_problem(object),
+        name_problem(object),
+        content_problem(object),
+        field_problem(object),
+    ];
+    Violation::from_problems(index, problems.into_iter().flatten()).collect()
 }
 
-fn role(object: &Map<String, Value>) -> Option<Problem> {
+fn role_problem(object: &Map<String, Value>) -> Option<Problem> {
     let role = object.get("role").unwrap_or(&Value::Null);
     let known = role == "user" || role == "assistant";
     (!known).then(|| ("invalid_role", format!("the role is {role}, not \"user\" or \"assistant\"")))
 }
 
-fn name(object: &Map<String, Value>) -> Option<Problem> {
+fn name_problem(object: &Map<String, Value>) -> Option<Problem> {
     let name = object.get("name").and_then(Value::as_str).unwrap_or_default();
-    let detail = || "the name is not a text of at least one character".to_owned();
+    let detail = || "the name is not a text with at least one character".to_owned();
     name.is_empty().then(|| ("invalid_name", detail()))
 }
 
-fn content(object: &Map<String, Value>) -> Option<Problem> {
+fn content_problem(object: &Map<String, Value>) -> Option<Problem> {
     let is_null = object.get("content").is_none_or(Value::is_null);
     is_null.then(|| ("null_content", "the content is missing or null".to_owned()))
 }
 
-fn fields(object: &Map<String, Value>) -> Option<Problem> {
+fn field_problem(object: &Map<String, Value>) -> Option<Problem> {
     let mut keys = object.keys();
     let other = keys.find(|key| !["role", "name", "content"].contains(&key.as_str()))?;
-    Some(("unknown_field", format!("the form has no field {other:?}")))
+    Some(("unknown_field", format!("the dialect has no field {other:?}")))
 }
 
 #[cfg(test)]
@@ -129,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strict_form_has_no_violation() {
+    fn a_strict_message_has_no_violation() {
         for content in [json!(""), json!({"a": 1}), json!([1]), json!(0)] {
             assert!(rules(json!({"role": "user", "name": "a", "content": content})).is_empty());
         }

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{CallIdRule, Form, NameRule, Rules, Writer};
+use super::pipeline::{CallIdRule, DialectRules, MessageWriter, NameRule, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -13,26 +13,29 @@ mod parse;
 mod validate;
 mod write;
 
-/// The messages that AG2 up to 0.14 resumes a group chat from, with system and tool messages.
+/// The messages from which AG2 up to version 0.14 resumes a group chat, with system and tool messages.
 ///
-/// Names are those of agents and stay as they are: whether they are known is for the group chat to
-/// say. A message without one is attributed to the manager.
+/// Names of agents stay unchanged: only the group chat knows which agents exist. AG2 attributes a
+/// message without a name to the manager.
 ///
-/// - A content is text or a list of text and image parts; anything else becomes its JSON text. Null
-///   beside calls becomes the empty text, because AG2 would make it the text `None`, and a refusal
+/// - The content is a text or a list of text and image parts; anything else becomes its JSON text. Null
+///   beside calls becomes the empty text, because AG2 would turn it into the text `None`. A refusal
 ///   without content becomes the content.
-/// - The name `_User`, which AG2 takes away itself, is left out.
+/// - The name `_User` is removed, because AG2 removes it itself.
 /// - Names of functions match `^[a-zA-Z0-9_-]{1,64}$`, and arguments are text.
-/// - Ids of calls have 40 characters at most, as in [`OpenAi`](super::OpenAi).
+/// - Ids of calls have at most 40 characters, as in [`OpenAi`](super::OpenAi).
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2Classic {
-    /// Which of AG2's ways to resume the messages are for.
+    /// The AG2 interface that resumes the messages.
     pub profile: Profile,
 }
 
-impl Form for Ag2Classic {
-    const RULES: &'static Rules =
-        &Rules { functions: NameRule::WORD, call_ids: CallIdRule::SHORT, ..Rules::ANY };
+impl ToolDialect for Ag2Classic {
+    const RULES: &'static DialectRules = &DialectRules {
+        functions: NameRule::WORD,
+        call_ids: CallIdRule::SHORT,
+        ..DialectRules::ANY
+    };
 
     const LOSSES: &'static [Loss] = &[
         Loss::BlankText,
@@ -50,8 +53,8 @@ impl Form for Ag2Classic {
         }
     }
 
-    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Messages::new(self.profile))
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::MessagesWriter::new(self.profile))
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

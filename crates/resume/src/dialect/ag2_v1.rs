@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{Form, NameRule, Rules, Writer};
+use super::pipeline::{DialectRules, MessageWriter, NameRule, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -13,20 +13,21 @@ mod write;
 
 /// The events of AG2 1.x, as its storage keeps them: JSON with the class in `__event__`.
 ///
-/// A message of the user is a `ModelRequest`, one of an agent a `ModelResponse`; calls follow as
-/// `ToolCallsEvent` and `ToolCallEvent`, each result as `ToolResultEvent` or `ToolErrorEvent`, and all
-/// of them once more as `ToolResultsEvent`, which settles the calls.
+/// A message of the user is a `ModelRequest`, a message of an agent is a `ModelResponse`. Its calls
+/// follow as one `ToolCallsEvent` and a `ToolCallEvent` each. Each result is a `ToolResultEvent` or
+/// `ToolErrorEvent`; a `ToolResultsEvent` then repeats all results and closes the calls.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
-///   their texts. One that comes after something was said is reported, because its place is lost.
-/// - The speaker is the `name` in the `metadata` of what is said. Reasoning is left out.
-/// - What an agent says is one text; several are joined by a line break. Arguments are the JSON text
-///   of an object; others become its field `input`.
+/// - [`Rendered::system`](super::Rendered::system) holds the texts of the system instructions, apart
+///   from the events. An instruction after the first message is reported, because its position is lost.
+/// - The speaker is the `name` in the `metadata` of the input or message. Reasoning is removed.
+/// - The message of an agent is one text; several texts are joined by a line break. Arguments are the
+///   JSON text of an object; other arguments become the field `input` of one.
 #[derive(Debug, Clone, Copy)]
 pub struct Ag2V1;
 
-impl Form for Ag2V1 {
-    const RULES: &'static Rules = &Rules { functions: NameRule::WORD, ..Rules::ANY };
+impl ToolDialect for Ag2V1 {
+    const RULES: &'static DialectRules =
+        &DialectRules { functions: NameRule::WORD, ..DialectRules::ANY };
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,
@@ -45,8 +46,8 @@ impl Form for Ag2V1 {
         "ag2-v1"
     }
 
-    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Events::default())
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::EventsWriter::default())
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

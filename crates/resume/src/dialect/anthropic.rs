@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{CallIdRule, Form, NameRule, Rules, Writer, is_word};
+use super::pipeline::{CallIdRule, DialectRules, MessageWriter, NameRule, ToolDialect, is_word};
 use super::violation::Violation;
 use crate::Options;
 
@@ -13,27 +13,28 @@ mod write;
 
 /// The messages of Anthropic's Messages API, and the blocks of its `system`.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
-///   their blocks. One that comes after something was said is reported, because its place is lost.
-/// - Neighbours of one role become one message. The results of calls are one `user` message, results
-///   first; what the user says next joins it.
-/// - There are no names: what somebody says begins with their name and a colon, unless the name is
-///   that of the role.
-/// - Text of nothing but white space is left out. A conversation that does not begin or end with the
-///   user gets a `user` message "Continue." there.
-/// - Reasoning is given in front of what was said, word for word, if the provider signed it.
-/// - Ids of calls match `^[a-zA-Z0-9_-]+$`; another becomes `call_` and 32 digits of its digest.
-/// - Pictures are JPEG, PNG, GIF or WebP, and files PDF; a text is given as `text/plain`. What has
-///   another media type becomes its JSON text.
-/// - Arguments are an object; others become its field `input`.
+/// - [`Rendered::system`](super::Rendered::system) holds the blocks of the system instructions, apart
+///   from the messages. An instruction after the first message is reported, because its position is
+///   lost.
+/// - Neighbouring messages of one role become one message. The results of calls become one `user`
+///   message, which the next message of the user joins after the results.
+/// - The dialect has no names: the text of a speaker begins with their name and a colon, unless the
+///   name repeats the role.
+/// - Text that is only white space is removed. A conversation that does not begin and end with the user
+///   gets a `user` message "Continue." there.
+/// - Reasoning comes before the text, unchanged, if the provider signed it.
+/// - Ids of calls match `^[a-zA-Z0-9_-]+$`; any other id becomes `call_` and 32 digits of its digest.
+/// - Images are JPEG, PNG, GIF or WebP, and files are PDF; a text file becomes `text/plain`. Media of any
+///   other type become their JSON text.
+/// - Arguments are an object; other arguments become the field `input` of one.
 #[derive(Debug, Clone, Copy)]
 pub struct Anthropic;
 
-impl Form for Anthropic {
-    const RULES: &'static Rules = &Rules {
+impl ToolDialect for Anthropic {
+    const RULES: &'static DialectRules = &DialectRules {
         functions: NameRule::WORD,
-        call_ids: CallIdRule { chars: is_word, ..CallIdRule::ANY },
-        ..Rules::ANY
+        call_ids: CallIdRule { allows: is_word, ..CallIdRule::ANY },
+        ..DialectRules::ANY
     };
 
     const LOSSES: &'static [Loss] = &[
@@ -55,8 +56,8 @@ impl Form for Anthropic {
         "anthropic"
     }
 
-    fn writer(&self, options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Messages::new(options))
+    fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::MessagesWriter::new(options))
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

@@ -10,69 +10,69 @@ use crate::rendered::Rendered;
 use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
-/// A form of conversation.
+/// A message format of another system.
 pub trait Dialect: fmt::Debug + Send + Sync {
-    /// Names the dialect in requests.
+    /// Returns the name of the dialect in requests.
     fn name(&self) -> &'static str;
 
-    /// Brings messages into the form, in order, and reports what that left out or changed.
+    /// Renders messages in the dialect, in order, and reports what it dropped or changed.
     ///
-    /// The messages must be in the order of the chat. What the form has no field for, such as
-    /// `metadata` and `timestamp`, is not in the rendering and not reported; every message that is
-    /// missing from it is reported once in [`Rendered::dropped`], as is each tool result when a
-    /// message holds several.
+    /// The messages must be in the order of the chat. Fields that no dialect has, such as `metadata`
+    /// and `timestamp`, are omitted without a report. Every message that is missing from the rendering
+    /// is reported once in [`Rendered::dropped`], and so is each missing result of a message with
+    /// several results.
     fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered;
 
-    /// Says whether a message cannot be rendered before later ones have been seen.
-    fn looks_ahead(&self) -> bool;
+    /// Returns whether rendering a message requires a scan of the messages after it.
+    fn needs_scan(&self) -> bool;
 
-    /// Begins to render a conversation that is too long to be held, for a replay.
-    fn survey(&self, options: &Options) -> Box<dyn Survey>;
+    /// Begins to render a conversation that is too long for memory, for [`crate::replay`].
+    fn begin_scan(&self, options: &Options) -> Box<dyn Scan>;
 
-    /// Returns the ways in which the messages break the rules of the form, by position; of very many
-    /// only the first ones.
+    /// Returns the rules of the dialect that the messages break, ordered by position.
+    ///
+    /// Only the first violations are returned if there are very many.
     fn validate(&self, messages: &[Value]) -> Vec<Violation>;
 
-    /// Reads a transcript in the form, with the instructions that stand apart from its messages.
+    /// Parses a transcript in the dialect, and its system instructions, if they are kept apart.
     ///
-    /// Rendering what was read from a rendering gives the same rendering, with nothing left out or
-    /// changed.
+    /// Rendering what was parsed from a rendering gives the same rendering again, with nothing
+    /// dropped or changed.
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 
-    /// Says whether several entries of a transcript may be one message.
+    /// Returns whether several entries of a transcript may form one message.
     fn splits_messages(&self) -> bool {
         false
     }
 
-    /// Says what of a transcript is not in its rendering, or not told from other things there.
+    /// Returns what the dialect cannot represent.
     fn losses(&self) -> &'static [Loss];
 }
 
-/// Takes note of what has to be known before the first message of a conversation is rendered.
+/// The first pass over a conversation: collects what must be known before the first message is rendered.
 ///
-/// Each message goes by once, in order, and is not kept. A dialect that does not look ahead need
-/// not be shown any.
-pub trait Survey: fmt::Debug + Send {
-    /// Takes note of the message at a position of the conversation.
-    fn note(&mut self, position: usize, message: Message);
+/// A scan sees each message once, in order, and does not keep it. It may be skipped for a dialect
+/// that [needs none](Dialect::needs_scan).
+pub trait Scan: fmt::Debug + Send {
+    /// Records what matters about the message at a position of the conversation.
+    fn observe(&mut self, position: usize, message: Message);
 
-    /// Goes on to render those messages that are in the window.
-    fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer>;
+    /// Ends the scan, and returns the renderer for the messages in the window.
+    fn into_renderer(self: Box<Self>, window: &Window) -> Box<dyn Renderer>;
 }
 
-/// Renders messages one by one, as [`Dialect::render`] does at once.
+/// The second pass over a conversation: renders messages one by one, with the result of [`Dialect::render`].
 ///
-/// What it renders is in the form also when messages have been edited or deleted since they were
-/// surveyed.
+/// The rendering is valid in the dialect even if messages were edited or deleted after the scan.
 pub trait Renderer: fmt::Debug + Send {
     /// Adds the message at a position of the window to the rendering.
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered);
 
-    /// Returns the calls for which nothing is rendered: see [`Rendered::rejected`].
+    /// Returns the calls because of which nothing is rendered: see [`Rendered::rejected`].
     fn rejected(&self) -> &[UnsettledCall] {
         &[]
     }
 
-    /// Adds what can only be said in the end.
+    /// Adds what is known only at the end of the conversation.
     fn finish(self: Box<Self>, rendered: &mut Rendered);
 }

@@ -2,43 +2,43 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{Form, NameRule, Rules, Writer};
+use super::pipeline::{DialectRules, MessageWriter, NameRule, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
-mod pairing;
+mod call_ids;
 mod parse;
 mod validate;
 mod write;
 
 /// The `contents` of Gemini's API, and the parts of its system instruction.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
-///   their parts. One that comes after something was said is reported, because its place is lost.
-/// - Neighbours of one role become one turn. The results of calls are a turn of their own, right
-///   behind the calls.
-/// - There are no names: what somebody says begins with their name and a colon, unless the name is
-///   that of the role.
-/// - Text of nothing but white space is left out. A conversation that does not begin or end with the
-///   user gets a turn "Continue." of the user there.
-/// - The first call of a turn carries the signature that came with it, or else the text that tells
-///   the API not to look for one. Reasoning is left out.
-/// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`; arguments are an object, others
-///   become its field `input`. The result of a call is given as `output`, or as `error`.
+/// - [`Rendered::system`](super::Rendered::system) holds the parts of the system instructions, apart
+///   from the contents. An instruction after the first message is reported, because its position is lost.
+/// - Neighbouring messages of one role become one turn. The results of calls are a separate turn,
+///   directly after the calls.
+/// - The dialect has no names: the text of a speaker begins with their name and a colon, unless the
+///   name repeats the role.
+/// - Text that is only white space is removed. A conversation that does not begin and end with the user
+///   gets a turn "Continue." of the user there.
+/// - The first call of a turn has its stored signature, or else the text that tells the API to skip the
+///   check. Reasoning is removed.
+/// - Names of functions match `^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`. Arguments are an object; other
+///   arguments become the field `input` of one. A result is the field `output`, or `error`.
 ///
-/// What is read may lack the ids of calls: a response without one answers the first call of its
-/// function, in the turn before, that nothing else answers.
+/// A transcript may lack the ids of calls. A response without an id answers the first call of its
+/// function in the previous turn that no other response answers.
 #[derive(Debug, Clone, Copy)]
 pub struct Gemini;
 
-impl Form for Gemini {
-    const RULES: &'static Rules = &Rules {
+impl ToolDialect for Gemini {
+    const RULES: &'static DialectRules = &DialectRules {
         functions: NameRule {
             max_chars: 128,
-            begins: |first| first.is_ascii_alphabetic() || first == '_',
-            goes_on: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
+            allows_first: |first| first.is_ascii_alphabetic() || first == '_',
+            allows_later: |rest| rest.is_ascii_alphanumeric() || "_.:-".contains(rest),
         },
-        ..Rules::ANY
+        ..DialectRules::ANY
     };
 
     const LOSSES: &'static [Loss] = &[
@@ -58,8 +58,8 @@ impl Form for Gemini {
         "gemini"
     }
 
-    fn writer(&self, options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Contents::new(options))
+    fn writer(&self, options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::ContentsWriter::new(options))
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

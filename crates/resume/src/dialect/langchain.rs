@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{Form, Rules, Writer};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
@@ -12,19 +12,19 @@ mod write;
 
 /// The messages of `LangChain`, as `messages_from_dict` loads them: `{"type", "data"}`.
 ///
-/// - A content is text or a list of content parts; anything else becomes its JSON text, and null the
-///   empty text.
-/// - Arguments are an object; others become its field `input`.
-/// - Refusals and reasoning stand in `additional_kwargs`, as does that an instruction is the
-///   developer's. The result of a call that failed has the `status` `error`.
+/// - The content is a text or a list of content parts; anything else becomes its JSON text, and null
+///   becomes the empty text.
+/// - Arguments are an object; other arguments become the field `input` of one.
+/// - `additional_kwargs` holds refusals, reasoning and the mark of developer instructions. The result of
+///   a failed call has the `status` `error`.
 ///
-/// Messages with `role` (or `type`) and `content`, which `LangChain` takes as well, are read, too; their calls
-/// may be those of `OpenAI`.
+/// The parser also accepts messages with `role` (or `type`) and `content`, as `LangChain` does. Their
+/// calls may have the format of `OpenAI`.
 #[derive(Debug, Clone, Copy)]
 pub struct LangChain;
 
-impl Form for LangChain {
-    const RULES: &'static Rules = &Rules::ANY;
+impl ToolDialect for LangChain {
+    const RULES: &'static DialectRules = &DialectRules::ANY;
 
     const LOSSES: &'static [Loss] = &[Loss::BlankText, Loss::CustomCalls, Loss::CallSignatures];
 
@@ -32,8 +32,8 @@ impl Form for LangChain {
         "langchain"
     }
 
-    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Messages)
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::MessagesWriter)
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

@@ -1,55 +1,57 @@
-/// What a form has no place for, so that it is not there any more in what is parsed from it.
+/// Something that a dialect cannot represent, so that parsing a rendering does not give it back.
 ///
-/// A list of these says by what a transcript may differ once it has been rendered and parsed again.
+/// A rendering that is parsed again may differ from the stored messages by the losses that its
+/// dialect declares, and by nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
-    /// Who spoke: the name is folded into the text, or left out.
+    /// The names of speakers: a name becomes part of the text, or is dropped.
     Names,
-    /// Who makes calls without saying anything.
+    /// The names of agents that make calls without any text.
     SilentSpeakers,
-    /// Where one text of an agent ends and the next one begins.
+    /// The boundaries between several texts of one message.
     JoinedTexts,
-    /// Where one message ends and the next one of the same side begins.
+    /// The boundaries between neighbouring messages of the same role.
     Boundaries,
-    /// Whether an instruction came after others had spoken.
+    /// The positions of system instructions among the messages.
     InstructionPlaces,
-    /// Instructions.
+    /// System instructions.
     Instructions,
-    /// Whether an instruction was the developer's.
+    /// The difference between the roles `system` and `developer`.
     Developer,
-    /// Text of nothing but white space, and null where there are calls.
+    /// Text that is only white space, and a null content beside calls.
     BlankText,
     /// Reasoning.
     Reasoning,
-    /// The signatures of reasoning, and what is encrypted of it.
+    /// The signatures of reasoning, and encrypted reasoning.
     ReasoningSignatures,
-    /// Reasoning that no provider signed.
+    /// Reasoning without a provider's signature.
     UnsignedReasoning,
     /// Refusals.
     Refusals,
-    /// That a text is a refusal.
+    /// The mark that a text is a refusal.
     RefusalMarks,
-    /// That a result is an error.
+    /// The mark that a result is an error.
     Errors,
-    /// That a call is not one of a function, and the older calls without ids.
+    /// The difference between function calls, custom calls and legacy function calls without ids.
     CustomCalls,
     /// The signatures of calls.
     CallSignatures,
-    /// The signatures of all calls but the first of a message.
+    /// The signatures of all calls of a message but the first.
     LaterCallSignatures,
     /// Calls and their results.
     Calls,
-    /// Pictures, sounds and files, of which the JSON text is left.
+    /// Images, sounds and files: each becomes its JSON text.
     Media,
-    /// Sounds and files, likewise.
+    /// Sounds and files: each becomes its JSON text.
     OtherMedia,
-    /// Sounds, likewise.
+    /// Sounds: each becomes its JSON text.
     Sounds,
-    /// Media of a type that the form does not have, or that it does not take by address: of a text
-    /// the type, of all else everything but its JSON text.
+    /// Media with a type that the dialect does not support, or with a URL where it takes none.
+    ///
+    /// A text file loses its media type; all other such media become their JSON text.
     MediaTypes,
-    /// What a picture or a sound is called.
+    /// The file names of images and sounds.
     MediaNames,
-    /// Whether what is given by its address is a picture or a file, and what it is called.
+    /// The kind and the file name of media that are given by a URL.
     MediaKinds,
 }

@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 
-/// The calls that are still to be answered, as a validator goes by.
+/// The calls without results so far, while a validator goes through the messages.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls<'a> {
     /// Every call with the position of its message, in order, answered or not.
     calls: Vec<(usize, &'a str)>,
-    /// How many calls with an id are open: not every list of messages keeps ids apart.
+    /// How many calls with each id are open: a broken list of messages may use an id several times.
     counts: HashMap<&'a str, usize>,
 }
 
@@ -16,15 +16,16 @@ impl<'a> OpenCalls<'a> {
         *self.counts.entry(id).or_default() += 1;
     }
 
-    /// Closes a call, and says whether one with that id was open.
+    /// Closes a call with this id, and returns whether one was open.
     pub(super) fn close(&mut self, id: &str) -> bool {
         let count = self.counts.get_mut(id).filter(|count| **count > 0);
         count.map(|count| *count -= 1).is_some()
     }
 
-    /// Takes the calls that are left open, in order.
+    /// Takes the calls that are still open, in order.
     pub(super) fn take(&mut self) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
         let Self { calls, mut counts } = std::mem::take(self);
+        // Of several calls with one id, the first ones count as open: results name only the id.
         calls.into_iter().filter(move |(_, id)| match counts.get_mut(id) {
             Some(count) if *count > 0 => {
                 *count -= 1;

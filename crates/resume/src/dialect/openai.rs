@@ -2,10 +2,12 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::{self, Parsed};
-use super::pipeline::{CallIdRule, Form, NameRule, OlderCalls, Rules, Writer};
+use super::pipeline::{
+    CallIdRule, DialectRules, LegacyCalls, MessageWriter, NameRule, ToolDialect,
+};
 use super::violation::Violation;
 use crate::Options;
-use crate::canonical::Canonical;
+use crate::canonical::CanonicalMessage;
 use crate::rendered::Rendered;
 
 mod content;
@@ -14,54 +16,53 @@ mod write;
 
 /// The messages of `OpenAI` Chat Completions.
 ///
-/// Roles are `system`, `developer`, `user`, `assistant`, `tool` and the older `function`; a message
-/// with any other role is dropped, never guessed at.
+/// Roles are `system`, `developer`, `user`, `assistant`, `tool` and the legacy `function`. A message
+/// with any other role is dropped: the role is never guessed.
 ///
 /// # Calls and results
 ///
-/// A message with `tool_calls` must be followed at once by `tool` messages that answer every call.
+/// A message with `tool_calls` must be followed directly by `tool` messages that answer every call.
 ///
 /// - AG2's single message with `tool_responses` becomes one `tool` message for each response.
-/// - A message whose calls are not all answered so, or are not well formed, loses all its calls.
-///   Its text stays; when there is none it is dropped. Results that it did get are dropped.
-/// - A result that comes later, after another message, is dropped and not moved: its place in the
-///   conversation is part of what happened. So are second answers to a call, and results without
-///   a call. Messages that are dropped themselves do not stand between a call and its result.
-/// - Two calls in one message with the same id cannot be told apart, so they are not well formed.
-///   An id that an earlier message used gets the first free suffix `_2`, `_3`, … together with its
-///   results.
-/// - Ids have 40 characters at most. A longer one, with its suffix, becomes `call_` and 32 digits of its
+/// - A message loses all its calls if not all of them have results directly after it, or if one is
+///   malformed. Its text stays; without any text the message is dropped. Results of removed calls are
+///   dropped.
+/// - A result after another message is dropped and not moved, because its position in the conversation
+///   is part of what happened. Second results of a call and results without a call are dropped as well.
+///   Messages that are dropped themselves may be between a call and its result.
+/// - Two calls of one message with the same id cannot be told apart, so they are malformed. An id that
+///   an earlier message used gets the first free suffix `_2`, `_3`, …, and its results do too.
+/// - Ids have at most 40 characters. A longer id, suffix included, becomes `call_` and 32 digits of its
 ///   digest.
-/// - Arguments that are not text become their JSON text, and absent ones `{}`.
-/// - `tool_calls` and `function_call` that are null or empty are left out. `function_call` is left
-///   out beside `tool_calls`. The older function calls have no ids, so nothing pairs them.
+/// - Arguments that are not text become their JSON text, and missing arguments become `{}`.
+/// - `tool_calls` and `function_call` that are null or empty are omitted. `function_call` is omitted
+///   beside `tool_calls`. Legacy function calls have no ids, so they are not matched with results.
 ///
 /// # Content
 ///
-/// A content is text or a list of content parts that its role may have; anything else becomes its
-/// JSON text, and so does a part by itself. A file that is a picture or a sound is given as one,
-/// without its name. A sound is `wav` or `mp3`, and a file is given with its data or its id: there
-/// are no files by address.
+/// The content is a text or a list of the content parts that its role may have. Any other content, and
+/// any other part, becomes its JSON text. A file that is an image or a sound becomes an image or audio
+/// part, without its file name. A sound is `wav` or `mp3`. A file has data or an id, never a URL.
 ///
-/// Null is kept beside calls only, where it also stands for the empty text; a refusal without
-/// content becomes a content part; the null of a `tool` message becomes the text `null`, and that of
-/// a `function` message is kept. Any other message with null content is dropped.
+/// A null content is kept beside calls, where it also replaces the empty text, and in a `function`
+/// message. In a `tool` message it becomes the text `null`. A refusal without content becomes a content
+/// part. Any other message with null content is dropped.
 ///
 /// # Names
 ///
-/// Names of speakers and of functions match `^[a-zA-Z0-9_-]{1,64}$`. In others each character
-/// outside becomes `_`, and the rest after 64 characters is cut. Should the outcome be another
-/// name of the same conversation, the end becomes `_` and eight digits of the original's digest.
-/// [`Rendered::names`] leads back. Results carry no name.
+/// Names of speakers and of functions match `^[a-zA-Z0-9_-]{1,64}$`. In any other name, each invalid
+/// character becomes `_`, and characters after the 64th are cut. If the conversation already has the
+/// resulting name, its end becomes `_` and eight digits of the original's digest. [`Rendered::names`]
+/// maps the new names to the originals. Results have no name.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenAi;
 
-impl Form for OpenAi {
-    const RULES: &'static Rules = &Rules {
+impl ToolDialect for OpenAi {
+    const RULES: &'static DialectRules = &DialectRules {
         speakers: NameRule::WORD,
         functions: NameRule::WORD,
         call_ids: CallIdRule::SHORT,
-        older_calls: OlderCalls::Kept,
+        legacy_calls: LegacyCalls::Kept,
     };
 
     const LOSSES: &'static [Loss] = &[
@@ -77,8 +78,8 @@ impl Form for OpenAi {
         "openai"
     }
 
-    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
-        Box::new(Messages)
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(MessagesWriter)
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {
@@ -86,16 +87,16 @@ impl Form for OpenAi {
     }
 
     fn parse(&self, _system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        parsed::all(messages)
+        parsed::parse_stored_fields(messages)
     }
 }
 
-/// Writes each message by itself.
+/// Writes each message separately.
 #[derive(Debug)]
-struct Messages;
+struct MessagesWriter;
 
-impl Writer for Messages {
-    fn write(&mut self, message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for MessagesWriter {
+    fn write(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
         write::write(message, rendered);
     }
 }

@@ -4,30 +4,32 @@ use serde_json::{Map, Value};
 use crate::canonical::Reasoning;
 use crate::{DropReason, Dropped};
 
-/// What a transcript in a dialect says, ready to be stored.
+/// A transcript, parsed from a dialect and ready to be stored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parsed {
     /// The messages.
     pub messages: Vec<NewMessage>,
-    /// Where each of them stands in the transcript.
-    pub places: Vec<Place>,
-    /// What was left out, by position in the transcript.
+    /// The position of each message in the transcript.
+    pub positions: Vec<TranscriptPosition>,
+    /// The messages that were dropped, by position in the transcript.
     pub dropped: Vec<Dropped>,
 }
 
-/// A place in a transcript.
+/// A position in a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// A position among the instructions that stand apart.
+pub enum TranscriptPosition {
+    /// A position in the list of system instructions.
     System(usize),
-    /// A position among the messages.
+    /// A position in the list of messages.
     Message(usize),
 }
 
 impl Parsed {
-    /// Reads a transcript, message by message, behind the instructions that stand apart: blocks
-    /// with a text, or texts.
-    pub(super) fn of<M: IntoIterator<Item = NewMessage>>(
+    /// Parses the system instructions, then the messages one by one.
+    ///
+    /// An instruction is a text, or a block with a text. `read` converts one message of the dialect
+    /// into any number of stored messages.
+    pub(super) fn from_transcript<M: IntoIterator<Item = NewMessage>>(
         system: Vec<Value>,
         messages: Vec<Value>,
         mut read: impl FnMut(Value) -> Result<M, DropReason>,
@@ -35,35 +37,42 @@ impl Parsed {
         let mut parsed = Self::default();
         for (index, block) in system.into_iter().enumerate() {
             let text = block.get("text").cloned().unwrap_or(block);
-            parsed.add(Place::System(index), MessageBody::new("system", None, text).into());
+            parsed.add(
+                TranscriptPosition::System(index),
+                MessageBody::new("system", None, text).into(),
+            );
         }
         for (index, message) in messages.into_iter().enumerate() {
             match read(message) {
-                Ok(found) => found.into_iter().for_each(|it| parsed.add(Place::Message(index), it)),
+                Ok(read) => {
+                    let position = TranscriptPosition::Message(index);
+                    read.into_iter().for_each(|message| parsed.add(position, message));
+                }
                 Err(reason) => parsed.drop(index, reason),
             }
         }
         parsed
     }
 
-    /// Adds a message that was read at a place.
-    pub(super) fn add(&mut self, place: Place, message: NewMessage) {
+    /// Adds a message that was read at a position.
+    pub(super) fn add(&mut self, position: TranscriptPosition, message: NewMessage) {
         self.messages.push(message);
-        self.places.push(place);
+        self.positions.push(position);
     }
 
+    /// Reports that the message at a position was dropped.
     pub(super) fn drop(&mut self, index: usize, reason: DropReason) {
         self.dropped.push(Dropped { index, sequence: None, reason });
     }
 }
 
-/// Reads messages in the fields in which they are stored.
-pub(super) fn all(messages: Vec<Value>) -> Parsed {
-    Parsed::of(Vec::new(), messages, |message| stored(message).map(Some))
+/// Parses messages that have the fields of stored messages.
+pub(super) fn parse_stored_fields(messages: Vec<Value>) -> Parsed {
+    Parsed::from_transcript(Vec::new(), messages, |message| read_stored_fields(message).map(Some))
 }
 
-/// Reads a message in the fields in which it is stored; those it has besides become metadata.
-pub(super) fn stored(message: Value) -> Result<NewMessage, DropReason> {
+/// Reads a message that has the fields of a stored message; its other fields become metadata.
+pub(super) fn read_stored_fields(message: Value) -> Result<NewMessage, DropReason> {
     let mut object = as_object(message)?;
     let role = match object.remove("role") {
         None | Some(Value::Null) => return Err(DropReason::MissingRole),
@@ -86,7 +95,7 @@ pub(super) fn as_object(message: Value) -> Result<Map<String, Value>, DropReason
     }
 }
 
-/// Takes a text that is not empty.
+/// Removes a field and returns its text, unless it is empty or not a text.
 pub(super) fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<String> {
     match object.remove(field)? {
         Value::String(text) if !text.is_empty() => Some(text),
@@ -94,30 +103,30 @@ pub(super) fn take_text(object: &mut Map<String, Value>, field: &str) -> Option<
     }
 }
 
-/// What a message says, as far as it has been read.
+/// Collects the content parts, calls and reasoning of one message while it is read.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct MessageBuilder {
     pub(super) parts: Vec<Value>,
     pub(super) calls: Vec<Value>,
     pub(super) reasoning: Vec<Reasoning>,
 }
 
-impl Said {
+impl MessageBuilder {
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty() && self.calls.is_empty() && self.reasoning.is_empty()
     }
 
-    /// Returns the stored form.
+    /// Returns the message body to store.
     pub(super) fn into_body(self, role: &str, name: Option<&str>) -> MessageBody {
-        let mut body = MessageBody::new(role, name, content(self.parts));
-        put(&mut body, "tool_calls", self.calls);
-        put(&mut body, "reasoning_content", Reasoning::stored(self.reasoning));
+        let mut body = MessageBody::new(role, name, content_from_parts(self.parts));
+        set_extra(&mut body, "tool_calls", self.calls);
+        set_extra(&mut body, "reasoning_content", Reasoning::into_stored(self.reasoning));
         body
     }
 }
 
-/// Returns the content that is stored of several parts.
-pub(super) fn content(mut parts: Vec<Value>) -> Value {
+/// Returns the content to store for parts: null for none, a text for one plain text part.
+pub(super) fn content_from_parts(mut parts: Vec<Value>) -> Value {
     let only_text = match &mut parts[..] {
         [] => Some(Value::Null),
         [Value::Object(part)]
@@ -135,8 +144,8 @@ pub(super) fn text_part(text: impl Into<Value>) -> Value {
     Value::from_iter([("type", Value::from("text")), ("text", text.into())])
 }
 
-/// Keeps fields of a part in its stored form, where they have no meaning, beside what has one.
-pub(super) fn keep_beside(stored: &mut Value, fields: Map<String, Value>) {
+/// Adds fields that only the original dialect understands to the stored content part.
+pub(super) fn keep_other_fields(stored: &mut Value, fields: Map<String, Value>) {
     for (field, value) in fields {
         if !value.is_null() && stored.get(&field).is_none() {
             stored[field] = value;
@@ -144,18 +153,18 @@ pub(super) fn keep_beside(stored: &mut Value, fields: Map<String, Value>) {
     }
 }
 
-/// Returns the stored form of a call of a function; arguments that are not text are given as their
-/// JSON text.
-pub(super) fn call(id: &str, name: &str, arguments: &Value) -> Value {
+/// Returns the function call to store; arguments that are not text become their JSON text.
+pub(super) fn stored_call(id: &str, name: &str, arguments: &Value) -> Value {
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     serde_json::json!({
         "id": id, "type": "function", "function": {"name": name, "arguments": arguments},
     })
 }
 
-/// Returns the message that holds the result of a call.
-pub(super) fn result(call_id: &str, content: Value, is_error: bool) -> NewMessage {
+/// Returns the message to store for the result of a call.
+pub(super) fn stored_result(call_id: &str, content: Value, is_error: bool) -> NewMessage {
     let mut body = MessageBody::new("tool", None, content);
+    // Only an entry of `tool_responses` has a field for the mark of an error.
     if is_error {
         let content = body.content.take();
         let response = serde_json::json!({
@@ -168,15 +177,15 @@ pub(super) fn result(call_id: &str, content: Value, is_error: bool) -> NewMessag
     body.into()
 }
 
-/// Puts a field beside a body, unless it says nothing.
-pub(super) fn put(body: &mut MessageBody, field: &str, value: impl Into<Value>) {
+/// Sets an extra field of a body, unless the value is null or an empty list.
+pub(super) fn set_extra(body: &mut MessageBody, field: &str, value: impl Into<Value>) {
     let value = value.into();
     if !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()) {
         body.extra.insert(field.to_owned(), value);
     }
 }
 
-/// Reads the id of a message, if it can be one here.
+/// Parses the id of a message; `None` if it is not a valid event id.
 pub(super) fn event_id(text: Option<String>) -> Option<EventId> {
     text.and_then(|text| EventId::parse(text).ok())
 }

@@ -1,12 +1,15 @@
-//! What all dialects with tool calls have in common: calls are paired with their results, and names
-//! and ids are brought into the characters that the dialect admits, before it writes a message.
+//! What all dialects with tool calls have in common.
+//!
+//! Before a dialect writes a message, the pipeline matches calls with their results, and replaces
+//! names and ids that the dialect does not accept. It makes two passes: [`scan`] sees the whole
+//! conversation, [`renderer`] then renders it.
 
 use std::fmt;
 
 use records::Message;
 use serde_json::Value;
 
-use super::contract::{Dialect, Renderer, Survey};
+use super::contract::{Dialect, Renderer, Scan};
 use super::loss::Loss;
 use super::parsed::Parsed;
 use super::violation::Violation;
@@ -15,25 +18,29 @@ use crate::window::Window;
 use crate::{Options, UnsettledCall};
 
 mod rules;
-pub(super) use rules::{CallIdRule, NameRule, OlderCalls, Rules, is_word};
+pub(super) use rules::{CallIdRule, DialectRules, LegacyCalls, NameRule, is_word};
 
 mod writer;
-pub(super) use writer::Writer;
+pub(super) use writer::MessageWriter;
 
-mod naming;
+mod call_ids;
 
-mod pairing;
+mod matching;
+
+mod names;
 
 mod renderer;
+use renderer::ToolCallRenderer;
 
-mod survey;
+mod scan;
+use scan::ToolCallScan;
 
-/// What sets a dialect apart from the others that have tool calls.
+/// A dialect with tool calls: only what distinguishes it from the other ones.
 ///
-/// Whatever has a form is a [`Dialect`]: the rest is the same for all.
-pub(super) trait Form: fmt::Debug + Send + Sync {
-    /// What the dialect admits.
-    const RULES: &'static Rules;
+/// Every type that implements this trait is a [`Dialect`].
+pub(super) trait ToolDialect: fmt::Debug + Send + Sync {
+    /// What the dialect accepts.
+    const RULES: &'static DialectRules;
 
     /// See [`Dialect::losses`].
     const LOSSES: &'static [Loss];
@@ -44,8 +51,8 @@ pub(super) trait Form: fmt::Debug + Send + Sync {
     /// See [`Dialect::name`].
     fn name(&self) -> &'static str;
 
-    /// Returns what writes the messages of one conversation.
-    fn writer(&self, options: &Options) -> Box<dyn Writer>;
+    /// Returns the writer for the messages of one conversation.
+    fn writer(&self, options: &Options) -> Box<dyn MessageWriter>;
 
     /// See [`Dialect::validate`].
     fn violations(&self, messages: &[Value]) -> Vec<Violation>;
@@ -54,21 +61,21 @@ pub(super) trait Form: fmt::Debug + Send + Sync {
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed;
 }
 
-impl<F: Form> Dialect for F {
+impl<D: ToolDialect> Dialect for D {
     fn name(&self) -> &'static str {
-        Form::name(self)
+        ToolDialect::name(self)
     }
 
     fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
-        render(survey(self, options), messages)
+        render(new_scan(self, options), messages)
     }
 
-    fn looks_ahead(&self) -> bool {
+    fn needs_scan(&self) -> bool {
         true
     }
 
-    fn survey(&self, options: &Options) -> Box<dyn Survey> {
-        Box::new(survey(self, options))
+    fn begin_scan(&self, options: &Options) -> Box<dyn Scan> {
+        Box::new(new_scan(self, options))
     }
 
     fn validate(&self, messages: &[Value]) -> Vec<Violation> {
@@ -76,60 +83,62 @@ impl<F: Form> Dialect for F {
     }
 
     fn parse(&self, system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-        Form::parse(self, system, messages)
+        ToolDialect::parse(self, system, messages)
     }
 
     fn splits_messages(&self) -> bool {
-        F::SPLITS_MESSAGES
+        D::SPLITS_MESSAGES
     }
 
     fn losses(&self) -> &'static [Loss] {
-        F::LOSSES
+        D::LOSSES
     }
 }
 
-fn survey<F: Form>(form: &F, options: &Options) -> survey::Survey {
-    survey::Survey::new(F::RULES, form.writer(options), options.unsettled)
+fn new_scan<D: ToolDialect>(dialect: &D, options: &Options) -> ToolCallScan {
+    ToolCallScan::new(D::RULES, dialect.writer(options), options.unsettled)
 }
 
-fn render(mut survey: survey::Survey, messages: Vec<Message>) -> Rendered {
+/// Renders messages that are all in memory: each is read once, and serves both passes.
+fn render(mut scan: ToolCallScan, messages: Vec<Message>) -> Rendered {
     let mut rendered = Rendered::default();
     let mut read = Vec::with_capacity(messages.len());
     for (index, message) in messages.into_iter().enumerate() {
-        survey.rules.read(index, message, &mut rendered, |message, _| read.push(message));
+        scan.rules.read(index, message, &mut rendered, |message, _| read.push(message));
     }
     for message in &read {
-        survey.note_message(message);
+        scan.observe_message(message);
     }
-    let mut rest = survey.into_renderer(&Window::WHOLE);
-    if !rest.rejected().is_empty() {
+    let mut renderer = scan.into_renderer(&Window::WHOLE);
+    if !renderer.rejected().is_empty() {
         let mut rejected = Rendered::default();
-        rest.end(&mut rejected);
+        renderer.end(&mut rejected);
         return rejected;
     }
     rendered.messages.reserve(read.len());
     for message in read {
-        rest.add(message, &mut rendered);
+        renderer.add(message, &mut rendered);
     }
-    rest.end(&mut rendered);
+    renderer.end(&mut rendered);
+    // Reading reported its drops first, before any of rendering.
     rendered.dropped.sort_by_key(|dropped| dropped.index);
     rendered
 }
 
-impl Survey for survey::Survey {
-    fn note(&mut self, position: usize, message: Message) {
-        // What is left out here is reported by the renderer.
-        let unread = &mut Rendered::default();
+impl Scan for ToolCallScan {
+    fn observe(&mut self, position: usize, message: Message) {
+        // The second pass reads the message again and reports what is dropped.
+        let ignored = &mut Rendered::default();
         let rules = self.rules;
-        rules.read(position, message, unread, |message, _| self.note_message(&message));
+        rules.read(position, message, ignored, |message, _| self.observe_message(&message));
     }
 
-    fn finish(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
-        Box::new(self.into_renderer(window))
+    fn into_renderer(self: Box<Self>, window: &Window) -> Box<dyn Renderer> {
+        Box::new((*self).into_renderer(window))
     }
 }
 
-impl Renderer for renderer::Renderer {
+impl Renderer for ToolCallRenderer {
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered) {
         if self.rejected().is_empty() {
             let rules = self.rules;

@@ -1,23 +1,29 @@
 use crate::Repair;
-use crate::canonical::{Canonical, Part, Role};
+use crate::canonical::{CanonicalMessage, ContentPart, Role};
 
-/// Puts the speaker in front of what is said, for forms that have no names.
+/// Puts the name of the speaker in front of the text, for dialects without names.
 ///
-/// The names that only repeat the role are left out: `user`'s for one.
-pub(super) fn fold(message: &mut Canonical, parts: &mut [Part], user: &str) {
+/// A name that only repeats the role is removed without a report; for the role `user`, so is
+/// `default_user_name`.
+pub(super) fn prefix_with_name(
+    message: &mut CanonicalMessage,
+    parts: &mut [ContentPart],
+    default_user_name: &str,
+) {
     let Some(name) = message.name.take() else {
         return;
     };
-    if name == message.role.as_str() || (message.role == Role::User && name == user) {
+    let is_default_user = message.role == Role::User && name == default_user_name;
+    if name == message.role.as_str() || is_default_user {
         return;
     }
-    let said = parts.iter_mut().find_map(|part| match part {
-        Part::Text(said) => Some(said),
-        Part::Media(_) => None,
+    let first_text = parts.iter_mut().find_map(|part| match part {
+        ContentPart::Text(text) => Some(text),
+        ContentPart::Media(_) => None,
     });
-    let repair = match said {
-        Some(said) => {
-            said.insert_str(0, &format!("{name}: "));
+    let repair = match first_text {
+        Some(text) => {
+            text.insert_str(0, &format!("{name}: "));
             Repair::SpeakerFolded
         }
         None => Repair::FieldRemoved { field: "name" },

@@ -3,54 +3,60 @@ use serde_json::{Map, Value};
 use crate::Repair;
 use crate::rendered::{Origin, Rendered};
 
-/// What is said where the form wants the user to speak, and nobody did.
-const GO_ON: &str = "Continue.";
+/// The text of a user turn that is added because the dialect requires one.
+const CONTINUE_PROMPT: &str = "Continue.";
 
-/// Gathers neighbours of one side into turns; holds back the last turn only.
+/// Merges neighbouring messages of one role into turns.
+///
+/// Anthropic and Gemini require that the roles alternate and that the user speaks first and last.
+/// The merger keeps only the newest turn in memory, because only that one can still grow.
 #[derive(Debug)]
-pub(super) struct Turns {
-    /// The field of a turn that holds its blocks.
-    field: &'static str,
-    /// Writes a block of text.
-    text: fn(&str) -> Value,
-    /// Says whether a turn of the same role may join the open one.
-    joins: fn(&Turn, &Turn) -> bool,
+pub(super) struct TurnMerger {
+    /// The name of the field that holds the blocks of a turn.
+    blocks_field: &'static str,
+    /// Creates a block of text.
+    text_block: fn(&str) -> Value,
+    /// Returns whether a turn may join the open turn, if both have the same role.
+    may_join: fn(&Turn, &Turn) -> bool,
     open: Option<Turn>,
     has_begun: bool,
 }
 
-/// What one side says before the other one speaks.
+/// The blocks of one role, before the other role speaks.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) origin: Origin,
     pub(super) role: &'static str,
-    /// Said by a person or a model, or the results of calls.
-    pub(super) kind: Kind,
+    pub(super) kind: TurnKind,
     pub(super) blocks: Vec<Value>,
 }
 
+/// What a turn holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Said,
+pub(super) enum TurnKind {
+    /// What a person or a model says.
+    Speech,
+    /// The results of calls.
     Results,
 }
 
-impl Turns {
+impl TurnMerger {
     pub(super) fn new(
-        field: &'static str,
-        text: fn(&str) -> Value,
-        joins: fn(&Turn, &Turn) -> bool,
+        blocks_field: &'static str,
+        text_block: fn(&str) -> Value,
+        may_join: fn(&Turn, &Turn) -> bool,
     ) -> Self {
-        Self { field, text, joins, open: None, has_begun: false }
+        Self { blocks_field, text_block, may_join, open: None, has_begun: false }
     }
 
-    /// Adds what a message says to the open turn if it can join; otherwise that turn is ended.
+    /// Adds the blocks of a message to the open turn, or ends that turn and opens a new one.
     pub(super) fn add(&mut self, turn: Turn, rendered: &mut Rendered) {
         if let Some(open) = &mut self.open
             && open.role == turn.role
-            && (self.joins)(open, &turn)
+            && (self.may_join)(open, &turn)
         {
-            if open.kind == turn.kind && turn.kind == Kind::Said {
+            // Results always share a turn with other results, so that merging them loses nothing.
+            if open.kind == turn.kind && turn.kind == TurnKind::Speech {
                 rendered.repair(turn.origin, Repair::MergedIntoTurn);
             }
             open.kind = turn.kind;
@@ -58,32 +64,32 @@ impl Turns {
             return;
         }
         if !self.has_begun && turn.role != "user" {
-            self.let_user_speak(turn.origin, rendered);
+            self.add_user_turn(turn.origin, rendered);
         }
         self.has_begun = true;
         self.end(rendered);
         self.open = Some(turn);
     }
 
-    /// Says whether anybody has spoken.
+    /// Returns whether any turn was added.
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// Ends the conversation, in which the user has the last word.
+    /// Ends the conversation, with a turn of the user if the last one is not theirs.
     pub(super) fn finish(&mut self, rendered: &mut Rendered) {
         let last = self.open.as_ref().map(|turn| (turn.role, turn.origin));
         self.end(rendered);
         if let Some((role, origin)) = last
             && role != "user"
         {
-            self.let_user_speak(origin, rendered);
+            self.add_user_turn(origin, rendered);
         }
     }
 
-    fn let_user_speak(&self, origin: Origin, rendered: &mut Rendered) {
+    fn add_user_turn(&self, origin: Origin, rendered: &mut Rendered) {
         rendered.repair(origin, Repair::TurnAdded);
-        rendered.messages.push(self.write("user", vec![(self.text)(GO_ON)]));
+        rendered.messages.push(self.write("user", vec![(self.text_block)(CONTINUE_PROMPT)]));
     }
 
     fn end(&mut self, rendered: &mut Rendered) {
@@ -95,7 +101,7 @@ impl Turns {
     fn write(&self, role: &str, blocks: Vec<Value>) -> Value {
         let mut object = Map::with_capacity(2);
         object.insert("role".to_owned(), role.into());
-        object.insert(self.field.to_owned(), blocks.into());
+        object.insert(self.blocks_field.to_owned(), blocks.into());
         Value::Object(object)
     }
 }

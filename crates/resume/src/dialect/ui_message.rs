@@ -2,32 +2,33 @@ use serde_json::Value;
 
 use super::loss::Loss;
 use super::parsed::Parsed;
-use super::pipeline::{Form, Rules, Writer};
+use super::pipeline::{DialectRules, MessageWriter, ToolDialect};
 use super::violation::Violation;
 use crate::Options;
 
 mod parse;
 mod validate;
 mod write;
-pub(crate) use write::file;
+pub(crate) use write::write_file;
 
 /// The `UIMessage` of the AI SDK.
 ///
-/// - Instructions are taken out of the list: [`Rendered::system`](super::Rendered::system) holds
-///   their texts. One that comes after something was said is reported, because its place is lost.
-/// - The id of a message is its event id, and the speaker is the `name` in its `metadata`.
-/// - A call and its result are one part, of the type `dynamic-tool`, in the message that makes the
-///   call: `output-available`, or `output-error` when the call failed.
-/// - Reasoning is a part in front, with the signature in its `providerMetadata`.
-/// - Pictures, sounds and files are `file` parts; what only a provider has becomes its JSON text.
+/// - [`Rendered::system`](super::Rendered::system) holds the texts of the system instructions, apart
+///   from the messages. An instruction after the first message is reported, because its position is
+///   lost.
+/// - The id of a message is its event id, and the `name` in its `metadata` is the speaker.
+/// - A call and its result are one part of the type `dynamic-tool`, in the message that makes the call.
+///   Its state is `output-available`, or `output-error` if the call failed.
+/// - Reasoning is a part before the text, with the signature in its `providerMetadata`.
+/// - Images, sounds and files are `file` parts; media that only a provider has become their JSON text.
 ///
-/// What such a message says after a call is read as a message of its own. Of what providers say of
-/// reasoning, Anthropic's is read and no other's; what they say of other parts is kept in the log.
+/// The parser turns the parts after a call into a separate message. It reads the provider metadata of
+/// reasoning only from Anthropic; the provider metadata of other parts is stored unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct UiMessage;
 
-impl Form for UiMessage {
-    const RULES: &'static Rules = &Rules::ANY;
+impl ToolDialect for UiMessage {
+    const RULES: &'static DialectRules = &DialectRules::ANY;
 
     const LOSSES: &'static [Loss] = &[
         Loss::InstructionPlaces,
@@ -41,8 +42,8 @@ impl Form for UiMessage {
         "ui-message"
     }
 
-    fn writer(&self, _options: &Options) -> Box<dyn Writer> {
-        Box::new(write::Messages::default())
+    fn writer(&self, _options: &Options) -> Box<dyn MessageWriter> {
+        Box::new(write::MessagesWriter::default())
     }
 
     fn violations(&self, messages: &[Value]) -> Vec<Violation> {

@@ -5,13 +5,13 @@ use serde::Serialize;
 pub struct Violation {
     /// The position of the message.
     pub index: usize,
-    /// Names the rule.
+    /// The name of the rule.
     pub rule: &'static str,
-    /// What is wrong.
+    /// What is wrong with the message.
     pub detail: String,
 }
 
-/// The rule that a message breaks, and what is wrong.
+/// The name of the rule that a message breaks, and what is wrong with the message.
 pub(super) type Problem = (&'static str, String);
 
 impl Violation {
@@ -19,8 +19,8 @@ impl Violation {
         Self { index, rule, detail: detail.into() }
     }
 
-    /// Returns the violations by the message at a position.
-    pub(super) fn at(
+    /// Creates the violations for the problems of the message at a position.
+    pub(super) fn from_problems(
         index: usize,
         problems: impl IntoIterator<Item = Problem>,
     ) -> impl Iterator<Item = Self> {

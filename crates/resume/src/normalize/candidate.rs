@@ -3,17 +3,17 @@ use std::borrow::Cow;
 use records::Message;
 use serde_json::Value;
 
-/// A message before the rules of the strict form are put to it.
+/// A message before it is normalised.
 ///
-/// JSON values and stored messages become one, owned or borrowed, so that the same rules serve
-/// them all.
+/// JSON values and stored messages, owned or borrowed, all convert into this type, so that the same
+/// rules apply to them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<'a> {
-    /// Absent when the message is not an object.
+    /// `None` if the message is not an object.
     pub(super) fields: Option<Fields<'a>>,
 }
 
-/// What the rules ask about; a field that does not count is absent.
+/// The fields that the rules use; `None` for a field that is missing or ignored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Fields<'a> {
     pub(super) sequence: Option<u64>,
@@ -37,7 +37,7 @@ impl From<Value> for Candidate<'_> {
         };
         let mut fields = Fields::default();
         for (key, value) in object {
-            fields.take(&key, Cow::Owned(value));
+            fields.set(&key, Cow::Owned(value));
         }
         Self { fields: Some(fields) }
     }
@@ -50,7 +50,7 @@ impl<'a> From<&'a Value> for Candidate<'a> {
         };
         let mut fields = Fields::default();
         for (key, value) in object {
-            fields.take(key, Cow::Borrowed(value));
+            fields.set(key, Cow::Borrowed(value));
         }
         Self { fields: Some(fields) }
     }
@@ -63,10 +63,10 @@ impl From<Message> for Candidate<'_> {
             fields: Some(Fields {
                 sequence: Some(message.sequence),
                 deleted: message.deleted_at.is_some(),
-                role: filled(Cow::Owned(body.role)),
-                name: body.name.map(Cow::Owned).and_then(filled),
+                role: not_empty(Cow::Owned(body.role)),
+                name: body.name.map(Cow::Owned).and_then(not_empty),
                 agent_name: None,
-                content: present(Cow::Owned(body.content)),
+                content: not_null(Cow::Owned(body.content)),
             }),
         }
     }
@@ -79,30 +79,30 @@ impl<'a> From<&'a Message> for Candidate<'a> {
             fields: Some(Fields {
                 sequence: Some(message.sequence),
                 deleted: message.deleted_at.is_some(),
-                role: filled(Cow::Borrowed(&body.role)),
-                name: body.name.as_deref().map(Cow::Borrowed).and_then(filled),
+                role: not_empty(Cow::Borrowed(&body.role)),
+                name: body.name.as_deref().map(Cow::Borrowed).and_then(not_empty),
                 agent_name: None,
-                content: present(Cow::Borrowed(&body.content)),
+                content: not_null(Cow::Borrowed(&body.content)),
             }),
         }
     }
 }
 
 impl<'a> Fields<'a> {
-    fn take(&mut self, key: &str, value: Cow<'a, Value>) {
+    fn set(&mut self, key: &str, value: Cow<'a, Value>) {
         match key {
             "sequence" => self.sequence = value.as_u64(),
             "deleted_at" => self.deleted = !value.is_null(),
             "role" => self.role = role(value),
             "name" => self.name = text(value),
             "agent_name" => self.agent_name = text(value),
-            "content" => self.content = present(value),
+            "content" => self.content = not_null(value),
             _ => {}
         }
     }
 }
 
-/// Returns the role; one that is neither text nor null is named by its JSON text, for the report.
+/// Returns the role; a value that is neither a text nor null becomes its JSON text, for the report.
 fn role(value: Cow<'_, Value>) -> Option<Cow<'_, str>> {
     match value.as_ref() {
         Value::Null => None,
@@ -111,19 +111,19 @@ fn role(value: Cow<'_, Value>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the text of a string that is not empty.
+/// Returns the text of a string, unless it is empty.
 fn text(value: Cow<'_, Value>) -> Option<Cow<'_, str>> {
     match value {
-        Cow::Owned(Value::String(text)) => filled(Cow::Owned(text)),
-        Cow::Borrowed(Value::String(text)) => filled(Cow::Borrowed(text)),
+        Cow::Owned(Value::String(text)) => not_empty(Cow::Owned(text)),
+        Cow::Borrowed(Value::String(text)) => not_empty(Cow::Borrowed(text)),
         _ => None,
     }
 }
 
-fn filled(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+fn not_empty(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     (!text.is_empty()).then_some(text)
 }
 
-fn present(value: Cow<'_, Value>) -> Option<Cow<'_, Value>> {
+fn not_null(value: Cow<'_, Value>) -> Option<Cow<'_, Value>> {
     (!value.is_null()).then_some(value)
 }

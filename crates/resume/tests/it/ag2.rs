@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::transcript::log;
 
 #[test]
-fn calls_have_no_place_and_are_reported_where_the_text_stays() {
+fn calls_are_removed_and_reported_if_the_text_stays() {
     let calls = json!([{"id": "a", "type": "function", "function": {"name": "f"}}]);
     let chat = [
         json!({"role": "assistant", "name": "a", "content": "hm", "tool_calls": calls}),

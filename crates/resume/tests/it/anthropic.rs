@@ -12,7 +12,7 @@ fn render(messages: &[Value]) -> Rendered {
 }
 
 #[test]
-fn reasoning_alone_says_nothing() {
+fn a_message_with_only_reasoning_is_dropped() {
     let thinking = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}]);
     let message = json!({"role": "assistant", "content": " ", "reasoning_content": thinking});
     let rendered = render(&[said(), message]);
@@ -21,7 +21,7 @@ fn reasoning_alone_says_nothing() {
 }
 
 #[test]
-fn the_results_and_what_the_user_says_next_are_one_message() {
+fn results_and_the_next_user_message_become_one_message() {
     let rendered = render(&[said(), caller("x", &["a", "b"]), result("b"), result("a"), said()]);
     assert_eq!(rendered.messages.len(), 3);
     let kinds = rendered.messages[2]["content"].as_array().unwrap().iter();
@@ -31,7 +31,7 @@ fn the_results_and_what_the_user_says_next_are_one_message() {
 }
 
 #[test]
-fn encrypted_reasoning_without_data_is_none() {
+fn encrypted_reasoning_without_data_is_skipped() {
     let empty = json!({"type": "redacted_thinking", "data": ""});
     let signed = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
     for (blocks, count) in [(json!([empty]), 1), (json!([signed, empty]), 2)] {
@@ -43,7 +43,7 @@ fn encrypted_reasoning_without_data_is_none() {
 }
 
 #[test]
-fn unsigned_reasoning_is_left_out() {
+fn unsigned_reasoning_is_removed() {
     let message = json!({"role": "assistant", "content": "x", "reasoning_content": "hm"});
     let rendered = render(&[said(), message, said()]);
     let text = json!({"role": "assistant", "content": [{"type": "text", "text": "x"}]});

@@ -1,36 +1,36 @@
-//! Messages that come in pieces.
+//! Messages that arrive in chunks.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use resume::assembly::{Assembly, AssemblyError, Stream, Taken};
+use resume::assembly::{Assembly, AssemblyError, ChunkOutcome, Stream};
 use resume::dialect::{self, Acp, Dialect, UiMessage};
-use resume::{Options, Unsettled};
+use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 
 use crate::losses::transcript;
 use crate::transcript::{log, violations};
 
-/// Something that an agent does, whole.
+/// A complete action of an agent.
 #[derive(Debug, Clone)]
-enum Deed {
+enum AgentAction {
     Say(String),
     Think(String),
     Call(String),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = AgentAction> {
     let text = || "[a-zé ]{1,12}";
     prop_oneof![
-        3 => text().prop_map(Deed::Say),
-        1 => text().prop_map(Deed::Think),
-        2 => text().prop_map(Deed::Call),
+        3 => text().prop_map(AgentAction::Say),
+        1 => text().prop_map(AgentAction::Think),
+        2 => text().prop_map(AgentAction::Call),
     ]
 }
 
-/// Returns the chunks by which the deed of a number is told, in pieces.
-type Tell = fn(usize, &Deed, &[Index]) -> Vec<Value>;
+/// Creates the chunks of an action, given its number.
+type Tell = fn(usize, &AgentAction, &[Index]) -> Vec<Value>;
 
-/// Cuts a text into pieces, at places that `cuts` names.
+/// Cuts a text into pieces at the positions in `cuts`.
 fn pieces(text: &str, cuts: &[Index]) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
@@ -39,12 +39,12 @@ fn pieces(text: &str, cuts: &[Index]) -> Vec<String> {
     places.windows(2).map(|ends| chars[ends[0]..ends[1]].iter().collect()).collect()
 }
 
-/// Returns the chunks by which a deed is told in the stream of the AI SDK.
-fn told(number: usize, deed: &Deed, cuts: &[Index]) -> Vec<Value> {
-    let (kind, text) = match deed {
-        Deed::Say(text) => ("text", text),
-        Deed::Think(text) => ("reasoning", text),
-        Deed::Call(text) => {
+/// Creates the chunks of an action in the stream of the AI SDK.
+fn sdk_chunks(number: usize, action: &AgentAction, cuts: &[Index]) -> Vec<Value> {
+    let (kind, text) = match action {
+        AgentAction::Say(text) => ("text", text),
+        AgentAction::Think(text) => ("reasoning", text),
+        AgentAction::Call(text) => {
             let (id, input) = (format!("c{number}"), json!({"q": text}));
             let start = json!({"type": "tool-input-start", "toolCallId": id, "toolName": "f"});
             let delta = |piece| json!({"type": "tool-input-delta", "toolCallId": id, "inputTextDelta": piece});
@@ -62,12 +62,12 @@ fn told(number: usize, deed: &Deed, cuts: &[Index]) -> Vec<Value> {
     [start].into_iter().chain(deltas).chain([end]).collect()
 }
 
-/// Returns the updates by which a deed is told in a session of ACP.
-fn updated(number: usize, deed: &Deed, cuts: &[Index]) -> Vec<Value> {
-    let (kind, text) = match deed {
-        Deed::Say(text) => ("agent_message_chunk", text),
-        Deed::Think(text) => ("agent_thought_chunk", text),
-        Deed::Call(text) => {
+/// Creates the updates of an action in a session of ACP.
+fn acp_updates(number: usize, action: &AgentAction, cuts: &[Index]) -> Vec<Value> {
+    let (kind, text) = match action {
+        AgentAction::Say(text) => ("agent_message_chunk", text),
+        AgentAction::Think(text) => ("agent_thought_chunk", text),
+        AgentAction::Call(text) => {
             let id = format!("c{number}");
             let update = |status: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status, "rawOutput": text});
             let call = json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": "f", "rawInput": {"q": text}});
@@ -78,7 +78,7 @@ fn updated(number: usize, deed: &Deed, cuts: &[Index]) -> Vec<Value> {
     pieces(text, cuts).into_iter().map(chunk).collect()
 }
 
-/// Puts a stream together whose chunks come in some order, some of them again.
+/// Assembles a stream whose chunks arrive in a given order, some of them repeatedly.
 fn assembled(stream: Stream, chunks: &[Value], order: &[Index]) -> Vec<Value> {
     let mut assembly = Assembly::new(stream, "s");
     let some = order.iter().map(|index| index.index(chunks.len()));
@@ -91,14 +91,14 @@ fn assembled(stream: Stream, chunks: &[Value], order: &[Index]) -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn however_it_is_cut_and_repeated_it_is_the_same_message(
-        deeds in prop::collection::vec(deed(), 1..6),
+    fn order_cuts_and_repetition_do_not_change_the_message(
+        actions in prop::collection::vec(action(), 1..6),
         cuts in prop::collection::vec(any::<Index>(), 0..5),
         order in prop::collection::vec(any::<Index>(), 0..40),
     ) {
-        for (stream, tell) in [(Stream::UiMessage, told as Tell), (Stream::Acp, updated)] {
+        for (stream, tell) in [(Stream::UiMessage, told as Tell), (Stream::Acp, acp_updates)] {
             let chunks = |cuts: &[Index]| -> Vec<Value> {
-                deeds.iter().enumerate().flat_map(|(number, deed)| tell(number, deed, cuts)).collect()
+                actions.iter().enumerate().flat_map(|(number, action)| tell(number, action, cuts)).collect()
             };
             let whole = assembled(stream, &chunks(&[]), &[]);
             prop_assert_eq!(whole.len(), 1);
@@ -108,8 +108,8 @@ proptest! {
     }
 
     #[test]
-    fn a_session_that_is_replayed_is_put_together_as_it_is_read(chat in transcript()) {
-        let options = Options { unsettled: Unsettled::Settle, ..Options::default() };
+    fn a_replayed_session_is_assembled_as_it_is_parsed(chat in transcript()) {
+        let options = Options { unsettled: UnsettledPolicy::Settle, ..Options::default() };
         let updates = Acp.render(log(&chat), &options).messages;
         let messages = assembled(Stream::Acp, &updates, &[]);
         prop_assert_eq!(violations(&UiMessage, &messages), []);
@@ -133,7 +133,7 @@ fn text(id: &str, delta: &str) -> Value {
 }
 
 #[test]
-fn a_text_behind_a_tool_part_is_another_one() {
+fn a_text_after_a_tool_part_is_a_separate_part() {
     let call =
         json!({"type": "tool-input-available", "toolCallId": "c", "toolName": "f", "input": {}});
     let parts =
@@ -145,7 +145,7 @@ fn a_text_behind_a_tool_part_is_another_one() {
 }
 
 #[test]
-fn what_comes_too_late_changes_nothing() {
+fn late_chunks_change_nothing() {
     let end = json!({"type": "text-end", "id": "t"});
     let ended = parts(Stream::UiMessage, json!([text("t", "a"), end, text("t", "b")]));
     assert_eq!(ended, json!([{"type": "text", "text": "a"}]));
@@ -168,7 +168,7 @@ fn what_comes_too_late_changes_nothing() {
 }
 
 #[test]
-fn a_preliminary_output_gives_way_to_the_last_one() {
+fn a_later_output_replaces_a_preliminary_one() {
     let output = |value: i32, preliminary: bool| {
         json!({
             "type": "tool-output-available", "toolCallId": "c", "toolName": "f", "output": value,
@@ -182,7 +182,7 @@ fn a_preliminary_output_gives_way_to_the_last_one() {
 }
 
 #[test]
-fn an_approval_is_asked_for_and_refused() {
+fn an_approval_is_requested_and_denied() {
     let chunk =
         |kind: &str| json!({"type": kind, "toolCallId": "c", "toolName": "f", "approvalId": "p"});
     let asked = json!([chunk("tool-approval-request")]);
@@ -197,7 +197,7 @@ fn an_approval_is_asked_for_and_refused() {
 }
 
 #[test]
-fn what_is_told_of_a_call_besides_stays_with_its_part() {
+fn other_fields_of_a_call_stay_in_its_part() {
     let chunk = |kind: &str, besides: Value| {
         let mut chunk = json!({"type": kind, "toolCallId": "c", "toolName": "f"});
         chunk.as_object_mut().unwrap().extend(besides.as_object().unwrap().clone());
@@ -224,7 +224,7 @@ fn what_is_told_of_a_call_besides_stays_with_its_part() {
 }
 
 #[test]
-fn updates_of_a_call_tell_only_what_has_changed() {
+fn updates_of_a_call_hold_only_changed_fields() {
     let update = |fields: Value| {
         let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c"});
         update.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -253,7 +253,7 @@ fn updates_of_a_call_tell_only_what_has_changed() {
 }
 
 #[test]
-fn a_long_stream_is_put_together_piece_by_piece() {
+fn a_long_stream_is_assembled() {
     // Each looked for among all others, these would take minutes.
     const MANY: usize = 40_000;
     let calls = (0..MANY).flat_map(|n| {
@@ -288,7 +288,7 @@ fn a_long_stream_is_put_together_piece_by_piece() {
 }
 
 #[test]
-fn a_call_that_is_told_of_when_it_is_done_has_a_part() {
+fn a_call_known_only_at_its_end_has_a_part() {
     let shown = json!([{"type": "content", "content": {"type": "text", "text": "done"}}]);
     let update = json!({
         "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": shown,
@@ -301,18 +301,18 @@ fn a_call_that_is_told_of_when_it_is_done_has_a_part() {
 }
 
 #[test]
-fn a_message_has_its_own_id_and_metadata_or_one_of_the_stream() {
+fn a_message_has_its_own_id_or_one_of_its_stream() {
     let mut assembly = Assembly::new(Stream::UiMessage, "turn_7");
-    assert_eq!(assembly.push(0, text("t", "a")), Ok(Taken::Added));
+    assert_eq!(assembly.push(0, text("t", "a")), Ok(ChunkOutcome::Applied));
     assert_eq!(assembly.messages()[0]["id"], "turn_7_0");
     let start = json!({"type": "start", "messageId": "m1", "messageMetadata": {"name": "planner"}});
-    assert_eq!(assembly.push(1, start), Ok(Taken::Added));
+    assert_eq!(assembly.push(1, start), Ok(ChunkOutcome::Applied));
     let message = &assembly.messages()[0];
     assert_eq!((&message["id"], &message["metadata"]["name"]), (&json!("m1"), &json!("planner")));
 }
 
 #[test]
-fn a_step_may_be_taken_back_and_data_be_replaced() {
+fn a_step_is_reset_and_data_is_replaced() {
     let (start, reset) = (json!({"type": "start-step"}), json!({"type": "reset-step"}));
     let data = |value: i32| json!({"type": "data-progress", "id": "d", "data": value});
     let fleeting = json!({"type": "data-progress", "id": "e", "data": 0, "transient": true});
@@ -322,15 +322,15 @@ fn a_step_may_be_taken_back_and_data_be_replaced() {
 }
 
 #[test]
-fn chunks_wait_for_their_turn_and_bad_ones_are_passed_over() {
+fn early_chunks_wait_and_invalid_ones_are_skipped() {
     let mut assembly = Assembly::new(Stream::UiMessage, "s");
-    assert_eq!(assembly.push(2, text("t", "c")), Ok(Taken::Early));
-    assert_eq!(assembly.push(2, text("t", "c")), Ok(Taken::Repeated));
-    assert_eq!(assembly.push(0, text("t", "a")), Ok(Taken::Added));
-    assert_eq!(assembly.push(0, text("t", "a")), Ok(Taken::Repeated));
+    assert_eq!(assembly.push(2, text("t", "c")), Ok(ChunkOutcome::Waiting));
+    assert_eq!(assembly.push(2, text("t", "c")), Ok(ChunkOutcome::Duplicate));
+    assert_eq!(assembly.push(0, text("t", "a")), Ok(ChunkOutcome::Applied));
+    assert_eq!(assembly.push(0, text("t", "a")), Ok(ChunkOutcome::Duplicate));
     let unknown = assembly.push(1, json!({"type": "riddle"}));
-    assert!(matches!(unknown, Err(AssemblyError::Unknown { position: 1, .. })));
+    assert!(matches!(unknown, Err(AssemblyError::InvalidChunk { position: 1, .. })));
     assert_eq!(assembly.messages()[0]["parts"], json!([{"type": "text", "text": "ac"}]));
     let early = assembly.push(10_000, text("t", "z"));
-    assert!(matches!(early, Err(AssemblyError::TooEarly { position: 10_000, next: 3, .. })));
+    assert!(matches!(early, Err(AssemblyError::TooFarAhead { position: 10_000, next: 3, .. })));
 }

@@ -1,4 +1,4 @@
-//! Paths from the outermost call to one.
+//! Paths through a call stack.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ fn path(frames: &[StackFrame], stack_id: &StackId) -> Result<Vec<StackId>, CallS
 }
 
 #[test]
-fn a_path_leads_from_the_outermost_call() {
+fn a_path_begins_with_the_outermost_call() {
     let frames =
         [frame("c", Some("b")), frame("a", None), frame("b", Some("a")), frame("b", Some("a"))];
     assert_eq!(path(&frames, &id("c")).unwrap(), ["a", "b", "c"].map(id));
@@ -51,7 +51,7 @@ fn a_path_without_an_end_is_an_error() {
 }
 
 proptest! {
-    /// Whatever is said of calls, a path is found or refused, and one that is found is one.
+    /// For any frames, a path is found or refused, and a found path is valid.
     #[test]
     fn a_path_is_found_or_refused(parents in prop::collection::vec(prop::option::of(0..12_usize), 1..10)) {
         let name = |n: usize| format!("s{n}");

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use crate::transcript::{below_workspace, json_lines, log};
 
-/// Reads a transcript of the project.
+/// Reads a transcript from the fixtures of the project.
 pub(crate) fn fixture(name: &str) -> Vec<Value> {
     let path = below_workspace("fixtures/transcripts").join(name);
     json_lines(&path).unwrap_or_default()
 }
 
 #[test]
-fn the_group_chat_is_in_the_strict_form() {
+fn the_group_chat_is_valid_ag2() {
     let chat = fixture("group-chat.jsonl");
     assert_eq!(chat.len(), 24);
     let (strict, dropped) = normalize(&chat, &Options::default());
@@ -21,7 +21,7 @@ fn the_group_chat_is_in_the_strict_form() {
 }
 
 #[test]
-fn the_tool_calls_are_in_the_openai_form() {
+fn the_tool_calls_are_valid_openai() {
     let chat = fixture("tool-calls.jsonl");
     assert_eq!(chat.len(), 12);
     let openai = dialect::named("openai").unwrap();

@@ -1,7 +1,7 @@
-//! Messages with as many calls and results as one may hold.
+//! Messages with as many calls and results as a message may hold.
 
 use resume::dialect;
-use resume::{Options, Unsettled};
+use resume::{Options, UnsettledPolicy};
 use serde_json::{Value, json};
 
 use crate::openai::{call, result, said};
@@ -10,7 +10,7 @@ use crate::transcript::{log, violations};
 const CALLS: usize = 45_000;
 const RESPONSES: usize = 60_000;
 
-/// A message with calls, and one that answers the last first and then tells of calls nobody made.
+/// A message with calls, and one that answers them in reverse and then answers unknown calls.
 fn exchange() -> Vec<Value> {
     let calls: Vec<_> = (0..CALLS).map(|at| call(&at.to_string())).collect();
     let responses = (0..CALLS).rev().chain(CALLS..RESPONSES);
@@ -24,8 +24,8 @@ fn exchange() -> Vec<Value> {
 }
 
 #[test]
-fn many_calls_in_one_message_take_no_longer_than_in_many() {
-    let options = Options { unsettled: Unsettled::Settle, ..Options::default() };
+fn many_calls_in_one_message_take_no_longer_than_in_several() {
+    let options = Options { unsettled: UnsettledPolicy::Settle, ..Options::default() };
     let messages = log(&exchange());
     for dialect in dialect::ALL {
         let rendered = dialect.render(messages.clone(), &options);
@@ -36,7 +36,7 @@ fn many_calls_in_one_message_take_no_longer_than_in_many() {
 }
 
 #[test]
-fn of_very_many_violations_the_first_ones_are_told() {
+fn only_the_first_of_very_many_violations_are_returned() {
     let parts = json!(vec![0; 50_000]);
     let calls: Vec<_> = (0..50_000).map(|at| call(&at.to_string())).collect();
     let results: Vec<_> = (0..50_000).map(|at| result(&at.to_string())).collect();

@@ -1,4 +1,4 @@
-//! What is parsed from a rendering is what was rendered, but for the losses the dialect declares.
+//! Parsing a rendering gives back the messages, except for the losses that the dialect declares.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -38,7 +38,7 @@ fn no_loss_is_declared_twice() {
     }
 }
 
-/// A transcript that every dialect would take, did it have a place for everything.
+/// A transcript that every dialect can represent, except for its declared losses.
 pub(crate) fn transcript() -> impl Strategy<Value = Vec<Value>> {
     let episode = prop_oneof![
         3 => user().prop_map(|one| vec![one]),
@@ -141,7 +141,7 @@ fn number_the_calls(mut chat: Vec<Value>) -> Vec<Value> {
     chat
 }
 
-/// Returns what a transcript says, without what is lost.
+/// Returns the parts of a transcript that are not lost.
 fn said(messages: &[Message], losses: &[Loss]) -> Vec<Value> {
     let lost = |loss: Loss| losses.contains(&loss);
     let all = messages.iter().map(|message| one(&message.body, losses));
@@ -172,7 +172,7 @@ fn merged(all: Vec<Value>) -> Vec<Value> {
     merged
 }
 
-/// Returns what a message says; several results are several.
+/// Returns the parts of a message, one for each result.
 fn one(body: &MessageBody, losses: &[Loss]) -> Vec<Value> {
     let lost = |loss: Loss| losses.contains(&loss);
     let extra = |field: &str| body.extra.get(field).cloned().unwrap_or_default();

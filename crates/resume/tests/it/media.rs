@@ -1,4 +1,4 @@
-//! Pictures, sounds and files, from one form to another.
+//! Images, sounds and files in all dialects.
 
 use resume::Options;
 use resume::dialect::{
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::openai::repaired;
 use crate::transcript::{log, stored_all, violations};
 
-/// Renders what the user says, in parts as the log has them.
+/// Renders a user message with these stored content parts.
 fn rendered(dialect: &dyn Dialect, parts: &Value) -> Rendered {
     let message = json!({"role": "user", "content": parts});
     let rendered = dialect.render(log(&[message]), &Options::default());
@@ -17,14 +17,14 @@ fn rendered(dialect: &dyn Dialect, parts: &Value) -> Rendered {
     rendered
 }
 
-/// Returns the content that is read from a message.
+/// Returns the content parsed from a message.
 fn read(dialect: &dyn Dialect, message: Value) -> Value {
     let parsed = dialect.parse(Vec::new(), vec![message]);
     stored_all(parsed.messages).remove(0).body.content
 }
 
 #[test]
-fn a_picture_with_a_name_stays_a_picture() {
+fn an_image_with_a_name_stays_an_image() {
     let url = "data:image/png;base64,iVBO";
     let file = json!({"type": "file", "mediaType": "image/png", "filename": "a.png", "url": url});
     let uploaded = read(&UiMessage, json!({"role": "user", "parts": [file]}));
@@ -53,7 +53,7 @@ fn a_picture_with_a_name_stays_a_picture() {
 }
 
 #[test]
-fn a_picture_at_an_address_keeps_its_name_and_its_kind() {
+fn an_image_with_a_url_keeps_its_name_and_its_kind() {
     let url = "https://example.org/a";
     let file = json!({"type": "file", "mediaType": "image/png", "filename": "a.png", "url": url});
     let uploaded = read(&UiMessage, json!({"role": "user", "parts": [file]}));
@@ -63,7 +63,7 @@ fn a_picture_at_an_address_keeps_its_name_and_its_kind() {
 }
 
 #[test]
-fn anthropic_is_given_the_media_types_that_it_has() {
+fn anthropic_gets_only_supported_media_types() {
     let file = |url: &str| json!([{"type": "file", "file": {"file_data": url, "filename": "a"}}]);
     let pdf = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"});
     let text = json!({"type": "text", "media_type": "text/plain", "data": "a,b"});
@@ -91,7 +91,7 @@ fn anthropic_is_given_the_media_types_that_it_has() {
 }
 
 #[test]
-fn the_text_of_a_document_is_read() {
+fn the_text_of_a_document_is_parsed() {
     let source = json!({"type": "text", "media_type": "text/plain", "data": "a,b"});
     let block = json!({"type": "document", "source": source, "title": "a"});
     let said = read(&Anthropic, json!({"role": "user", "content": [block]}));
@@ -101,7 +101,7 @@ fn the_text_of_a_document_is_read() {
 }
 
 #[test]
-fn sources_that_anthropic_refuses_are_found() {
+fn unsupported_anthropic_sources_are_violations() {
     let image = |media_type: &str| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": ""}});
     let document = |source: &Value| json!({"type": "document", "source": source});
     for (block, valid) in [
@@ -122,7 +122,7 @@ fn sources_that_anthropic_refuses_are_found() {
 }
 
 #[test]
-fn openai_is_given_the_sounds_and_files_that_it_has() {
+fn openai_gets_only_supported_sounds_and_files() {
     let sound = |format: &str| json!([{"type": "input_audio", "input_audio": {"data": "SUQz", "format": format}}]);
     let inline = json!({"mimeType": "audio/mpeg", "data": "SUQz", "displayName": "a.mp3"});
     let sent = read(&Gemini, json!({"role": "user", "parts": [{"inlineData": inline}]}));
@@ -149,7 +149,7 @@ fn openai_is_given_the_sounds_and_files_that_it_has() {
 }
 
 #[test]
-fn what_a_result_does_not_show_is_whole_in_its_output() {
+fn the_raw_output_of_a_result_is_complete() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
     let caller = json!({"role": "assistant", "content": null, "tool_calls": [call]});
     let parts = json!([

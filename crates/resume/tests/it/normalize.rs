@@ -38,7 +38,7 @@ fn long_structures_stay_structures() {
 }
 
 #[test]
-fn every_input_form_gives_the_same_outcome() {
+fn every_input_type_gives_the_same_result() {
     let options = Options::default();
     let values = vec![
         json!({"sequence": 0, "role": "user", "content": "hi"}),
@@ -65,7 +65,7 @@ fn the_name_of_the_user_can_be_chosen() {
 }
 
 #[test]
-fn a_sequence_is_reported_only_when_it_is_one() {
+fn only_a_valid_sequence_is_reported() {
     let values = [json!({"sequence": 7}), json!({"sequence": -1}), json!({}), json!("text")];
     let (_, dropped) = normalize(&values, &Options::default());
     let sequences: Vec<_> = dropped.iter().map(|drop| drop.sequence).collect();

@@ -1,4 +1,4 @@
-//! Transcripts that others wrote.
+//! Transcripts of other systems.
 
 use proptest::prelude::*;
 use records::EventId;
@@ -13,7 +13,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_one_dialect_gives_every_other_takes(chat in conversation()) {
+    fn a_rendering_of_one_dialect_can_be_stored_and_rendered_in_all(chat in conversation()) {
         for from in dialect::ALL {
             let rendered = from.render(log(&chat), &Options::default());
             let parsed = from.parse(rendered.system, rendered.messages);
@@ -26,7 +26,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_too_strange_to_be_read(
+    fn any_json_can_be_parsed(
         messages in prop::collection::vec(prop_oneof![content(), strange()], 0..6),
         system in prop::collection::vec(content(), 0..2),
     ) {
@@ -101,12 +101,12 @@ fn parse(dialect: &str, messages: &Value) -> Parsed {
     dialect.parse(Vec::new(), messages)
 }
 
-/// Returns what is rendered from it in the form of Chat Completions.
+/// Renders a parsed transcript in the dialect `openai`.
 fn in_openai(parsed: Parsed) -> Vec<Value> {
     OpenAi.render(stored_all(parsed.messages), &Options::default()).messages
 }
 
-/// One exchange, in the form of Chat Completions.
+/// One exchange, in the dialect `openai`.
 fn exchange(id: &str) -> Vec<Value> {
     let target = json!({"name": "f", "arguments": r#"{"a":1}"#});
     vec![
@@ -120,7 +120,7 @@ fn exchange(id: &str) -> Vec<Value> {
 }
 
 #[test]
-fn texts_and_strings_are_read_as_anthropic_takes_them() {
+fn anthropic_texts_and_strings_are_parsed() {
     let parsed = parse(
         "anthropic",
         &json!([
@@ -139,7 +139,7 @@ fn texts_and_strings_are_read_as_anthropic_takes_them() {
 }
 
 #[test]
-fn the_results_of_gemini_are_those_of_their_functions() {
+fn gemini_responses_answer_calls_of_their_functions() {
     let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
     let response = |name: &str| json!({"functionResponse": {"name": name, "response": {"output": format!("of {name}")}}});
     let parsed = parse(
@@ -160,7 +160,7 @@ fn the_results_of_gemini_are_those_of_their_functions() {
 }
 
 #[test]
-fn calls_without_ids_are_paired_in_order() {
+fn calls_without_ids_are_matched_in_order() {
     let parsed = parse(
         "gemini",
         &json!([
@@ -178,7 +178,7 @@ fn calls_without_ids_are_paired_in_order() {
 }
 
 #[test]
-fn the_parts_of_gemini_are_read_one_by_one() {
+fn each_kind_of_gemini_part_is_parsed() {
     let code = json!({"language": "PYTHON", "code": "1 + 1"});
     let inline = json!({"mimeType": "image/png", "data": "iVBO"});
     let parsed = parse(
@@ -209,7 +209,7 @@ fn the_parts_of_gemini_are_read_one_by_one() {
 }
 
 #[test]
-fn what_stands_beside_in_a_part_is_kept_and_reported_when_it_is_left_out() {
+fn other_fields_of_a_part_are_stored_and_reported_when_removed() {
     let source = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"});
     let document = json!({
         "type": "document", "source": source, "context": "an invoice", "citations": {"enabled": true},
@@ -221,7 +221,7 @@ fn what_stands_beside_in_a_part_is_kept_and_reported_when_it_is_left_out() {
          "context": "an invoice", "citations": {"enabled": true}},
         cited,
     ]);
-    kept_beside("anthropic", &anthropic, &stored);
+    other_fields_are_stored("anthropic", &anthropic, &stored);
 
     let provided = json!({"google": {"thoughtSignature": "abc"}});
     let ui_message = json!([{"id": "m1", "role": "user", "parts": [
@@ -234,7 +234,7 @@ fn what_stands_beside_in_a_part_is_kept_and_reported_when_it_is_left_out() {
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"},
          "providerMetadata": provided},
     ]);
-    kept_beside("ui-message", &ui_message, &stored);
+    other_fields_are_stored("ui-message", &ui_message, &stored);
 
     let plain = json!([{"role": "user", "content": [
         {"type": "text", "text": "hi", "citations": null},
@@ -242,8 +242,8 @@ fn what_stands_beside_in_a_part_is_kept_and_reported_when_it_is_left_out() {
     assert_eq!(parse("anthropic", &plain).messages[0].body.content, "hi");
 }
 
-/// Checks how the two parts of a message are stored, and that it is said what of them is not given.
-fn kept_beside(from: &str, messages: &Value, stored: &Value) {
+/// Checks how the two parts of a message are stored, and that a rendering reports removed fields.
+fn other_fields_are_stored(from: &str, messages: &Value, stored: &Value) {
     let parsed = parse(from, messages);
     assert_eq!(parsed.messages[0].body.content, *stored);
     let log = stored_all(parsed.messages);
@@ -271,7 +271,7 @@ fn the_signature_of_a_call_in_a_ui_message_is_kept() {
 }
 
 #[test]
-fn both_forms_of_langchain_are_read() {
+fn both_formats_of_langchain_are_parsed() {
     let call = json!({"name": "f", "args": {"a": 1}, "id": "a", "type": "tool_call"});
     let typed = json!([
         {"type": "human", "data": {"content": "hi", "id": "m1", "example": false}},
@@ -297,7 +297,7 @@ fn both_forms_of_langchain_are_read() {
 }
 
 #[test]
-fn what_a_ui_message_says_after_a_call_is_a_message_of_its_own() {
+fn ui_message_parts_after_a_call_become_a_separate_message() {
     let parsed = parse(
         "ui-message",
         &json!([
@@ -319,7 +319,7 @@ fn what_a_ui_message_says_after_a_call_is_a_message_of_its_own() {
 }
 
 #[test]
-fn the_chunks_of_acp_are_read_without_ids_too() {
+fn acp_chunks_without_ids_are_parsed() {
     let chunk = |kind: &str, text: &str| {
         json!({
             "sessionUpdate": kind, "content": {"type": "text", "text": text},
@@ -345,7 +345,7 @@ fn the_chunks_of_acp_are_read_without_ids_too() {
 }
 
 #[test]
-fn a_call_of_acp_may_end_at_once_and_its_message_go_on() {
+fn an_acp_message_may_continue_after_its_call_ended() {
     let chunk = |text: &str| {
         json!({
             "sessionUpdate": "agent_message_chunk", "messageId": "m1",
@@ -370,7 +370,7 @@ fn a_call_of_acp_may_end_at_once_and_its_message_go_on() {
 }
 
 #[test]
-fn the_text_none_beside_calls_is_null_again() {
+fn the_text_none_beside_calls_becomes_null() {
     let mut chat = exchange("a");
     chat[1]["content"] = json!("None");
     let parsed = parse("ag2-classic", &json!(chat));
@@ -379,7 +379,7 @@ fn the_text_none_beside_calls_is_null_again() {
 }
 
 #[test]
-fn what_cannot_be_read_is_reported() {
+fn unreadable_messages_are_reported() {
     for dialect in dialect::ALL {
         let parsed = dialect.parse(Vec::new(), vec![json!("x"), json!({"role": 5})]);
         let indices: Vec<_> = parsed.dropped.iter().map(|drop| drop.index).collect();

@@ -1,4 +1,4 @@
-//! What is to be done to go on with a chat.
+//! The plan to continue a chat.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use records::{
     LastTurn, Message, Question, ResumePoint, ResumeState, StackFrame, StackId, Step, StepKind,
     StepStatus, TurnId, TurnOutcome, Visibility,
 };
-use resume::plan::{Action, Endings, Plan, plan};
+use resume::plan::{Action, Plan, TerminationCheck, plan};
 use resume::{DropReason, Dropped};
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ fn the_last_step_of_the_last_turn_is_run_again() {
 }
 
 #[test]
-fn a_newer_turn_leaves_the_steps_of_older_ones_behind() {
+fn a_newer_turn_makes_older_steps_obsolete() {
     let mut said = says("assistant", "scout", "hi");
     said["request_id"] = json!("r2");
     let done =
@@ -152,7 +152,7 @@ fn a_newer_turn_leaves_the_steps_of_older_ones_behind() {
 }
 
 #[test]
-fn what_is_said_after_a_turn_counts_more_than_it() {
+fn a_message_after_a_turn_overrides_the_turn() {
     let mut answered = says("assistant", "scout", "hi");
     answered["request_id"] = json!("r1");
     let after = |more: &[Value], outcome| {
@@ -171,7 +171,7 @@ fn what_is_said_after_a_turn_counts_more_than_it() {
 }
 
 #[test]
-fn a_call_that_nobody_waits_for_decides_nothing() {
+fn an_abandoned_call_does_not_affect_the_plan() {
     let ask = says("user", "ada", "hello");
     let left = [ask.clone(), calls("c1"), says("user", "ada", "never mind")];
     let plan = planned(&state(&left));
@@ -183,7 +183,7 @@ fn a_call_that_nobody_waits_for_decides_nothing() {
 }
 
 #[test]
-fn a_chat_without_turns_goes_on_where_its_messages_end() {
+fn a_chat_without_turns_continues_after_its_last_message() {
     let ask = says("user", "ada", "hello");
     for (messages, action, speaker) in [
         (vec![], Action::Start, None),
@@ -200,7 +200,7 @@ fn a_chat_without_turns_goes_on_where_its_messages_end() {
 }
 
 #[test]
-fn a_deleted_message_says_nothing() {
+fn a_deleted_message_is_ignored() {
     let mut deleted = says("user", "bob", "never mind");
     deleted["deleted_at"] = json!("2025-08-15T00:00:00Z");
     let ask = says("user", "ada", "hello");
@@ -242,7 +242,7 @@ fn a_call_is_pending_until_it_is_answered() {
 }
 
 #[test]
-fn a_question_comes_first_and_an_end_before_it() {
+fn an_input_request_precedes_steps_but_not_completion() {
     let mut state = ended(state(&[says("user", "ada", "hello")]), "r1", TurnOutcome::Failed);
     state = with_point(state, "r1", 1, StepStatus::Failed);
     let question = Question { kind: InputKind::Text, ..Question::of("Why?") };
@@ -263,13 +263,13 @@ fn a_question_comes_first_and_an_end_before_it() {
 }
 
 #[test]
-fn a_message_that_ends_a_replay_is_told() {
+fn a_terminating_message_is_found() {
     let ends = |content: Value, text: &str| {
         let message = json!({"role": "assistant", "name": "scout", "content": content});
         let tool = json!({"role": "tool", "tool_call_id": "x", "content": "TERMINATE"});
         let messages: Vec<Message> = log(&[says("user", "ada", "TERMINATE"), message, tool]);
         let dropped = Dropped { index: 2, sequence: Some(2), reason: DropReason::MissingCallId };
-        Endings::of(&messages, text).last(&[dropped])
+        TerminationCheck::new(&messages, text).last_rendered(&[dropped])
     };
     for content in [json!("TERMINATE"), json!("Done. TERMINATE\n"), json!([{"text": "TERMINATE"}])]
     {
@@ -284,9 +284,9 @@ fn a_message_that_ends_a_replay_is_told() {
 }
 
 proptest! {
-    /// Whatever a chat is in, there is a plan, it is the same twice, and it fits together.
+    /// Every chat has a plan, which is deterministic and consistent.
     #[test]
-    fn a_plan_fits_together(
+    fn a_plan_is_consistent(
         kinds in prop::collection::vec(0..5_usize, 0..12),
         turn in prop::option::of((0..3_u32, select(TurnOutcome::ALL.as_slice()))),
         points in prop::collection::vec((0..3_u32, 1..6_u32, any::<bool>()), 0..4),

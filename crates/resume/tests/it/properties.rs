@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use records::Message;
 use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
-use resume::{Options, Repair, Unsettled, ingest, normalize, window};
+use resume::{Options, Repair, UnsettledPolicy, ingest, normalize, window};
 use serde_json::{Value, json};
 
 use crate::strategies::{content, conversation};
@@ -12,7 +12,7 @@ use crate::transcript::{log, stored_all, violations};
 
 proptest! {
     #[test]
-    fn renderings_break_no_rule(chat in conversation(), unsettled in select(&Unsettled::ALL)) {
+    fn renderings_break_no_rule(chat in conversation(), unsettled in select(&UnsettledPolicy::ALL)) {
         let options = Options { unsettled, ..Options::default() };
         for dialect in dialect::ALL {
             let rendered = dialect.render(log(&chat), &options);
@@ -21,7 +21,7 @@ proptest! {
     }
 
     #[test]
-    fn renderings_come_back_as_they_are(chat in conversation()) {
+    fn a_parsed_rendering_renders_the_same_again(chat in conversation()) {
         for dialect in dialect::ALL {
             let first = dialect.render(log(&chat), &Options::default());
             prop_assert_eq!(&dialect.render(log(&chat), &Options::default()), &first);
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_names_lead_back(chat in conversation()) {
+    fn changed_names_map_to_their_originals(chat in conversation()) {
         let rendered = OpenAi.render(log(&chat), &Options::default());
         let mut uses: HashMap<&str, usize> = HashMap::new();
         for name in rendered.messages.iter().flat_map(names) {
@@ -84,7 +84,7 @@ proptest! {
     }
 
     #[test]
-    fn values_and_stored_messages_are_judged_alike(chat in conversation()) {
+    fn values_and_stored_messages_normalise_alike(chat in conversation()) {
         let options = Options::default();
         let (of_messages, dropped) = normalize(log(&chat), &options);
         let (of_values, dropped_values) = normalize(chat, &options);
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn a_window_is_the_longest_end_that_separates_nothing(
+    fn a_window_is_the_longest_suffix_that_separates_nothing(
         chat in conversation(),
         size in 0_usize..12,
     ) {
@@ -154,7 +154,7 @@ fn is_instruction(message: &Message) -> bool {
     ["system", "developer"].contains(&message.body.role.as_str())
 }
 
-/// Returns the call and the result of each pair, by position, found the slow way.
+/// Returns the positions of call and result of each pair, by an independent quadratic search.
 fn links(chat: &[Value]) -> Vec<(usize, usize)> {
     let spoken = |at: &usize| !["system", "developer"].iter().any(|it| chat[*at]["role"] == *it);
     let mut calls: HashMap<String, Vec<usize>> = HashMap::new();

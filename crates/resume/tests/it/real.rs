@@ -1,4 +1,4 @@
-//! Logs of real runs, which are not part of the project: tried where they are at hand.
+//! Logs of real runs, which are not part of the project: tested only if they exist.
 
 use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
 use resume::{Options, ingest, normalize};
@@ -50,7 +50,7 @@ fn magentic_one_runs_are_dropped_for_their_roles() {
 }
 
 #[test]
-fn magentic_one_runs_are_kept_once_the_speaker_is_the_name() {
+fn magentic_one_runs_are_kept_once_the_speaker_is_in_the_name() {
     let mut kept = 0;
     for chat in conversations("magentic-one.jsonl", "history") {
         let mut messages = log(&chat);
@@ -68,7 +68,7 @@ fn magentic_one_runs_are_kept_once_the_speaker_is_the_name() {
 }
 
 #[test]
-fn airline_conversations_render_whole() {
+fn airline_conversations_render_completely() {
     let chats = conversations("openai-airline.jsonl", "messages");
     let mut total = Counts::default();
     for chat in &chats {
@@ -84,7 +84,7 @@ fn airline_conversations_render_whole() {
 }
 
 #[test]
-fn every_run_is_in_form_in_every_dialect() {
+fn every_run_renders_validly_in_every_dialect() {
     let logs = [
         ("ag2-captain.jsonl", "history"),
         ("magentic-one.jsonl", "history"),

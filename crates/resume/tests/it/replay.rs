@@ -1,36 +1,36 @@
-//! What is rendered message by message is what is rendered at once.
+//! A replay, message by message, equals the rendering of the whole window.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 use records::Message;
 use resume::dialect::{self, Ag2, Dialect, OpenAi, Rendered};
-use resume::replay::{Replay, Survey};
-use resume::{Options, Repair, Unsettled, window};
+use resume::replay::{Replay, ReplayScan};
+use resume::{Options, Repair, UnsettledPolicy, window};
 use serde_json::json;
 
 use crate::openai::{caller, dropped, result, said};
 use crate::strategies::conversation;
 use crate::transcript::{log, violations};
 
-/// Surveys one conversation, as far as that is needed.
-fn survey(dialect: &dyn Dialect, newest: Option<usize>, messages: &[Message]) -> Replay {
-    survey_for(&Options::default(), dialect, newest, messages)
+/// Scans a conversation, if its dialect needs that.
+fn scanned(dialect: &dyn Dialect, newest: Option<usize>, messages: &[Message]) -> Replay {
+    scanned_with(&Options::default(), dialect, newest, messages)
 }
 
-fn survey_for(
+fn scanned_with(
     options: &Options,
     dialect: &dyn Dialect,
     newest: Option<usize>,
     messages: &[Message],
 ) -> Replay {
-    let mut survey = Survey::new(dialect, newest, options);
-    if survey.is_needed() {
-        messages.iter().cloned().for_each(|message| survey.note(message));
+    let mut scan = ReplayScan::new(dialect, newest, options);
+    if scan.is_needed() {
+        messages.iter().cloned().for_each(|message| scan.observe(message));
     }
-    survey.finish()
+    scan.into_replay()
 }
 
-/// Replays what the conversation has become since.
+/// Replays the conversation as it is after the scan.
 fn replay(mut replay: Replay, messages: &[Message]) -> Rendered {
     let mut rendered = Vec::new();
     for message in messages {
@@ -41,7 +41,7 @@ fn replay(mut replay: Replay, messages: &[Message]) -> Rendered {
     Rendered { messages: rendered, ..rest }
 }
 
-/// What may happen to a message while a conversation is read.
+/// A change of a message between the two passes.
 #[derive(Debug, Clone)]
 enum Change {
     Delete,
@@ -54,7 +54,7 @@ fn change() -> impl Strategy<Value = Change> {
     prop_oneof![Just(Change::Delete), names.prop_map(Change::Rename), Just(Change::Empty)]
 }
 
-fn make(change: &Change, message: &mut Message) {
+fn apply(change: &Change, message: &mut Message) {
     match change {
         Change::Delete => {
             message.body = message.body.tombstone();
@@ -70,7 +70,7 @@ proptest! {
     fn a_replay_is_the_rendering_of_the_window(
         chat in conversation(),
         newest in prop::option::of(0_usize..12),
-        unsettled in prop::sample::select(&Unsettled::ALL),
+        unsettled in prop::sample::select(&UnsettledPolicy::ALL),
     ) {
         let options = Options { unsettled, ..Options::default() };
         let messages = log(&chat);
@@ -80,38 +80,38 @@ proptest! {
         };
         for dialect in dialect::ALL {
             let expected = dialect.render(in_window.clone(), &options);
-            let replayed = replay(survey_for(&options, dialect, newest, &messages), &messages);
+            let replayed = replay(scanned_with(&options, dialect, newest, &messages), &messages);
             prop_assert_eq!(replayed, expected);
         }
     }
 
     #[test]
-    fn what_changes_meanwhile_breaks_no_rule(
+    fn changes_after_the_scan_break_no_rule(
         chat in conversation(),
         newest in prop::option::of(0_usize..12),
         changes in prop::collection::vec((any::<Index>(), change()), 1..4),
         appended in conversation(),
     ) {
-        let surveyed = log(&chat);
+        let scanned_log = log(&chat);
         let mut found = log(&[chat, appended].concat());
-        for (index, change) in changes.iter().filter(|_| !surveyed.is_empty()) {
-            make(change, &mut found[index.index(surveyed.len())]);
+        for (index, change) in changes.iter().filter(|_| !scanned_log.is_empty()) {
+            apply(change, &mut found[index.index(scanned_log.len())]);
         }
         for dialect in dialect::ALL {
-            let replayed = replay(survey(dialect, newest, &surveyed), &found);
+            let replayed = replay(scanned(dialect, newest, &scanned_log), &found);
             prop_assert_eq!(violations(dialect, &replayed.messages), []);
             let sequences = replayed.dropped.iter().filter_map(|dropped| dropped.sequence);
-            if dialect.looks_ahead() {
-                prop_assert!(sequences.max() < Some(surveyed.len() as u64));
+            if dialect.needs_scan() {
+                prop_assert!(sequences.max() < Some(scanned_log.len() as u64));
             }
         }
     }
 }
 
 #[test]
-fn what_is_appended_after_the_survey_is_left_out() {
+fn what_is_appended_after_the_scan_is_not_rendered() {
     let chat = [said(), said(), said()];
-    let mut replay = survey(&OpenAi, None, &log(&chat[..2]));
+    let mut replay = scanned(&OpenAi, None, &log(&chat[..2]));
     for (sequence, message) in log(&chat).into_iter().enumerate() {
         assert_eq!(replay.is_complete(), sequence == 2);
         assert_eq!(replay.push(message).len(), usize::from(sequence < 2));
@@ -119,22 +119,22 @@ fn what_is_appended_after_the_survey_is_left_out() {
 }
 
 #[test]
-fn without_a_survey_a_replay_goes_on_for_as_long_as_it_is_fed() {
-    let mut replay = survey(&Ag2, None, &[]);
+fn without_a_scan_a_replay_never_ends() {
+    let mut replay = scanned(&Ag2, None, &[]);
     for message in log(&[said(), said()]) {
         assert!(!replay.is_complete());
         assert_eq!(replay.push(message).len(), 1);
     }
-    assert!(survey(&Ag2, Some(1), &[]).is_complete());
+    assert!(scanned(&Ag2, Some(1), &[]).is_complete());
 }
 
 #[test]
-fn a_result_deleted_meanwhile_is_replaced_by_null() {
+fn a_result_deleted_after_the_scan_becomes_null() {
     let chat = [caller(None::<&str>, &["a", "b"]), result("a"), result("b"), said()];
-    let surveyed = log(&chat);
-    let mut found = surveyed.clone();
+    let scanned_log = log(&chat);
+    let mut found = scanned_log.clone();
     make(&Change::Delete, &mut found[2]);
-    let rendered = replay(survey(&OpenAi, None, &surveyed), &found);
+    let rendered = replay(scanned(&OpenAi, None, &scanned_log), &found);
     let null = json!({"role": "tool", "tool_call_id": "b", "content": "null"});
     assert_eq!(rendered.messages, [chat[0].clone(), chat[1].clone(), null, said()]);
     assert_eq!(dropped(&rendered), [(2, "deleted")]);
@@ -144,11 +144,11 @@ fn a_result_deleted_meanwhile_is_replaced_by_null() {
 }
 
 #[test]
-fn the_results_of_a_call_deleted_meanwhile_are_dropped() {
-    let surveyed = log(&[said(), caller("x", &["a"]), result("a")]);
-    let mut found = surveyed.clone();
+fn the_results_of_a_call_deleted_after_the_scan_are_dropped() {
+    let scanned_log = log(&[said(), caller("x", &["a"]), result("a")]);
+    let mut found = scanned_log.clone();
     make(&Change::Delete, &mut found[1]);
-    let rendered = replay(survey(&OpenAi, None, &surveyed), &found);
+    let rendered = replay(scanned(&OpenAi, None, &scanned_log), &found);
     assert_eq!(rendered.messages, [said()]);
     assert_eq!(dropped(&rendered), [(1, "deleted"), (2, "orphan_result")]);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use crate::fixtures::fixture;
 use crate::transcript::log;
 
-/// The example that the strict form is documented by.
+/// The example in the documentation of strict messages.
 fn documented_example() -> [Value; 3] {
     [
         json!({"role": "user", "content": "Hello"}),

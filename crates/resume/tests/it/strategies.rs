@@ -1,4 +1,4 @@
-//! Conversations as nobody would wish them.
+//! Random conversations with all kinds of faults.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -13,7 +13,7 @@ pub(crate) fn conversation() -> impl Strategy<Value = Vec<Value>> {
     vec(episode, 0..8).prop_map(|episodes| episodes.concat())
 }
 
-/// Any JSON, content parts among it.
+/// Any JSON, with content parts.
 pub(crate) fn content() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -158,11 +158,11 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An id as long as some forms admit, and a longer one.
+/// An id of the greatest length that some dialects accept, and a longer one.
 const FORTY: &str = "call_00000000000000000000000000000000000";
 const FORTY_ONE: &str = "call_000000000000000000000000000000000000";
 
-/// A message with calls, and every result, one message each or all in one.
+/// A message with calls and all results, in separate messages or in one.
 fn exchange() -> impl Strategy<Value = Vec<Value>> {
     let ids = prop_oneof![
         Just(vec!["a"]),

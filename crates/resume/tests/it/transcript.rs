@@ -1,4 +1,4 @@
-//! Messages as the log has them, made from JSON.
+//! Stored messages, created from JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use records::{EventId, Message, MessageBody, NewMessage};
 use resume::dialect::{Dialect, Violation};
 use serde_json::Value;
 
-/// Returns the stored form of a message; what is not an object becomes an empty message.
+/// Creates a stored message; a value that is not an object becomes an empty message.
 #[expect(clippy::default_trait_access, reason = "the type of a time is named by `records` alone")]
 pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
     let text = |field: &str| message[field].as_str().map(str::to_owned);
@@ -32,13 +32,13 @@ pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
     }
 }
 
-/// Returns the stored form of a conversation.
+/// Creates the stored messages of a conversation.
 pub(crate) fn log(messages: &[Value]) -> Vec<Message> {
     let numbered = messages.iter().enumerate();
     numbered.map(|(sequence, message)| stored(sequence, message)).collect()
 }
 
-/// Returns the stored form of what was parsed.
+/// Creates stored messages from parsed ones.
 pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
     let numbered = messages.into_iter().enumerate();
     let stored = |(sequence, message): (usize, NewMessage)| {
@@ -49,8 +49,8 @@ pub(crate) fn stored_all(messages: Vec<NewMessage>) -> Vec<Message> {
     numbered.map(stored).collect()
 }
 
-/// Returns the rules that a rendering breaks; that there are some messages is not for a renderer to
-/// promise.
+/// Returns the rules that a rendering breaks, except the rule that there must be messages: a renderer
+/// cannot promise that.
 pub(crate) fn violations(dialect: &dyn Dialect, messages: &[Value]) -> Vec<Violation> {
     let mut found = dialect.validate(messages);
     found.retain(|violation| violation.rule != "no_messages");

@@ -1,11 +1,11 @@
 use resume::dialect::{Dialect, OpenAi, Rendered};
-use resume::{Options, Unsettled};
+use resume::{Options, UnsettledPolicy};
 use serde_json::json;
 
 use crate::openai::{caller, dropped, repaired, result, said};
 use crate::transcript::log;
 
-fn render(unsettled: Unsettled) -> Rendered {
+fn render(unsettled: UnsettledPolicy) -> Rendered {
     let chat = [said(), caller("let me see", &["a", "b"]), result("b"), said()];
     let rendered = OpenAi.render(log(&chat), &Options { unsettled, ..Options::default() });
     assert_eq!(OpenAi.validate(&rendered.messages), []);
@@ -13,8 +13,8 @@ fn render(unsettled: Unsettled) -> Rendered {
 }
 
 #[test]
-fn removing_keeps_what_was_said() {
-    let rendered = render(Unsettled::Remove);
+fn removing_keeps_the_content() {
+    let rendered = render(UnsettledPolicy::Remove);
     let text = json!({"role": "assistant", "content": "let me see"});
     assert_eq!(rendered.messages, [said(), text, said()]);
     assert_eq!(repaired(&rendered), [(1, "unanswered_calls_removed")]);
@@ -22,8 +22,8 @@ fn removing_keeps_what_was_said() {
 }
 
 #[test]
-fn settling_adds_a_result_that_is_marked() {
-    let rendered = render(Unsettled::Settle);
+fn settling_adds_an_error_result() {
+    let rendered = render(UnsettledPolicy::Settle);
     let interrupted = "The call was interrupted: there is no result.";
     let added = json!({"role": "tool", "tool_call_id": "a", "content": interrupted});
     let called = caller("let me see", &["a", "b"]);
@@ -33,15 +33,15 @@ fn settling_adds_a_result_that_is_marked() {
 }
 
 #[test]
-fn trimming_leaves_the_message_out_whole() {
-    let rendered = render(Unsettled::Trim);
+fn trimming_drops_the_whole_message() {
+    let rendered = render(UnsettledPolicy::Trim);
     assert_eq!(rendered.messages, [said(), said()]);
     assert_eq!(dropped(&rendered), [(1, "trimmed"), (2, "call_removed")]);
 }
 
 #[test]
 fn rejecting_renders_nothing_and_lists_the_calls() {
-    let rendered = render(Unsettled::Reject);
+    let rendered = render(UnsettledPolicy::Reject);
     let calls: Vec<_> =
         rendered.rejected.iter().map(|call| (call.sequence, &*call.call_id, &*call.name)).collect();
     assert_eq!(calls, [(1, "a", "f")]);

@@ -35,13 +35,13 @@ fn the_newest_messages_are_kept_in_order() {
 }
 
 #[test]
-fn a_window_of_nothing_is_empty() {
+fn a_window_of_size_zero_is_empty() {
     assert!(kept(&[system(), said("a")], 0).is_empty());
     assert!(kept(&[], 5).is_empty());
 }
 
 #[test]
-fn instructions_stay_in_place_and_count() {
+fn instructions_keep_their_positions_and_count() {
     let developer = json!({"role": "developer", "content": "d"});
     let chat = [system(), said("a"), said("b"), developer, said("c")];
     assert_eq!(kept(&chat, 3), [0, 3, 4]);
@@ -50,7 +50,7 @@ fn instructions_stay_in_place_and_count() {
 }
 
 #[test]
-fn a_call_and_its_results_are_kept_together_or_not_at_all() {
+fn a_call_and_its_results_are_all_in_the_window_or_none() {
     let chat = [said("a"), calls(&["x", "y"]), result("y"), result("x"), said("b")];
     assert_eq!(kept(&chat, 4), [1, 2, 3, 4]);
     for size in 1..4 {
@@ -71,20 +71,20 @@ fn one_message_with_several_results_is_one_message() {
 }
 
 #[test]
-fn what_stands_between_a_call_and_its_result_goes_with_them() {
+fn messages_between_a_call_and_its_result_stay_with_them() {
     let chat = [calls(&["x"]), said("a"), system(), result("x"), said("b")];
     assert_eq!(kept(&chat, 5), [0, 1, 2, 3, 4]);
     assert_eq!(kept(&chat, 4), [2, 4]);
 }
 
 #[test]
-fn a_repeated_id_belongs_to_the_nearest_call_before_it() {
+fn a_result_of_a_repeated_id_belongs_to_the_nearest_earlier_call() {
     let chat = [calls(&["x"]), result("x"), calls(&["x"]), result("x")];
     assert_eq!(kept(&chat, 3), [2, 3]);
 }
 
 #[test]
-fn calls_without_ids_are_paired_by_the_function() {
+fn calls_without_ids_are_matched_by_function() {
     let call = json!({"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}});
     let chat = [call, json!({"role": "function", "name": "f", "content": "r"}), said("b")];
     assert_eq!(kept(&chat, 2), [2]);

@@ -9,7 +9,7 @@ use futures::stream::{self, BoxStream, Stream, StreamExt as _};
 use persistence::{Store, StoreError};
 use records::{ChatId, Message, Scope};
 use resume::dialect::{Dialect, Rendered};
-use resume::replay::{Replay, Survey};
+use resume::replay::{Replay, ReplayScan};
 use resume::{Dropped, Options, Repaired, UnsettledCall, window};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -79,11 +79,11 @@ pub type Parts = BoxStream<'static, Result<Part, StoreError>>;
 ///
 /// Calls that are to be rejected are an error, [`HistoryError::Unsettled`].
 pub async fn read(source: Source, form: Form) -> Result<Parts, HistoryError> {
-    let survey = Survey::new(form.dialect, form.newest, &form.options);
-    if !survey.is_needed() {
-        return Ok(replayed(source, survey.finish()).boxed());
+    let scan = ReplayScan::new(form.dialect, form.newest, &form.options);
+    if !scan.is_needed() {
+        return Ok(replayed(source, scan.into_replay()).boxed());
     }
-    Ok(match look_over(&source, survey).await? {
+    Ok(match look_over(&source, scan).await? {
         Surveyed::Short(messages) => {
             let rendered = rendered(messages, &form);
             settled(&rendered.rejected)?;
@@ -108,7 +108,7 @@ enum Surveyed {
     Long(Box<Replay>),
 }
 
-async fn look_over(source: &Source, mut survey: Survey) -> Result<Surveyed, StoreError> {
+async fn look_over(source: &Source, mut scan: ReplayScan) -> Result<Surveyed, StoreError> {
     let mut messages = pin!(source.messages());
     let mut held = Vec::new();
     let mut room = Some(HELD_BYTES);
@@ -116,13 +116,13 @@ async fn look_over(source: &Source, mut survey: Survey) -> Result<Surveyed, Stor
         room = room.and_then(|room| room.checked_sub(size(&message)));
         held.push(message);
         if room.is_none() {
-            held.drain(..).for_each(|message| survey.note(message));
+            held.drain(..).for_each(|message| scan.observe(message));
         }
     }
     Ok(if room.is_some() {
         Surveyed::Short(held)
     } else {
-        Surveyed::Long(Box::new(survey.finish()))
+        Surveyed::Long(Box::new(scan.into_replay()))
     })
 }
 

@@ -1,56 +1,58 @@
 use serde_json::{Map, Value};
 
-use super::content::part;
-use crate::canonical::taken;
-use crate::dialect::parsed::content;
+use super::content::read_part;
+use crate::canonical::take_field;
+use crate::dialect::parsed::content_from_parts;
 
-/// What has been told of a call of a tool: an update has only what has changed, or null for the rest.
+/// The latest state of a tool call.
+///
+/// An update holds only the fields that changed; its other fields are missing or null.
 #[derive(Debug, Default)]
-pub(crate) struct Call {
-    told: Map<String, Value>,
+pub(crate) struct CallState {
+    fields: Map<String, Value>,
 }
 
-impl Call {
-    /// Takes in what is told next.
-    pub(crate) fn tell(&mut self, update: &Value) {
+impl CallState {
+    /// Applies the next update of the call.
+    pub(crate) fn apply(&mut self, update: &Value) {
         for field in ["name", "title", "rawInput", "status", "content", "rawOutput"] {
             if let Some(value) = update.get(field).filter(|value| !value.is_null()) {
-                self.told.insert(field.to_owned(), value.clone());
+                self.fields.insert(field.to_owned(), value.clone());
             }
         }
     }
 
-    /// Returns what the tool is called; people see the title.
+    /// Returns the name of the tool; agents without names for tools give only a title for people.
     pub(crate) fn name(&self) -> Option<&str> {
-        let text = |field: &str| self.told.get(field).and_then(Value::as_str);
+        let text = |field: &str| self.fields.get(field).and_then(Value::as_str);
         text("name").or_else(|| text("title"))
     }
 
-    /// Returns what the tool is given.
+    /// Returns the input of the tool.
     pub(crate) fn input(&self) -> Option<&Value> {
-        self.told.get("rawInput")
+        self.fields.get("rawInput")
     }
 
-    /// Tells whether it has failed, once it has ended.
+    /// Returns whether the call failed; `None` until it has ended.
     pub(crate) fn has_failed(&self) -> Option<bool> {
-        match self.told.get("status")?.as_str()? {
+        match self.fields.get("status")?.as_str()? {
             "completed" => Some(false),
             "failed" => Some(true),
             _ => None,
         }
     }
 
-    /// Returns what came of it, or else what was shown of it.
+    /// Returns the raw output, or else the content that was shown to people.
     pub(crate) fn output(&self) -> Value {
-        if let Some(output) = self.told.get("rawOutput") {
+        if let Some(output) = self.fields.get("rawOutput") {
             return output.clone();
         }
-        let shown = self.told.get("content").and_then(Value::as_array).into_iter().flatten();
-        content(shown.cloned().map(shown_part).collect())
+        let shown = self.fields.get("content").and_then(Value::as_array).into_iter().flatten();
+        content_from_parts(shown.cloned().map(read_shown).collect())
     }
 }
 
-/// Changes of files and terminals are kept as they are.
-fn shown_part(mut item: Value) -> Value {
-    if item["type"] == "content" { part(taken(&mut item, "content")) } else { item }
+/// Reads an item that was shown to people; diffs and terminals stay unchanged.
+fn read_shown(mut item: Value) -> Value {
+    if item["type"] == "content" { read_part(take_field(&mut item, "content")) } else { item }
 }

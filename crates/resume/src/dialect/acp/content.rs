@@ -3,25 +3,26 @@ use serde_json::Value;
 use crate::canonical::{Media, MediaKind, MediaSource};
 use crate::dialect::parsed::text_part;
 
-/// Returns the stored form of a content; one that has none is kept as it is.
-pub(super) fn part(content: Value) -> Value {
+/// Returns the content part to store for a content block; an unknown block stays unchanged.
+pub(super) fn read_part(content: Value) -> Value {
     match content["type"].as_str() {
         Some("text") => text_part(content["text"].clone()),
-        _ => media(&content).map_or(content, Value::from),
+        _ => read_media(&content).map_or(content, Value::from),
     }
 }
 
-/// Reads a picture, a sound or a file.
-pub(crate) fn media(content: &Value) -> Option<Media> {
+/// Reads an image, a sound or a file.
+pub(crate) fn read_media(content: &Value) -> Option<Media> {
     let text = |pointer: &str| content.pointer(pointer)?.as_str().map(str::to_owned);
-    let named = |name: String| Some(name).filter(|name| name != "file");
+    // Renderings name a file without a name `file`, because the protocol requires one.
+    let given = |name: String| Some(name).filter(|name| name != "file");
     let (kind, source, name) = match content["type"].as_str()? {
         "resource_link" => {
-            let name = text("/name").and_then(named);
+            let name = text("/name").and_then(given);
             (MediaKind::File, MediaSource::Url(text("/uri")?), name)
         }
         "resource" => {
-            let name = text("/resource/uri").and_then(named);
+            let name = text("/resource/uri").and_then(given);
             let name = name.map(|uri| uri.strip_prefix("file:").unwrap_or(&uri).to_owned());
             let (media_type, data) = (text("/resource/mimeType")?, text("/resource/blob")?);
             (MediaKind::File, MediaSource::Data { media_type, data }, name)

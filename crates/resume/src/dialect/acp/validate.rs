@@ -2,12 +2,12 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
 use crate::dialect::violation::{Problem, Violation};
+use crate::dialect::violation_list::ViolationList;
 
-/// Updates that are no part of what was said.
-pub(crate) const UNSAID: [&str; 9] = [
+/// The updates that are not part of a message.
+pub(crate) const NON_MESSAGE_UPDATES: [&str; 9] = [
     "plan",
     "available_commands_update",
     "current_mode_update",
@@ -19,63 +19,68 @@ pub(crate) const UNSAID: [&str; 9] = [
     "compaction_summary_chunk",
 ];
 
-/// Returns the ways in which the updates break the rules, by position.
+/// Returns the rules that the updates break, ordered by position.
 pub(super) fn violations(updates: &[Value]) -> Vec<Violation> {
-    let mut walk = Walk::default();
+    let mut validator = Validator::default();
     for (index, update) in updates.iter().enumerate() {
-        walk.update(index, update);
+        validator.check(index, update);
     }
-    for (index, id) in walk.open.take() {
-        let detail = format!("the call {id:?} is left without an end");
-        walk.found.push(Violation::new(index, "unanswered_call", detail));
+    for (index, id) in validator.open.take() {
+        let detail = format!("the call {id:?} never ends");
+        validator.violations.push(Violation::new(index, "unanswered_call", detail));
     }
-    walk.found.sorted()
+    validator.violations.into_sorted()
 }
 
 #[derive(Default)]
-struct Walk<'a> {
-    found: Found,
-    /// The id of the message that is being replayed, and every id before it.
+struct Validator<'a> {
+    violations: ViolationList,
+    /// The id of the message to which the last chunk belongs.
     message: Option<&'a str>,
+    /// The ids of all messages so far.
     messages: HashSet<&'a str>,
+    /// The ids of all calls so far.
     calls: HashSet<&'a str>,
     open: OpenCalls<'a>,
 }
 
-impl<'a> Walk<'a> {
-    fn update(&mut self, index: usize, update: &'a Value) {
+impl<'a> Validator<'a> {
+    fn check(&mut self, index: usize, update: &'a Value) {
         let kind = update["sessionUpdate"].as_str().unwrap_or_default();
         let problem = match kind {
             "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk" => {
-                self.chunk(update)
+                self.check_chunk(update)
             }
-            "tool_call" => self.call(index, update),
-            "tool_call_update" => self.call_update(update),
-            _ if UNSAID.contains(&kind) => None,
-            _ => Some(("unknown_update", format!("there is no update {kind:?}"))),
+            "tool_call" => self.check_call(index, update),
+            "tool_call_update" => self.check_call_update(update),
+            _ if NON_MESSAGE_UPDATES.contains(&kind) => None,
+            _ => Some(("unknown_update", format!("the protocol has no update {kind:?}"))),
         };
-        self.found.extend(Violation::at(index, problem));
+        self.violations.extend(Violation::from_problems(index, problem));
     }
 
-    fn chunk(&mut self, update: &'a Value) -> Option<Problem> {
+    fn check_chunk(&mut self, update: &'a Value) -> Option<Problem> {
         let id = update["messageId"].as_str();
         if id.is_none() || id != self.message {
             self.message = id;
             if id.is_some_and(|id| !self.messages.insert(id)) {
-                return Some(("repeated_message", "the message has been ended before".to_owned()));
+                return Some((
+                    "repeated_message",
+                    "chunks of one message are not neighbours".to_owned(),
+                ));
             }
         }
-        let detail = || "the content is none that there is".to_owned();
+        let detail = || "the content is not a known content block".to_owned();
         (!is_content(&update["content"])).then(|| ("invalid_content", detail()))
     }
 
-    fn call(&mut self, index: usize, update: &'a Value) -> Option<Problem> {
+    fn check_call(&mut self, index: usize, update: &'a Value) -> Option<Problem> {
         let id = update["toolCallId"].as_str();
         let Some(id) = id.filter(|_| update["title"].is_string()) else {
             return Some(("invalid_call", "the call has no id or no title".to_owned()));
         };
         if !self.calls.insert(id) {
-            return Some(("duplicate_call_id", format!("the call id {id:?} is not new")));
+            return Some(("duplicate_call_id", format!("the call id {id:?} was used before")));
         }
         if !is_ended(update) {
             self.open.open(index, id);
@@ -83,10 +88,10 @@ impl<'a> Walk<'a> {
         None
     }
 
-    fn call_update(&mut self, update: &Value) -> Option<Problem> {
+    fn check_call_update(&mut self, update: &Value) -> Option<Problem> {
         let id = update["toolCallId"].as_str().unwrap_or_default();
         if !self.calls.contains(id) {
-            return Some(("orphan_update", format!("there is no call {id:?} before it")));
+            return Some(("orphan_update", format!("no earlier update begins the call {id:?}")));
         }
         if is_ended(update) {
             self.open.close(id);
@@ -94,7 +99,7 @@ impl<'a> Walk<'a> {
         let shown = update["content"].as_array().into_iter().flatten();
         let mut shown = shown.filter(|item| item["type"] == "content");
         let valid = shown.all(|item| is_content(&item["content"]));
-        (!valid).then(|| ("invalid_content", "the content is none that there is".to_owned()))
+        (!valid).then(|| ("invalid_content", "the content is not a known content block".to_owned()))
     }
 }
 
@@ -134,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn the_chunks_of_a_message_stand_together() {
+    fn the_chunks_of_a_message_are_neighbours() {
         assert_eq!(rules(&json!([chunk("a"), chunk("a"), chunk("b")])), []);
         let found = rules(&json!([chunk("a"), chunk("b"), chunk("a")]));
         assert_eq!(found, [(2, "repeated_message")]);
     }
 
     #[test]
-    fn a_call_has_an_end() {
+    fn a_call_must_begin_and_end() {
         let call = json!({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "f"});
         let end = json!({
             "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed",

@@ -1,40 +1,42 @@
 use serde_json::{Map, Value, json};
 
-use crate::canonical::{Canonical, Media, MediaKind, MediaSource, Part, Reasoning, Role};
-use crate::dialect::pipeline::Writer;
+use crate::canonical::{
+    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role,
+};
+use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 use crate::{DropReason, Repair};
 
-/// Writes the updates of each message by itself.
+/// Writes the updates of each message separately.
 #[derive(Debug)]
-pub(super) struct Updates;
+pub(super) struct UpdatesWriter;
 
-impl Writer for Updates {
-    fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for UpdatesWriter {
+    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let updates = match message.role {
             Role::System | Role::Developer => {
                 let reason = DropReason::unsupported_role(message.role.as_str());
                 rendered.drop(message.origin, reason);
                 return;
             }
-            Role::Tool => vec![result(&mut message)],
-            _ => said(&mut message),
+            Role::Tool => vec![write_result(&mut message)],
+            _ => write_speech(&mut message),
         };
-        message.report(rendered);
+        message.report_repairs(rendered);
         rendered.messages.extend(updates);
     }
 }
 
-fn said(message: &mut Canonical) -> Vec<Value> {
+fn write_speech(message: &mut CanonicalMessage) -> Vec<Value> {
     let name = message.name.take();
     let chunk =
         if message.role == Role::Assistant { "agent_message_chunk" } else { "user_message_chunk" };
     let mut updates = Vec::new();
-    for content in reasoning(message) {
+    for content in write_reasoning(message) {
         updates.push(self::chunk("agent_thought_chunk", &content, message, name.as_deref()));
     }
     for part in message.take_parts() {
-        let content = content(message, part);
+        let content = write_content(message, part);
         updates.push(self::chunk(chunk, &content, message, name.as_deref()));
     }
     let mut meta = meta(name.as_deref());
@@ -49,7 +51,7 @@ fn said(message: &mut Canonical) -> Vec<Value> {
     updates
 }
 
-fn chunk(kind: &str, content: &Value, message: &Canonical, name: Option<&str>) -> Value {
+fn chunk(kind: &str, content: &Value, message: &CanonicalMessage, name: Option<&str>) -> Value {
     let mut update =
         json!({"sessionUpdate": kind, "messageId": message.event_id, "content": content});
     let meta = meta(name);
@@ -59,11 +61,12 @@ fn chunk(kind: &str, content: &Value, message: &Canonical, name: Option<&str>) -
     update
 }
 
+/// Returns the field `_meta`, with the name of the speaker.
 fn meta(name: Option<&str>) -> Map<String, Value> {
     name.map(|name| ("name".to_owned(), name.into())).into_iter().collect()
 }
 
-fn reasoning(message: &mut Canonical) -> Vec<Value> {
+fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
     let mut thoughts = Vec::new();
     let mut is_whole = true;
     for block in
@@ -85,16 +88,16 @@ fn reasoning(message: &mut Canonical) -> Vec<Value> {
     thoughts
 }
 
-fn result(message: &mut Canonical) -> Value {
+fn write_result(message: &mut CanonicalMessage) -> Value {
     let status = if message.is_error { "failed" } else { "completed" };
     let output = message.content.clone();
     let parts = message.take_parts();
     let mut shown = Vec::with_capacity(parts.len());
     for part in parts {
-        let content = content(message, part);
+        let content = write_content(message, part);
         shown.push(json!({"type": "content", "content": content}));
     }
-    // Whatever is not shown as it is, is whole in the output.
+    // `rawOutput` holds the whole content, so that these repairs lose nothing.
     message.repairs.retain(|repair| {
         !matches!(
             repair,
@@ -110,10 +113,10 @@ fn result(message: &mut Canonical) -> Value {
     })
 }
 
-fn content(message: &mut Canonical, part: Part) -> Value {
+fn write_content(message: &mut CanonicalMessage, part: ContentPart) -> Value {
     let Media { kind, source, name } = match part {
-        Part::Text(text) => return json!({"type": "text", "text": text}),
-        Part::Media(media) => media,
+        ContentPart::Text(text) => return json!({"type": "text", "text": text}),
+        ContentPart::Media(media) => media,
     };
     match (kind, source) {
         (MediaKind::Image, MediaSource::Data { media_type, data }) => {

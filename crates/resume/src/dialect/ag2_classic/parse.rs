@@ -1,15 +1,17 @@
 use records::NewMessage;
 use serde_json::Value;
 
-use crate::dialect::parsed::{Parsed, stored};
+use crate::dialect::parsed::{Parsed, read_stored_fields};
 
-/// Reads messages in the fields in which they are stored.
+/// Parses messages that have the fields of stored messages.
 pub(super) fn parse(messages: Vec<Value>) -> Parsed {
-    Parsed::of(Vec::new(), messages, |message| stored(message).map(without_none).map(Some))
+    Parsed::from_transcript(Vec::new(), messages, |message| {
+        read_stored_fields(message).map(without_none_text).map(Some)
+    })
 }
 
-/// Takes the text `None` beside calls for the null that it was before AG2 had it.
-fn without_none(mut message: NewMessage) -> NewMessage {
+/// Turns the text `None` beside calls into null: AG2 made this text from null.
+fn without_none_text(mut message: NewMessage) -> NewMessage {
     let body = &mut message.body;
     let calls = body.extra.get("tool_calls").and_then(Value::as_array);
     if body.content == "None" && calls.is_some_and(|calls| !calls.is_empty()) {

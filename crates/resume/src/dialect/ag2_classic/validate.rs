@@ -1,47 +1,48 @@
 use serde_json::{Map, Value};
 
 use super::profile::Profile;
-use crate::dialect::found::Found;
 use crate::dialect::violation::{Problem, Violation};
+use crate::dialect::violation_list::ViolationList;
 
 mod pairs;
 
-/// Returns the ways in which the messages break the rules, by position.
+/// Returns the rules that the messages break, ordered by position.
 pub(super) fn violations(profile: Profile, messages: &[Value]) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut violations = ViolationList::default();
     if messages.is_empty() {
-        found.push(Violation::new(0, "no_messages", "there is nothing to resume from"));
+        violations.push(Violation::new(0, "no_messages", "there is nothing to resume from"));
     }
     for (index, message) in messages.iter().enumerate() {
-        let place = Place { profile, is_first: index == 0, is_last: index + 1 == messages.len() };
-        found.extend(Violation::at(index, place.problems(message)));
+        let is_last = index + 1 == messages.len();
+        let check = MessageCheck { profile, is_first: index == 0, is_last };
+        violations.extend(Violation::from_problems(index, check.problems(message)));
     }
-    found.and(pairs::violations(messages))
+    violations.merged_with(pairs::violations(messages))
 }
 
-/// Some rules are for the first message or the last one only.
-struct Place {
+/// Checks one message; some rules apply only to the first or the last message.
+struct MessageCheck {
     profile: Profile,
     is_first: bool,
     is_last: bool,
 }
 
-impl Place {
+impl MessageCheck {
     fn problems(&self, message: &Value) -> Vec<Problem> {
         let Some(object) = message.as_object() else {
             return vec![("not_an_object", "the message is not a JSON object".to_owned())];
         };
         let problems = [
-            self.name(object),
-            self.role(object),
-            self.content(object),
-            calls(object),
-            ids(object),
+            self.name_problem(object),
+            self.role_problem(object),
+            self.content_problem(object),
+            call_problem(object),
+            call_id_problem(object),
         ];
         problems.into_iter().flatten().collect()
     }
 
-    fn name(&self, object: &Map<String, Value>) -> Option<Problem> {
+    fn name_problem(&self, object: &Map<String, Value>) -> Option<Problem> {
         let name = object.get("name")?;
         let refused: &[&str] = match self.profile {
             Profile::Pattern if self.is_first => {
@@ -51,15 +52,15 @@ impl Place {
             Profile::Manager => &["", "_User", "_Group_Tool_Executor"],
         };
         let invalid = name.as_str().is_none_or(|name| refused.contains(&name));
-        invalid.then(|| ("invalid_name", format!("no agent speaks by the name {name} here")))
+        invalid.then(|| ("invalid_name", format!("no agent may have the name {name} here")))
     }
 
-    fn role(&self, object: &Map<String, Value>) -> Option<Problem> {
+    fn role_problem(&self, object: &Map<String, Value>) -> Option<Problem> {
         let missing = !self.is_last && !object.contains_key("role");
         missing.then(|| ("missing_role", "the role is missing".to_owned()))
     }
 
-    fn content(&self, object: &Map<String, Value>) -> Option<Problem> {
+    fn content_problem(&self, object: &Map<String, Value>) -> Option<Problem> {
         let makes_calls =
             ["tool_calls", "function_call"].iter().any(|key| object.contains_key(*key));
         let invalid = |detail: &str| Some(("invalid_content", detail.to_owned()));
@@ -67,7 +68,7 @@ impl Place {
             None if !self.is_last => invalid("the content is missing"),
             None | Some(Value::Null) if !makes_calls => invalid("the content is null"),
             Some(Value::Array(parts)) if self.is_last && !parts.iter().all(is_part) => {
-                invalid("a content part of the last message is not known")
+                invalid("the last message has a content part of an unknown type")
             }
             Some(Value::Object(_) | Value::Number(_) | Value::Bool(_)) if self.is_last => {
                 invalid("the content of the last message is neither text nor a list")
@@ -91,7 +92,7 @@ fn is_part(part: &Value) -> bool {
     part["type"].as_str().is_some_and(|kind| KNOWN.contains(&kind))
 }
 
-fn calls(object: &Map<String, Value>) -> Option<Problem> {
+fn call_problem(object: &Map<String, Value>) -> Option<Problem> {
     let calls = object.get("tool_calls")?.as_array()?;
     let outside = |byte: u8| !(byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
     let is_word = |name: &str| !name.is_empty() && name.len() <= 64 && !name.bytes().any(outside);
@@ -100,16 +101,17 @@ fn calls(object: &Map<String, Value>) -> Option<Problem> {
             && call["function"]["name"].as_str().is_some_and(is_word)
             && call["function"]["arguments"].is_string()
     };
-    let detail = || "a call has no valid id, name or arguments".to_owned();
+    let detail = || "a call lacks a valid id, name or arguments".to_owned();
     (!calls.iter().all(is_call)).then(|| ("invalid_calls", detail()))
 }
 
-/// The calls go on to interfaces like that of `OpenAI`, which take no longer ids.
-fn ids(object: &Map<String, Value>) -> Option<Problem> {
-    const MOST: usize = 40;
+/// AG2 sends the calls to interfaces like that of `OpenAI`, which accept no longer ids.
+fn call_id_problem(object: &Map<String, Value>) -> Option<Problem> {
+    const MAX_CHARS: usize = 40;
     let mut calls = object.get("tool_calls")?.as_array()?.iter();
-    let is_long = |call: &Value| call["id"].as_str().is_some_and(|id| id.chars().count() > MOST);
-    let detail = || format!("the id of a call has more than {MOST} characters");
+    let is_long =
+        |call: &Value| call["id"].as_str().is_some_and(|id| id.chars().count() > MAX_CHARS);
+    let detail = || format!("the id of a call has more than {MAX_CHARS} characters");
     calls.any(is_long).then(|| ("long_call_id", detail()))
 }
 
@@ -124,42 +126,42 @@ mod tests {
         found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
     }
 
-    fn said(name: &str) -> Value {
+    fn speech(name: &str) -> Value {
         json!({"role": "assistant", "name": name, "content": "x"})
     }
 
     #[test]
-    fn names_depend_on_the_profile_and_the_place() {
-        let chat = json!([said("planner"), said("user"), said("_Group_Tool_Executor")]);
+    fn allowed_names_depend_on_the_profile_and_the_position() {
+        let chat = json!([speech("planner"), speech("user"), speech("_Group_Tool_Executor")]);
         assert_eq!(rules(Profile::Pattern, &chat), []);
         assert_eq!(rules(Profile::Manager, &chat), [(2, "invalid_name")]);
         for name in ["user", "Admin", "chat_manager", "_Group_Tool_Executor"] {
-            assert_eq!(rules(Profile::Pattern, &json!([said(name)])), [(0, "invalid_name")]);
+            assert_eq!(rules(Profile::Pattern, &json!([speech(name)])), [(0, "invalid_name")]);
         }
         for name in [json!(""), json!(null), json!("_User")] {
             let message = json!({"role": "user", "name": name, "content": "x"});
-            let chat = json!([said("a"), message, said("a")]);
+            let chat = json!([speech("a"), message, speech("a")]);
             assert_eq!(rules(Profile::Manager, &chat), [(1, "invalid_name")]);
         }
     }
 
     #[test]
-    fn the_last_message_may_lack_a_role_and_must_have_a_content_that_is_known() {
+    fn the_last_message_needs_no_role_but_a_known_content() {
         assert_eq!(rules(Profile::Manager, &json!([])), [(0, "no_messages")]);
         assert_eq!(rules(Profile::Manager, &json!([{"content": "x"}])), []);
         assert_eq!(
-            rules(Profile::Manager, &json!([{"content": "x"}, said("a")])),
+            rules(Profile::Manager, &json!([{"content": "x"}, speech("a")])),
             [(0, "missing_role")]
         );
         for content in [json!({"a": 1}), json!(1), json!([{"type": "file"}]), json!(null)] {
             let message = json!({"role": "user", "content": content});
-            let found = rules(Profile::Manager, &json!([said("a"), message]));
+            let found = rules(Profile::Manager, &json!([speech("a"), message]));
             assert_eq!(found, [(1, "invalid_content")], "{content}");
         }
     }
 
     #[test]
-    fn results_come_one_by_one_or_all_in_one() {
+    fn results_may_be_separate_messages_or_one_message() {
         let call =
             |id: &str, name: &str| json!({"id": id, "function": {"name": name, "arguments": ""}});
         let caller = json!({

@@ -2,12 +2,12 @@ use serde_json::{Value, json};
 
 use crate::canonical::{Media, MediaKind, MediaSource};
 
-/// Returns the event by which the user speaks.
+/// Creates the event for a message of the user.
 pub(super) fn request(parts: &[Value]) -> Value {
     json!({"__event__": "ag2.events.input_events.ModelRequest", "parts": parts})
 }
 
-/// Returns a text of the user, or of a tool.
+/// Creates the text of a user, or of a result.
 pub(super) fn text(content: &str, name: Option<&str>) -> Value {
     json!({
         "__event__": "ag2.events.input_events.TextInput", "content": content,
@@ -15,7 +15,7 @@ pub(super) fn text(content: &str, name: Option<&str>) -> Value {
     })
 }
 
-/// Returns the event by which an agent speaks.
+/// Creates the event for a message of an agent.
 pub(super) fn response(content: Option<&str>, name: Option<&str>, calls: &[Value]) -> Value {
     let message = content.map(|content| {
         json!({
@@ -29,10 +29,12 @@ pub(super) fn response(content: Option<&str>, name: Option<&str>, calls: &[Value
     })
 }
 
+/// Creates the event that lists all calls of a message.
 pub(super) fn calls(calls: &[Value]) -> Value {
     json!({"__event__": "ag2.events.tool_events.ToolCallsEvent", "calls": calls})
 }
 
+/// Creates the event for one call.
 pub(super) fn call(id: &str, name: &str, arguments: &str) -> Value {
     json!({
         "__event__": "ag2.events.tool_events.ToolCallEvent", "id": id, "name": name,
@@ -40,7 +42,7 @@ pub(super) fn call(id: &str, name: &str, arguments: &str) -> Value {
     })
 }
 
-/// Returns the result of a call; with the message of the error, if it failed.
+/// Creates the event for the result of a call; `error` is the message of a failed call.
 pub(super) fn result(id: &str, name: &str, parts: &[Value], error: Option<&str>) -> Value {
     let class = if error.is_some() { "ToolErrorEvent" } else { "ToolResultEvent" };
     let mut event = json!({
@@ -55,11 +57,12 @@ pub(super) fn result(id: &str, name: &str, parts: &[Value], error: Option<&str>)
     event
 }
 
+/// Creates the event that lists all results of a message, and so closes its calls.
 pub(super) fn results(results: &[Value]) -> Value {
     json!({"__event__": "ag2.events.tool_events.ToolResultsEvent", "results": results})
 }
 
-/// Returns a picture, a sound or a file.
+/// Creates the input for an image, a sound or a file.
 pub(super) fn media(media: Media) -> Value {
     let kind = match media.kind {
         MediaKind::Image => "image",

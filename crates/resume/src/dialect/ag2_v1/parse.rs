@@ -4,23 +4,28 @@ use records::{MessageBody, NewMessage};
 use serde_json::Value;
 
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, taken};
-use crate::dialect::parsed::{self, Parsed, content, put, text_part};
+use crate::canonical::{Media, MediaKind, MediaSource, take_field};
+use crate::dialect::parsed::{self, Parsed, content_from_parts, set_extra, text_part};
 
-/// Reads events; those that say once more what others have said are passed over.
+/// Parses events; events that only repeat calls or results are skipped.
 pub(super) fn parse(system: Vec<Value>, events: Vec<Value>) -> Parsed {
-    let mut known = Known::default();
-    Parsed::of(system, events, |event| known.read(event))
+    let mut reader = EventReader::default();
+    Parsed::from_transcript(system, events, |event| reader.read(event))
 }
 
-/// The calls that have been read, and those whose results have been.
+/// Reads events one by one, and knows which calls and results it has read.
+///
+/// AG2 writes each call up to three times and each result up to twice, in several events. Only the
+/// first occurrence becomes a message.
 #[derive(Default)]
-struct Known {
+struct EventReader {
+    /// The ids of the calls that were read.
     called: HashSet<String>,
+    /// The ids of the calls whose results were read.
     answered: HashSet<String>,
 }
 
-impl Known {
+impl EventReader {
     fn read(&mut self, mut event: Value) -> Result<Vec<NewMessage>, DropReason> {
         if !event.is_object() {
             return Err(DropReason::NotAnObject);
@@ -28,48 +33,49 @@ impl Known {
         let class = event["__event__"].as_str().unwrap_or_default().to_owned();
         let unknown = || Err(DropReason::unsupported_role(&class));
         match class.rsplit('.').next().unwrap_or_default() {
-            "ModelRequest" | "DrainedModelRequest" => Ok(vec![request(event)]),
-            "ModelResponse" => Ok(vec![self.response(event)]),
+            "ModelRequest" | "DrainedModelRequest" => Ok(vec![read_request(event)]),
+            "ModelResponse" => Ok(vec![self.read_response(event)]),
             "ToolCallsEvent" => {
                 let calls = event["calls"].as_array().into_iter().flatten();
-                let repeats = calls.into_iter().all(|call| self.has_read(call));
-                if repeats { Ok(Vec::new()) } else { unknown() }
+                let is_repetition = calls.into_iter().all(|call| self.has_read_call(call));
+                if is_repetition { Ok(Vec::new()) } else { unknown() }
             }
-            "ToolCallEvent" if self.has_read(&event) => Ok(Vec::new()),
-            "ToolResultsEvent" => match taken(&mut event, "results") {
+            "ToolCallEvent" if self.has_read_call(&event) => Ok(Vec::new()),
+            "ToolResultsEvent" => match take_field(&mut event, "results") {
                 Value::Array(results) => {
-                    Ok(results.into_iter().filter_map(|result| self.result(result)).collect())
+                    Ok(results.into_iter().filter_map(|result| self.read_result(result)).collect())
                 }
                 _ => unknown(),
             },
             "ToolResultEvent" | "ToolErrorEvent" | "ToolNotFoundEvent" => {
-                Ok(self.result(event).into_iter().collect())
+                Ok(self.read_result(event).into_iter().collect())
             }
             _ => unknown(),
         }
     }
 
-    fn has_read(&self, call: &Value) -> bool {
+    fn has_read_call(&self, call: &Value) -> bool {
         call["id"].as_str().is_some_and(|id| self.called.contains(id))
     }
 
-    fn response(&mut self, mut event: Value) -> NewMessage {
-        let mut said = taken(&mut event, "message");
+    fn read_response(&mut self, mut event: Value) -> NewMessage {
+        let mut message = take_field(&mut event, "message");
         let calls = event["tool_calls"]["calls"].as_array().into_iter().flatten();
-        let mut made = Vec::new();
+        let mut stored_calls = Vec::new();
         for call in calls {
             let text = |field: &str| call[field].as_str().unwrap_or_default();
             self.called.insert(text("id").to_owned());
-            made.push(parsed::call(text("id"), text("name"), &call["arguments"]));
+            stored_calls.push(parsed::stored_call(text("id"), text("name"), &call["arguments"]));
         }
-        let name = said["metadata"]["name"].as_str().map(str::to_owned);
-        let mut body = MessageBody::new("assistant", name.as_deref(), taken(&mut said, "content"));
-        put(&mut body, "tool_calls", made);
+        let name = message["metadata"]["name"].as_str().map(str::to_owned);
+        let mut body =
+            MessageBody::new("assistant", name.as_deref(), take_field(&mut message, "content"));
+        set_extra(&mut body, "tool_calls", stored_calls);
         body.into()
     }
 
-    /// Reads a result, unless it has been read.
-    fn result(&mut self, mut event: Value) -> Option<NewMessage> {
+    /// Reads a result, unless it was read before.
+    fn read_result(&mut self, mut event: Value) -> Option<NewMessage> {
         let call_id = event["parent_id"].as_str().unwrap_or_default().to_owned();
         if !self.answered.insert(call_id.clone()) {
             return None;
@@ -77,39 +83,39 @@ impl Known {
         let class = event["__event__"].as_str().unwrap_or_default();
         let failed = !class.ends_with(".ToolResultEvent");
         let parts = event.pointer_mut("/result/data/parts").map(Value::take);
-        let mut said = content(inputs(parts.unwrap_or_default()));
-        if said.is_null() && failed {
-            said = event.pointer_mut("/error/message").map(Value::take).unwrap_or_default();
+        let mut content = content_from_parts(read_inputs(parts.unwrap_or_default()));
+        if content.is_null() && failed {
+            content = event.pointer_mut("/error/message").map(Value::take).unwrap_or_default();
         }
-        Some(parsed::result(&call_id, said, failed))
+        Some(parsed::stored_result(&call_id, content, failed))
     }
 }
 
-fn request(mut event: Value) -> NewMessage {
-    let parts = taken(&mut event, "parts");
+fn read_request(mut event: Value) -> NewMessage {
+    let parts = take_field(&mut event, "parts");
     let mut names = parts.as_array().into_iter().flatten();
     let name = names.find_map(|part| part["metadata"]["name"].as_str().map(str::to_owned));
-    MessageBody::new("user", name.as_deref(), content(inputs(parts))).into()
+    MessageBody::new("user", name.as_deref(), content_from_parts(read_inputs(parts))).into()
 }
 
-fn inputs(parts: Value) -> Vec<Value> {
+fn read_inputs(parts: Value) -> Vec<Value> {
     match parts {
-        Value::Array(parts) => parts.into_iter().map(input).collect(),
+        Value::Array(parts) => parts.into_iter().map(read_input).collect(),
         _ => Vec::new(),
     }
 }
 
-/// Returns the stored form of what is put in; what has none is kept as it is.
-fn input(mut part: Value) -> Value {
+/// Returns the content part to store for an input; an unknown input stays unchanged.
+fn read_input(mut part: Value) -> Value {
     let class = part["__event__"].as_str().unwrap_or_default();
     match class.rsplit('.').next().unwrap_or_default() {
         "TextInput" => text_part(part["content"].take()),
         "DataInput" => text_part(part["data"].to_string()),
-        _ => media(&part).map_or(part, Value::from),
+        _ => read_media(&part).map_or(part, Value::from),
     }
 }
 
-fn media(part: &Value) -> Option<Media> {
+fn read_media(part: &Value) -> Option<Media> {
     let text = |pointer: &str| part.pointer(pointer)?.as_str().map(str::to_owned);
     let class = text("/__event__")?;
     let kind = match part["kind"]["value"].as_str() {
@@ -137,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_read_once_wherever_it_stands() {
+    fn a_repeated_result_is_read_once() {
         let call = events::call("a", "f", "{}");
         let response = events::response(None, None, std::slice::from_ref(&call));
         let result = events::result("a", "f", &[events::text("x", None)], None);
@@ -151,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_without_the_fields_of_one_says_nothing() {
+    fn a_result_without_known_fields_is_empty() {
         let odd = json!({"parent_id": "a", "error": "gone"});
         for result in [json!(true), odd] {
             let parsed = parse(Vec::new(), vec![events::results(&[result])]);
@@ -160,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_of_a_conversation_is_reported() {
+    fn events_that_are_not_messages_are_reported() {
         let usage = json!({"__event__": "ag2.events.types.UsageEvent"});
         let parsed = parse(Vec::new(), vec![usage, events::call("a", "f", "{}")]);
         assert_eq!(parsed.dropped.len(), 2);

@@ -2,53 +2,54 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
 use crate::dialect::violation::Violation;
+use crate::dialect::violation_list::ViolationList;
 
-/// Returns the ways in which the events break the rules, by position.
+/// Returns the rules that the events break, ordered by position.
 pub(super) fn violations(events: &[Value]) -> Vec<Violation> {
-    let mut walk = Walk::default();
+    let mut validator = Validator::default();
     for (index, event) in events.iter().enumerate() {
-        walk.event(index, event);
+        validator.check(index, event);
     }
-    for (index, id) in walk.open.take() {
-        let detail = format!("the call {id:?} is not settled");
-        walk.found.push(Violation::new(index, "unsettled_call", detail));
+    for (index, id) in validator.open.take() {
+        let detail = format!("no ToolResultsEvent has a result of the call {id:?}");
+        validator.violations.push(Violation::new(index, "unsettled_call", detail));
     }
-    walk.found.sorted()
+    validator.violations.into_sorted()
 }
 
 #[derive(Default)]
-struct Walk<'a> {
-    found: Found,
-    /// Every call that a response has announced.
+struct Validator<'a> {
+    violations: ViolationList,
+    /// The ids of all calls that responses announced.
     announced: HashSet<&'a str>,
-    /// Those that are not settled.
+    /// The announced calls without a result in a `ToolResultsEvent`.
     open: OpenCalls<'a>,
 }
 
-impl<'a> Walk<'a> {
-    fn event(&mut self, index: usize, event: &'a Value) {
+impl<'a> Validator<'a> {
+    /// Checks one event; the checks return whether it has the fields of its class.
+    fn check(&mut self, index: usize, event: &'a Value) {
         let class = event["__event__"].as_str().unwrap_or_default();
         let valid = match class.rsplit('.').next().unwrap_or_default() {
             "ModelRequest" => is_list(&event["parts"], "__event__"),
-            "ModelResponse" => self.response(index, event),
+            "ModelResponse" => self.check_response(index, event),
             "ToolCallsEvent" => is_list(&event["calls"], "id"),
-            "ToolCallEvent" => self.known(index, &event["id"]),
+            "ToolCallEvent" => self.check_known(index, &event["id"]),
             "ToolResultEvent" | "ToolErrorEvent" => {
-                event["result"].is_object() && self.known(index, &event["parent_id"])
+                event["result"].is_object() && self.check_known(index, &event["parent_id"])
             }
-            "ToolResultsEvent" => self.settle(index, event),
+            "ToolResultsEvent" => self.close_calls(index, event),
             _ => false,
         };
         if !valid {
-            let detail = format!("no event {class:?} has these fields");
-            self.found.push(Violation::new(index, "invalid_event", detail));
+            let detail = format!("the event {class:?} is unknown or lacks a field");
+            self.violations.push(Violation::new(index, "invalid_event", detail));
         }
     }
 
-    fn response(&mut self, index: usize, event: &'a Value) -> bool {
+    fn check_response(&mut self, index: usize, event: &'a Value) -> bool {
         let calls = event["tool_calls"]["calls"].as_array().into_iter().flatten();
         let mut valid = event["message"].is_null() || event["message"]["content"].is_string();
         for call in calls {
@@ -61,30 +62,31 @@ impl<'a> Walk<'a> {
             if self.announced.insert(id) {
                 self.open.open(index, id);
             } else {
-                let detail = format!("the call id {id:?} is not new");
-                self.found.push(Violation::new(index, "duplicate_call_id", detail));
+                let detail = format!("the call id {id:?} was used before");
+                self.violations.push(Violation::new(index, "duplicate_call_id", detail));
             }
         }
         valid
     }
 
-    fn known(&mut self, index: usize, id: &Value) -> bool {
+    /// Reports an id that no response announced; returns whether it is an id at all.
+    fn check_known(&mut self, index: usize, id: &Value) -> bool {
         let Some(id) = id.as_str() else {
             return false;
         };
         if !self.announced.contains(id) {
-            let detail = format!("no response before it announces the call {id:?}");
-            self.found.push(Violation::new(index, "unknown_call", detail));
+            let detail = format!("no earlier response announces the call {id:?}");
+            self.violations.push(Violation::new(index, "unknown_call", detail));
         }
         true
     }
 
-    fn settle(&mut self, index: usize, event: &Value) -> bool {
+    fn close_calls(&mut self, index: usize, event: &Value) -> bool {
         let Some(results) = event["results"].as_array() else {
             return false;
         };
         for result in results {
-            if !self.known(index, &result["parent_id"]) {
+            if !self.check_known(index, &result["parent_id"]) {
                 return false;
             }
             self.open.close(result["parent_id"].as_str().unwrap_or_default());
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_announced_and_settled() {
+    fn a_call_must_be_announced_and_closed() {
         let call = events::call("a", "f", "{}");
         let response = events::response(None, None, std::slice::from_ref(&call));
         let result = events::result("a", "f", &[events::text("x", None)], None);
@@ -123,12 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_are_not_settled_are_told_in_order() {
+    fn open_calls_are_listed_in_order() {
         let ids: Vec<_> = (0..20).map(|id| format!("call {id}")).collect();
         let calls: Vec<_> = ids.iter().map(|id| events::call(id, "f", "{}")).collect();
         let found = violations(&[events::response(None, None, &calls)]);
         let details: Vec<_> = found.into_iter().map(|violation| violation.detail).collect();
-        let expected = ids.iter().map(|id| format!("the call {id:?} is not settled"));
+        let expected =
+            ids.iter().map(|id| format!("no ToolResultsEvent has a result of the call {id:?}"));
         assert_eq!(details, expected.collect::<Vec<_>>());
     }
 

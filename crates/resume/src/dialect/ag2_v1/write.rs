@@ -5,25 +5,25 @@ use serde_json::Value;
 
 use super::events;
 use crate::Repair;
-use crate::canonical::{Canonical, Part, Role};
+use crate::canonical::{CanonicalMessage, ContentPart, Role};
 use crate::dialect::instructions;
-use crate::dialect::pipeline::Writer;
+use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
-/// Writes events; holds back the one that settles the calls under way.
+/// Writes events; delays the event that repeats all results until the last result is written.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct EventsWriter {
     has_begun: bool,
-    /// The function that each call under way is of.
-    called: HashMap<String, String>,
+    /// The name of the function of each call that still gets a result.
+    functions: HashMap<String, String>,
     results: Vec<Value>,
 }
 
-impl Writer for Events {
-    fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for EventsWriter {
+    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         if message.role == Role::Tool {
-            let event = self.result(&mut message);
-            message.report(rendered);
+            let event = self.write_result(&mut message);
+            message.report_repairs(rendered);
             self.results.push(event.clone());
             rendered.messages.push(event);
             return;
@@ -31,10 +31,10 @@ impl Writer for Events {
         self.finish(rendered);
         match message.role {
             Role::System | Role::Developer => {
-                instructions::write(&mut message, self.has_begun, rendered);
+                instructions::write_apart(&mut message, self.has_begun, rendered);
             }
-            Role::Assistant => self.respond(&mut message, rendered),
-            _ => self.request(&mut message, rendered),
+            Role::Assistant => self.write_response(&mut message, rendered),
+            _ => self.write_request(&mut message, rendered),
         }
     }
 
@@ -45,71 +45,72 @@ impl Writer for Events {
     }
 }
 
-impl Events {
-    fn request(&mut self, message: &mut Canonical, rendered: &mut Rendered) {
+impl EventsWriter {
+    fn write_request(&mut self, message: &mut CanonicalMessage, rendered: &mut Rendered) {
         self.has_begun = true;
         let name = message.name.take();
         let parts = message.take_parts();
-        if name.is_some() && !parts.iter().any(|part| matches!(part, Part::Text(_))) {
+        if name.is_some() && !parts.iter().any(|part| matches!(part, ContentPart::Text(_))) {
             message.repairs.push(Repair::FieldRemoved { field: "name" });
         }
-        let parts = parts.into_iter().map(|part| input(part, name.as_deref()));
+        let parts = parts.into_iter().map(|part| write_input(part, name.as_deref()));
         rendered.messages.push(events::request(&parts.collect::<Vec<_>>()));
-        message.report(rendered);
+        message.report_repairs(rendered);
     }
 
-    fn respond(&mut self, message: &mut Canonical, rendered: &mut Rendered) {
+    fn write_response(&mut self, message: &mut CanonicalMessage, rendered: &mut Rendered) {
         self.has_begun = true;
         if message.take_reasoning().is_none_or(|blocks| !blocks.is_empty()) {
             message.repairs.push(Repair::ReasoningRemoved);
         }
         let name = message.name.take();
-        let content = said(message);
+        let content = joined_text(message);
         if content.is_none() && name.is_some() {
             message.repairs.push(Repair::FieldRemoved { field: "name" });
         }
-        let calls = self.calls(message);
+        let calls = self.write_calls(message);
         rendered.messages.push(events::response(content.as_deref(), name.as_deref(), &calls));
         if !calls.is_empty() {
             rendered.messages.push(events::calls(&calls));
             rendered.messages.extend(calls);
         }
-        message.report(rendered);
+        message.report_repairs(rendered);
     }
 
-    fn calls(&mut self, message: &mut Canonical) -> Vec<Value> {
-        self.called.clear();
+    fn write_calls(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
+        // All results of earlier calls are written: the calls of this message replace theirs.
+        self.functions.clear();
         let mut calls = Vec::new();
         for call in &mut message.calls {
             let arguments = call.take_arguments().to_string();
             let (id, name) = (&call.id, &call.target.name);
             calls.push(events::call(id, name, &arguments));
-            self.called.insert(id.clone(), name.clone());
+            self.functions.insert(id.clone(), name.clone());
         }
         calls
     }
 
-    fn result(&mut self, message: &mut Canonical) -> Value {
-        let name = self.called.get(&message.call_id).cloned().unwrap_or_default();
+    fn write_result(&mut self, message: &mut CanonicalMessage) -> Value {
+        let name = self.functions.get(&message.call_id).cloned().unwrap_or_default();
         let error = message.is_error.then(|| match &message.content {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
-        let parts = message.take_parts().into_iter().map(|part| input(part, None));
+        let parts = message.take_parts().into_iter().map(|part| write_input(part, None));
         let parts: Vec<_> = parts.collect();
         events::result(&message.call_id, &name, &parts, error.as_deref())
     }
 }
 
-fn input(part: Part, name: Option<&str>) -> Value {
+fn write_input(part: ContentPart, name: Option<&str>) -> Value {
     match part {
-        Part::Text(text) => events::text(&text, name),
-        Part::Media(media) => events::media(media),
+        ContentPart::Text(text) => events::text(&text, name),
+        ContentPart::Media(media) => events::media(media),
     }
 }
 
-/// Returns what an agent says as one text.
-fn said(message: &mut Canonical) -> Option<String> {
+/// Returns the content of an agent's message as one text.
+fn joined_text(message: &mut CanonicalMessage) -> Option<String> {
     let parts = message.take_parts();
     if parts.len() > 1 {
         message.repairs.push(Repair::PartsJoined);
@@ -117,8 +118,8 @@ fn said(message: &mut Canonical) -> Option<String> {
     let mut texts = Vec::with_capacity(parts.len());
     for part in parts {
         texts.push(match part {
-            Part::Text(text) => text,
-            Part::Media(media) => {
+            ContentPart::Text(text) => text,
+            ContentPart::Media(media) => {
                 message.repairs.push(Repair::PartSerialised);
                 Value::from(media).to_string()
             }

@@ -3,14 +3,14 @@ use serde_json::{Map, Value, json};
 
 use super::source;
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, Reasoning, taken};
-use crate::dialect::parsed::{self, Parsed, Said, as_object, take_text, text_part};
+use crate::canonical::{Media, MediaKind, Reasoning, take_field};
+use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, take_text, text_part};
 
 pub(super) fn parse(system: Vec<Value>, messages: Vec<Value>) -> Parsed {
-    Parsed::of(system, messages, read)
+    Parsed::from_transcript(system, messages, read)
 }
 
-/// Reads a message; results that it holds become messages before it.
+/// Reads a message; the results in it become messages before it.
 fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
     let mut object = as_object(message)?;
     let role = take_text(&mut object, "role").ok_or(DropReason::MissingRole)?;
@@ -23,44 +23,45 @@ fn read(message: Value) -> Result<Vec<NewMessage>, DropReason> {
         _ => return Err(DropReason::NullContent),
     };
     let mut messages = Vec::new();
-    let mut said = Said::default();
+    let mut builder = MessageBuilder::default();
     for block in blocks {
         match block["type"].as_str() {
-            Some("tool_result") => messages.push(result(block)),
-            Some("tool_use") => said.calls.push(call(&block)),
+            Some("tool_result") => messages.push(read_result(block)),
+            Some("tool_use") => builder.calls.push(read_call(&block)),
             _ => match Reasoning::read(&block) {
-                Some(read) => said.reasoning.push(read),
-                None => said.parts.push(part(block)),
+                Some(read) => builder.reasoning.push(read),
+                None => builder.parts.push(read_block(block)),
             },
         }
     }
-    if !said.is_empty() || messages.is_empty() {
-        messages.push(said.into_body(&role, None).into());
+    if !builder.is_empty() || messages.is_empty() {
+        messages.push(builder.into_body(&role, None).into());
     }
     Ok(messages)
 }
 
-fn call(block: &Value) -> Value {
+fn read_call(block: &Value) -> Value {
     let text = |field: &str| block[field].as_str().unwrap_or_default();
-    parsed::call(text("id"), text("name"), &block["input"])
+    parsed::stored_call(text("id"), text("name"), &block["input"])
 }
 
-fn result(mut block: Value) -> NewMessage {
-    let said = match taken(&mut block, "content") {
-        Value::Array(parts) => Value::Array(parts.into_iter().map(part).collect()),
+fn read_result(mut block: Value) -> NewMessage {
+    let content = match take_field(&mut block, "content") {
+        Value::Array(parts) => Value::Array(parts.into_iter().map(read_block).collect()),
         other => other,
     };
     let call_id = block["tool_use_id"].as_str().unwrap_or_default();
-    parsed::result(call_id, said, block["is_error"] == true)
+    parsed::stored_result(call_id, content, block["is_error"] == true)
 }
 
-/// Returns the stored form of a block; one that has none is kept as it is. What stands beside, such
-/// as the citations of a text, is kept beside.
-fn part(block: Value) -> Value {
+/// Returns the content part to store for a block; an unknown block stays unchanged.
+///
+/// Other fields of the block, such as the citations of a text, are stored in the part.
+fn read_block(block: Value) -> Value {
     let Value::Object(mut fields) = block else {
         return block;
     };
-    let mut stored = match media(&fields) {
+    let mut stored = match read_media(&fields) {
         Some(media) => {
             fields.retain(|field, _| field != "source" && field != "title");
             media.into()
@@ -68,11 +69,11 @@ fn part(block: Value) -> Value {
         None if fields.get("type").is_some_and(|it| it == "text") => json!({"type": "text"}),
         None => return fields.into(),
     };
-    parsed::keep_beside(&mut stored, fields);
+    parsed::keep_other_fields(&mut stored, fields);
     stored
 }
 
-fn media(block: &Map<String, Value>) -> Option<Media> {
+fn read_media(block: &Map<String, Value>) -> Option<Media> {
     let kind = match block.get("type")?.as_str()? {
         "image" => MediaKind::Image,
         "document" => MediaKind::File,

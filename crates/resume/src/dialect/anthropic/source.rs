@@ -6,8 +6,8 @@ use crate::canonical::{Media, MediaKind, MediaSource};
 
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// Returns the block of a picture or a file, unless the API has none for it.
-pub(super) fn block(media: &Media) -> Option<Value> {
+/// Creates the block of an image or a file; `None` if the API does not support the media.
+pub(super) fn write_block(media: &Media) -> Option<Value> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::File => "document",
@@ -16,7 +16,7 @@ pub(super) fn block(media: &Media) -> Option<Value> {
     let source = match &media.source {
         MediaSource::Url(url) => json!({"type": "url", "url": url}),
         MediaSource::Id(id) => json!({"type": "file", "file_id": id}),
-        MediaSource::Data { media_type, data } => of_data(media_type, data)?,
+        MediaSource::Data { media_type, data } => inline_source(media_type, data)?,
     };
     let mut block = json!({"type": kind, "source": source});
     if let Some(name) = media.name.as_deref().filter(|_| kind == "document") {
@@ -25,7 +25,7 @@ pub(super) fn block(media: &Media) -> Option<Value> {
     Some(block)
 }
 
-fn of_data(media_type: &str, data: &str) -> Option<Value> {
+fn inline_source(media_type: &str, data: &str) -> Option<Value> {
     if IMAGES.contains(&media_type) || media_type == "application/pdf" {
         return Some(json!({"type": "base64", "media_type": media_type, "data": data}));
     }

@@ -1,36 +1,49 @@
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::violation::Violation;
+use crate::dialect::violation_list::ViolationList;
 
 mod pairs;
 mod shape;
 
-/// Returns the ways in which the messages break the rules, by position.
+/// Returns the rules that the messages break, ordered by position.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut violations = ViolationList::default();
     for (index, message) in messages.iter().enumerate() {
-        found.extend(Violation::at(index, shape::problems(message)));
+        violations.extend(Violation::from_problems(index, shape::problems(message)));
     }
-    let mut between = pairs::violations(messages);
-    between.extend(ends(messages));
-    found.and(between)
+    let mut across_messages = pairs::violations(messages);
+    across_messages.extend(end_violations(messages));
+    violations.merged_with(across_messages)
 }
 
-fn ends(messages: &[Value]) -> Vec<Violation> {
-    const MOST: usize = 100_000;
-    let mut found = Vec::new();
+/// Checks the first message, the last message and the number of messages.
+fn end_violations(messages: &[Value]) -> Vec<Violation> {
+    const MAX_MESSAGES: usize = 100_000;
+    let mut violations = Vec::new();
     if messages.first().is_some_and(|first| first["role"] != "user") {
-        found.push(Violation::new(0, "first_not_user", "the first message is not the user's"));
+        violations.push(Violation::new(
+            0,
+            "first_not_user",
+            "the first message does not have the role user",
+        ));
     }
     if messages.last().is_some_and(|last| last["role"] != "user") {
         let last = messages.len() - 1;
-        found.push(Violation::new(last, "last_not_user", "the last message is not the user's"));
+        violations.push(Violation::new(
+            last,
+            "last_not_user",
+            "the last message does not have the role user",
+        ));
     }
-    if messages.len() > MOST {
-        found.push(Violation::new(MOST, "too_many_messages", "at most 100,000 messages"));
+    if messages.len() > MAX_MESSAGES {
+        violations.push(Violation::new(
+            MAX_MESSAGES,
+            "too_many_messages",
+            "there are more than 100,000 messages",
+        ));
     }
-    found
+    violations
 }
 
 #[cfg(test)]
@@ -44,7 +57,7 @@ mod tests {
         found.into_iter().map(|violation| (violation.index, violation.rule)).collect()
     }
 
-    fn said(role: &str, block: &Value) -> Value {
+    fn message(role: &str, block: &Value) -> Value {
         json!({"role": role, "content": [block]})
     }
 
@@ -57,26 +70,26 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_answered_in_the_next_user_message_before_any_text() {
+    fn a_result_is_in_the_next_user_message_before_any_text() {
         let user = json!({"role": "user", "content": "hi"});
-        let good = json!([user, said("assistant", &call("a")), said("user", &result("a"))]);
+        let good = json!([user, message("assistant", &call("a")), message("user", &result("a"))]);
         assert_eq!(rules(&good), []);
         let text = json!({"type": "text", "text": "and"});
         let late = json!({"role": "user", "content": [text, result("a")]});
-        let found = rules(&json!([user, said("assistant", &call("a")), late]));
+        let found = rules(&json!([user, message("assistant", &call("a")), late]));
         assert_eq!(found, [(2, "result_after_text")]);
-        let none = json!([user, said("assistant", &call("a")), user]);
+        let none = json!([user, message("assistant", &call("a")), user]);
         assert_eq!(rules(&none), [(1, "unanswered_call")]);
-        let orphan = json!([user, said("assistant", &text), said("user", &result("a"))]);
+        let orphan = json!([user, message("assistant", &text), message("user", &result("a"))]);
         assert_eq!(rules(&orphan), [(2, "orphan_result")]);
-        let again = [said("assistant", &call("a")), said("user", &result("a"))];
+        let again = [message("assistant", &call("a")), message("user", &result("a"))];
         let twice = json!([[user].to_vec(), again.to_vec(), again.to_vec()].concat());
         assert_eq!(rules(&twice), [(3, "duplicate_call_id")]);
     }
 
     #[test]
-    fn the_user_has_the_first_word_and_the_last() {
-        let agent = said("assistant", &json!({"type": "text", "text": "hi"}));
+    fn the_user_speaks_first_and_last() {
+        let agent = message("assistant", &json!({"type": "text", "text": "hi"}));
         assert_eq!(rules(&json!([agent])), [(0, "first_not_user"), (0, "last_not_user")]);
     }
 
@@ -87,10 +100,10 @@ mod tests {
             (json!({"role": "user", "content": "x", "name": "a"}), "unknown_field"),
             (json!({"role": "user", "content": " "}), "blank_text"),
             (json!({"role": "user", "content": []}), "invalid_content"),
-            (said("user", &json!({"type": "text", "text": "\n"})), "blank_text"),
-            (said("user", &json!({"type": "riddle"})), "unknown_block"),
+            (message("user", &json!({"type": "text", "text": "\n"})), "blank_text"),
+            (message("user", &json!({"type": "riddle"})), "unknown_block"),
             (
-                said("user", &json!({"type": "thinking", "thinking": "x", "signature": "s"})),
+                message("user", &json!({"type": "thinking", "thinking": "x", "signature": "s"})),
                 "unknown_block",
             ),
         ];
@@ -108,7 +121,7 @@ mod tests {
         ];
         let user = json!({"role": "user", "content": "x"});
         for (block, rule) in cases {
-            let found = rules(&json!([user, said("assistant", &block), user]));
+            let found = rules(&json!([user, message("assistant", &block), user]));
             assert!(found.contains(&(1, rule)), "{block}: {found:?}");
         }
     }

@@ -1,28 +1,31 @@
 use serde_json::{Value, json};
 
 use super::source;
-use crate::canonical::{Canonical, Part, Reasoning, Role};
-use crate::dialect::pipeline::Writer;
+use crate::canonical::{CanonicalMessage, ContentPart, Reasoning, Role};
+use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker;
-use crate::dialect::turns::{Kind, Turn, Turns};
+use crate::dialect::turns::{Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
 /// Writes messages turn by turn.
 #[derive(Debug)]
-pub(super) struct Messages {
-    turns: Turns,
-    user: String,
+pub(super) struct MessagesWriter {
+    turns: TurnMerger,
+    default_user_name: String,
 }
 
-impl Messages {
+impl MessagesWriter {
     pub(super) fn new(options: &Options) -> Self {
-        Self { turns: Turns::new("content", text, joins), user: options.default_user_name.clone() }
+        Self {
+            turns: TurnMerger::new("content", text_block, may_join),
+            default_user_name: options.default_user_name.clone(),
+        }
     }
 }
 
-/// Reasoning begins a message: it must stay in front of the text and the calls it led to.
-fn joins(_open: &Turn, next: &Turn) -> bool {
+/// Reasoning must begin a message, before the text and the calls to which it led.
+fn may_join(_open: &Turn, next: &Turn) -> bool {
     !next.blocks.first().is_some_and(is_reasoning)
 }
 
@@ -30,16 +33,16 @@ fn is_reasoning(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
-impl Writer for Messages {
-    fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for MessagesWriter {
+    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         if message.role == Role::Tool {
-            let (origin, block) = (message.origin, result(&mut message));
-            message.report(rendered);
-            let turn = Turn { origin, role: "user", kind: Kind::Results, blocks: vec![block] };
+            let (origin, block) = (message.origin, write_result(&mut message));
+            message.report_repairs(rendered);
+            let turn = Turn { origin, role: "user", kind: TurnKind::Results, blocks: vec![block] };
             self.turns.add(turn, rendered);
             return;
         }
-        let blocks = said(&mut message, &self.user);
+        let blocks = write_speech(&mut message, &self.default_user_name);
         if blocks.iter().all(is_reasoning) {
             rendered.drop(message.origin, DropReason::BlankContent);
             return;
@@ -49,15 +52,15 @@ impl Writer for Messages {
                 if self.turns.has_begun() {
                     message.repairs.push(Repair::InstructionHoisted);
                 }
-                message.report(rendered);
+                message.report_repairs(rendered);
                 rendered.system.extend(blocks);
                 return;
             }
             Role::Assistant => "assistant",
             _ => "user",
         };
-        message.report(rendered);
-        let turn = Turn { origin: message.origin, role, kind: Kind::Said, blocks };
+        message.report_repairs(rendered);
+        let turn = Turn { origin: message.origin, role, kind: TurnKind::Speech, blocks };
         self.turns.add(turn, rendered);
     }
 
@@ -66,13 +69,13 @@ impl Writer for Messages {
     }
 }
 
-fn said(message: &mut Canonical, user: &str) -> Vec<Value> {
+fn write_speech(message: &mut CanonicalMessage, default_user_name: &str) -> Vec<Value> {
     let mut parts = message.take_parts();
-    message.remove_blank(&mut parts);
-    speaker::fold(message, &mut parts, user);
-    let mut blocks = reasoning(message);
+    message.remove_blank_texts(&mut parts);
+    speaker::prefix_with_name(message, &mut parts, default_user_name);
+    let mut blocks = write_reasoning(message);
     for part in parts {
-        blocks.push(block(message, part));
+        blocks.push(write_part(message, part));
     }
     for call in &mut message.calls {
         let input = call.take_arguments();
@@ -82,7 +85,8 @@ fn said(message: &mut Canonical, user: &str) -> Vec<Value> {
     blocks
 }
 
-fn reasoning(message: &mut Canonical) -> Vec<Value> {
+/// Returns the reasoning, unless a block lacks the signature without which the API refuses it.
+fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
     let blocks = message.take_reasoning();
     let is_signed = |block: &Reasoning| match block {
         Reasoning::Text { signature, .. } => signature.is_some(),
@@ -97,28 +101,28 @@ fn reasoning(message: &mut Canonical) -> Vec<Value> {
     Vec::new()
 }
 
-fn block(message: &mut Canonical, part: Part) -> Value {
+fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
     let media = match part {
-        Part::Text(said) => return text(&said),
-        Part::Media(media) => media,
+        ContentPart::Text(text) => return text_block(&text),
+        ContentPart::Media(media) => media,
     };
-    let has_place = matches!(message.role, Role::User | Role::Tool);
-    source::block(&media).filter(|_| has_place).unwrap_or_else(|| {
+    let may_have_media = matches!(message.role, Role::User | Role::Tool);
+    source::write_block(&media).filter(|_| may_have_media).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
-        text(&Value::from(media).to_string())
+        text_block(&Value::from(media).to_string())
     })
 }
 
-fn result(message: &mut Canonical) -> Value {
+fn write_result(message: &mut CanonicalMessage) -> Value {
     let mut parts = message.take_parts();
     if parts.len() > 1 {
-        message.remove_blank(&mut parts);
+        message.remove_blank_texts(&mut parts);
     }
     let mut block = json!({"type": "tool_result", "tool_use_id": message.call_id});
     match &parts[..] {
         [] => {}
-        [Part::Text(said)] => block["content"] = said.as_str().into(),
-        _ => block["content"] = parts.into_iter().map(|part| self::block(message, part)).collect(),
+        [ContentPart::Text(text)] => block["content"] = text.as_str().into(),
+        _ => block["content"] = parts.into_iter().map(|part| write_part(message, part)).collect(),
     }
     if message.is_error {
         block["is_error"] = true.into();
@@ -126,6 +130,6 @@ fn result(message: &mut Canonical) -> Value {
     block
 }
 
-fn text(said: &str) -> Value {
-    json!({"type": "text", "text": said})
+fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }

@@ -1,18 +1,18 @@
 use records::NewMessage;
 use serde_json::{Map, Value, json};
 
-use super::pairing::Pairing;
+use super::call_ids::CallIdResolver;
 use super::write::NO_SIGNATURE;
 use crate::DropReason;
-use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, taken};
-use crate::dialect::parsed::{self, Parsed, Said, as_object, take_text};
+use crate::canonical::{Media, MediaKind, MediaSource, Reasoning, take_field};
+use crate::dialect::parsed::{self, MessageBuilder, Parsed, as_object, take_text};
 
 pub(super) fn parse(system: Vec<Value>, contents: Vec<Value>) -> Parsed {
-    let mut pairing = Pairing::new(&contents);
-    Parsed::of(system, contents, |message| read(message, &mut pairing))
+    let mut resolver = CallIdResolver::new(&contents);
+    Parsed::from_transcript(system, contents, |message| read(message, &mut resolver))
 }
 
-fn read(message: Value, pairing: &mut Pairing) -> Result<Vec<NewMessage>, DropReason> {
+fn read(message: Value, resolver: &mut CallIdResolver) -> Result<Vec<NewMessage>, DropReason> {
     let mut object = as_object(message)?;
     let role = match take_text(&mut object, "role").as_deref() {
         None | Some("user" | "function") => "user",
@@ -22,58 +22,61 @@ fn read(message: Value, pairing: &mut Pairing) -> Result<Vec<NewMessage>, DropRe
     let Some(Value::Array(parts)) = object.remove("parts") else {
         return Err(DropReason::NullContent);
     };
-    pairing.begin(role, &parts);
+    resolver.begin_content(role, &parts);
     let mut messages = Vec::new();
-    let mut said = Said::default();
+    let mut builder = MessageBuilder::default();
     for mut part in parts {
         if part.get("functionCall").is_some() {
-            said.calls.push(call(&part, pairing));
+            builder.calls.push(read_call(&part, resolver));
         } else if let Some(response) = part.get_mut("functionResponse") {
-            messages.push(result(response, pairing));
-        } else if let Some(text) = thought(&part) {
-            said.reasoning.push(Reasoning::Text { text, signature: None });
+            messages.push(read_result(response, resolver));
+        } else if let Some(text) = read_thought(&part) {
+            builder.reasoning.push(Reasoning::Text { text, signature: None });
         } else {
-            said.parts.push(stored(part));
+            builder.parts.push(read_part(part));
         }
     }
-    if !said.is_empty() || messages.is_empty() {
-        messages.push(said.into_body(role, None).into());
+    if !builder.is_empty() || messages.is_empty() {
+        messages.push(builder.into_body(role, None).into());
     }
     Ok(messages)
 }
 
-fn call(part: &Value, pairing: &mut Pairing) -> Value {
+fn read_call(part: &Value, resolver: &mut CallIdResolver) -> Value {
     let call = &part["functionCall"];
-    let id = pairing.call(call);
+    let id = resolver.id_of_call(call);
     let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
-    let mut read = parsed::call(&id, call["name"].as_str().unwrap_or_default(), &arguments);
+    let mut stored =
+        parsed::stored_call(&id, call["name"].as_str().unwrap_or_default(), &arguments);
     let signature = part["thoughtSignature"].as_str();
     if let Some(signature) = signature.filter(|signature| *signature != NO_SIGNATURE) {
-        read["extra_content"] = json!({"google": {"thought_signature": signature}});
+        stored["extra_content"] = json!({"google": {"thought_signature": signature}});
     }
-    read
+    stored
 }
 
-fn result(response: &mut Value, pairing: &mut Pairing) -> NewMessage {
-    let id = pairing.answer(response);
-    let mut wrapped = taken(response, "response");
-    let single = wrapped.as_object().filter(|object| object.len() == 1);
+fn read_result(response: &mut Value, resolver: &mut CallIdResolver) -> NewMessage {
+    let id = resolver.id_of_answered_call(response);
+    let mut object = take_field(response, "response");
+    let single = object.as_object().filter(|object| object.len() == 1);
     let field = single.and_then(|object| object.keys().next()).map(String::as_str);
     match field {
-        Some("error") => parsed::result(&id, taken(&mut wrapped, "error"), true),
-        Some("output") => parsed::result(&id, taken(&mut wrapped, "output"), false),
-        _ => parsed::result(&id, wrapped, false),
+        Some("error") => parsed::stored_result(&id, take_field(&mut object, "error"), true),
+        Some("output") => parsed::stored_result(&id, take_field(&mut object, "output"), false),
+        _ => parsed::stored_result(&id, object, false),
     }
 }
 
-fn thought(part: &Value) -> Option<String> {
+fn read_thought(part: &Value) -> Option<String> {
     part["text"].as_str().filter(|_| part["thought"] == true).map(str::to_owned)
 }
 
-/// Returns the stored form of a part: what has none gets its field for a type. What stands beside,
-/// such as a signature, is kept beside.
-fn stored(part: Value) -> Value {
-    let media = media(&part).map(Value::from);
+/// Returns the content part to store for a part.
+///
+/// The name of the first field becomes the type of an unknown part. Other fields of the part, such as a
+/// signature, are stored in it.
+fn read_part(part: Value) -> Value {
+    let media = read_media(&part).map(Value::from);
     let Value::Object(mut fields) = part else {
         return part;
     };
@@ -81,22 +84,22 @@ fn stored(part: Value) -> Value {
         fields.retain(|field, _| field != "inlineData" && field != "fileData");
         media
     } else {
-        json!({"type": kind(&fields)})
+        json!({"type": part_type(&fields)})
     };
-    parsed::keep_beside(&mut stored, fields);
+    parsed::keep_other_fields(&mut stored, fields);
     stored
 }
 
-fn kind(fields: &Map<String, Value>) -> &str {
-    const BESIDE: [&str; 5] =
+fn part_type(fields: &Map<String, Value>) -> &str {
+    const ANNOTATIONS: [&str; 5] =
         ["mediaResolution", "partMetadata", "thought", "thoughtSignature", "videoMetadata"];
     let own = fields.get("type").and_then(Value::as_str);
     let text = fields.get("text").map(|_| "text");
-    let first = fields.keys().map(String::as_str).find(|field| !BESIDE.contains(field));
+    let first = fields.keys().map(String::as_str).find(|field| !ANNOTATIONS.contains(field));
     own.or(text).or(first).unwrap_or("unknown")
 }
 
-fn media(part: &Value) -> Option<Media> {
+fn read_media(part: &Value) -> Option<Media> {
     let text = |pointer: &str| part.pointer(pointer)?.as_str().map(str::to_owned);
     if let Some(url) = text("/fileData/fileUri") {
         let kind = text("/fileData/mimeType").map_or(MediaKind::File, |it| Media::kind_of(&it));

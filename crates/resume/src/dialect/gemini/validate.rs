@@ -1,52 +1,56 @@
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::violation::{Problem, Violation};
+use crate::dialect::violation_list::ViolationList;
 
 mod turns;
 
-/// Returns the ways in which the contents break the rules, by position.
+/// Returns the rules that the contents break, ordered by position.
 pub(super) fn violations(contents: &[Value]) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut violations = ViolationList::default();
     for (index, content) in contents.iter().enumerate() {
-        found.extend(Violation::at(index, problems(content)));
+        violations.extend(Violation::from_problems(index, problems(content)));
     }
-    found.and(turns::violations(contents))
+    violations.merged_with(turns::violations(contents))
 }
 
 fn problems(content: &Value) -> Vec<Problem> {
     let Some(object) = content.as_object() else {
         return vec![("not_an_object", "the content is not a JSON object".to_owned())];
     };
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     if let Some(key) = object.keys().find(|key| *key != "role" && *key != "parts") {
-        found.push(("unknown_field", format!("the form has no field {key:?}")));
+        problems.push(("unknown_field", format!("the dialect has no field {key:?}")));
     }
     let role = content.get("role").map_or(Some("user"), Value::as_str);
     if !matches!(role, Some("user" | "model")) {
-        found.push(("unknown_role", format!("the form has no role {}", content["role"])));
+        problems.push(("unknown_role", format!("the dialect has no role {}", content["role"])));
     }
     match content["parts"].as_array() {
         Some(parts) if !parts.is_empty() => {
-            found.extend(parts.iter().filter_map(problem).take(Found::MOST));
+            problems.extend(parts.iter().filter_map(part_problem).take(ViolationList::MAX));
         }
-        _ => found.push(("no_parts", "the content has no parts".to_owned())),
+        _ => problems.push(("no_parts", "the content has no parts".to_owned())),
     }
-    found
+    problems
 }
 
-fn problem(part: &Value) -> Option<Problem> {
+fn part_problem(part: &Value) -> Option<Problem> {
     let invalid = |rule, detail: &str| Some((rule, detail.to_owned()));
     if let Some(text) = part.get("text") {
         let blank = text.as_str().is_none_or(|text| text.trim().is_empty());
-        return if blank { invalid("blank_text", "a text is empty") } else { None };
+        return if blank {
+            invalid("blank_text", "a text is empty or only white space")
+        } else {
+            None
+        };
     }
     if let Some(call) = part.get("functionCall") {
         let valid = is_function(&call["name"]) && call.get("args").is_none_or(Value::is_object);
         return if valid {
             None
         } else {
-            invalid("invalid_call", "the call has no valid name or arguments")
+            invalid("invalid_call", "the call lacks a valid name or arguments")
         };
     }
     if let Some(response) = part.get("functionResponse") {
@@ -54,7 +58,7 @@ fn problem(part: &Value) -> Option<Problem> {
         return if valid {
             None
         } else {
-            invalid("invalid_response", "the response has no valid name or no object")
+            invalid("invalid_response", "the response lacks a valid name or a response object")
         };
     }
     let has_data =
@@ -63,7 +67,7 @@ fn problem(part: &Value) -> Option<Problem> {
     let known = has_data
         || part["fileData"]["fileUri"].is_string()
         || others.iter().any(|field| part.get(field).is_some());
-    if known { None } else { invalid("empty_part", "the part holds nothing that is known") }
+    if known { None } else { invalid("empty_part", "the part has no known field") }
 }
 
 fn is_function(name: &Value) -> bool {
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_answered_in_the_next_turn_in_number_and_by_name() {
+    fn the_next_turn_answers_each_call_once_by_name() {
         let good = json!([user(), model(&call("f")), answer(&["f"])]);
         assert_eq!(rules(&good), []);
         for answers in [&["g"][..], &["f", "f"]] {
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_follows_the_user_and_carries_a_signature() {
+    fn a_call_follows_the_user_and_has_a_signature() {
         let text = json!({"text": "x"});
         let found = rules(&json!([user(), model(&text), model(&call("f")), answer(&["f"])]));
         assert_eq!(found, [(2, "call_out_of_turn")]);

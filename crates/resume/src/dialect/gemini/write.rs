@@ -2,64 +2,65 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::canonical::{Canonical, MediaSource, Part, Role};
-use crate::dialect::pipeline::Writer;
+use crate::canonical::{CanonicalMessage, ContentPart, MediaSource, Role};
+use crate::dialect::pipeline::MessageWriter;
 use crate::dialect::speaker;
-use crate::dialect::turns::{Kind, Turn, Turns};
+use crate::dialect::turns::{Turn, TurnKind, TurnMerger};
 use crate::rendered::Rendered;
 use crate::{DropReason, Options, Repair};
 
-/// Stands for a signature that is not known.
+/// The text that replaces an unknown signature: the API then skips the check.
 pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Writes contents turn by turn.
 #[derive(Debug)]
-pub(super) struct Contents {
-    turns: Turns,
-    user: String,
-    /// The function that each call being answered is of.
-    called: HashMap<String, String>,
+pub(super) struct ContentsWriter {
+    turns: TurnMerger,
+    default_user_name: String,
+    /// The name of the function of each call that still gets a result.
+    functions: HashMap<String, String>,
 }
 
-impl Contents {
+impl ContentsWriter {
     pub(super) fn new(options: &Options) -> Self {
         Self {
-            turns: Turns::new("parts", text, |open, next| open.kind == next.kind),
-            user: options.default_user_name.clone(),
-            called: HashMap::new(),
+            turns: TurnMerger::new("parts", text_part, |open, next| open.kind == next.kind),
+            default_user_name: options.default_user_name.clone(),
+            functions: HashMap::new(),
         }
     }
 
-    fn result(&mut self, message: &mut Canonical) -> Value {
-        let name = self.called.get(&message.call_id).cloned().unwrap_or_default();
+    fn write_result(&mut self, message: &mut CanonicalMessage) -> Value {
+        let name = self.functions.get(&message.call_id).cloned().unwrap_or_default();
         let field = if message.is_error { "error" } else { "output" };
-        let said = match &message.content {
+        let output = match &message.content {
             Value::Null => Value::Null,
             _ => message.take_text().into(),
         };
         let id = &message.call_id;
-        json!({"functionResponse": {"id": id, "name": name, "response": {field: said}}})
+        json!({"functionResponse": {"id": id, "name": name, "response": {field: output}}})
     }
 
-    fn said(&mut self, message: &mut Canonical) -> Vec<Value> {
+    fn write_speech(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
         if message.take_reasoning().is_none_or(|blocks| !blocks.is_empty()) {
             message.repairs.push(Repair::ReasoningRemoved);
         }
         let mut parts = message.take_parts();
-        message.remove_blank(&mut parts);
-        speaker::fold(message, &mut parts, &self.user);
-        let parts: Vec<_> = parts.into_iter().map(|it| part(message, it)).collect();
-        let calls: Vec<_> = self.calls(message);
+        message.remove_blank_texts(&mut parts);
+        speaker::prefix_with_name(message, &mut parts, &self.default_user_name);
+        let parts: Vec<_> = parts.into_iter().map(|it| write_part(message, it)).collect();
+        let calls: Vec<_> = self.write_calls(message);
         parts.into_iter().chain(calls).collect()
     }
 
-    fn calls(&mut self, message: &mut Canonical) -> Vec<Value> {
-        self.called.clear();
+    fn write_calls(&mut self, message: &mut CanonicalMessage) -> Vec<Value> {
+        // All results of earlier calls are written: the calls of this message replace theirs.
+        self.functions.clear();
         let mut calls = Vec::new();
         for call in &mut message.calls {
             let arguments = call.take_arguments();
             let (id, name) = (&call.id, &call.target.name);
-            self.called.insert(id.clone(), name.clone());
+            self.functions.insert(id.clone(), name.clone());
             let mut part = json!({"functionCall": {"id": id, "name": name, "args": arguments}});
             if calls.is_empty() {
                 let signature = call.signature.take();
@@ -72,16 +73,17 @@ impl Contents {
     }
 }
 
-impl Writer for Contents {
-    fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for ContentsWriter {
+    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let origin = message.origin;
         if message.role == Role::Tool {
-            let blocks = vec![self.result(&mut message)];
-            message.report(rendered);
-            self.turns.add(Turn { origin, role: "user", kind: Kind::Results, blocks }, rendered);
+            let blocks = vec![self.write_result(&mut message)];
+            message.report_repairs(rendered);
+            self.turns
+                .add(Turn { origin, role: "user", kind: TurnKind::Results, blocks }, rendered);
             return;
         }
-        let blocks = self.said(&mut message);
+        let blocks = self.write_speech(&mut message);
         if blocks.is_empty() {
             rendered.drop(origin, DropReason::BlankContent);
             return;
@@ -90,13 +92,13 @@ impl Writer for Contents {
         if is_instruction && self.turns.has_begun() {
             message.repairs.push(Repair::InstructionHoisted);
         }
-        message.report(rendered);
+        message.report_repairs(rendered);
         if is_instruction {
             rendered.system.extend(blocks);
             return;
         }
         let role = if message.role == Role::Assistant { "model" } else { "user" };
-        self.turns.add(Turn { origin, role, kind: Kind::Said, blocks }, rendered);
+        self.turns.add(Turn { origin, role, kind: TurnKind::Speech, blocks }, rendered);
     }
 
     fn finish(&mut self, rendered: &mut Rendered) {
@@ -104,10 +106,10 @@ impl Writer for Contents {
     }
 }
 
-fn part(message: &mut Canonical, part: Part) -> Value {
+fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
     let media = match part {
-        Part::Text(said) => return text(&said),
-        Part::Media(media) => media,
+        ContentPart::Text(text) => return text_part(&text),
+        ContentPart::Media(media) => media,
     };
     let is_instruction = matches!(message.role, Role::System | Role::Developer);
     match &media.source {
@@ -121,11 +123,11 @@ fn part(message: &mut Canonical, part: Part) -> Value {
         MediaSource::Url(url) if !is_instruction => json!({"fileData": {"fileUri": url}}),
         _ => {
             message.repairs.push(Repair::PartSerialised);
-            text(&Value::from(media).to_string())
+            text_part(&Value::from(media).to_string())
         }
     }
 }
 
-fn text(said: &str) -> Value {
-    json!({"text": said})
+fn text_part(text: &str) -> Value {
+    json!({"text": text})
 }

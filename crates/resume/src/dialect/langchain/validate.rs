@@ -2,38 +2,39 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::violation::{Problem, Violation};
+use crate::dialect::violation_list::ViolationList;
 
 mod plain;
 
 const TYPES: [&str; 7] = ["human", "ai", "system", "tool", "function", "chat", "remove"];
 
-/// Returns the ways in which the messages break the rules, by position.
+/// Returns the rules that the messages break, ordered by position.
 ///
-/// A message with `data` is one of `messages_from_dict`; one without is taken for one with `role` and
-/// `content`, of `convert_to_messages`.
+/// A message with `data` has the format of `messages_from_dict`. Any other message is checked as one
+/// with `role` and `content`, for `convert_to_messages`. A result may come anywhere after its call.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Found::default();
-    let answered: HashSet<_> = messages.iter().filter_map(answered).collect();
+    let mut violations = ViolationList::default();
+    let answered: HashSet<_> = messages.iter().filter_map(answered_id).collect();
     for (index, message) in messages.iter().enumerate() {
-        found.extend(Violation::at(index, problems(message)));
+        violations.extend(Violation::from_problems(index, problems(message)));
         let calls = fields(message)["tool_calls"].as_array().into_iter().flatten();
         let open = calls.filter_map(|call| call["id"].as_str()).filter(|id| !answered.contains(id));
-        found.extend(open.map(|id| {
+        violations.extend(open.map(|id| {
             let detail = format!("the call {id:?} has no result");
             Violation::new(index, "unanswered_call", detail)
         }));
     }
-    found.sorted()
+    violations.into_sorted()
 }
 
+/// Returns the object that holds the fields of a message.
 fn fields(message: &Value) -> &Value {
     if plain::is_plain(message) { message } else { &message["data"] }
 }
 
-/// Returns the call that a message answers.
-fn answered(message: &Value) -> Option<&str> {
+/// Returns the id of the call that a message answers.
+fn answered_id(message: &Value) -> Option<&str> {
     let kind = if plain::is_plain(message) { plain::role(message) } else { &message["type"] };
     fields(message)["tool_call_id"].as_str().filter(|_| kind == "tool")
 }
@@ -47,37 +48,37 @@ fn problems(message: &Value) -> Vec<Problem> {
     }
     let kind = message["type"].as_str().unwrap_or_default();
     if !TYPES.contains(&kind) {
-        return vec![("unknown_type", format!("the form has no type {}", message["type"]))];
+        return vec![("unknown_type", format!("the dialect has no type {}", message["type"]))];
     }
     let data = &message["data"];
     if !data.is_object() {
         return vec![("missing_data", "the data is not a JSON object".to_owned())];
     }
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     if !plain::is_content(&data["content"]) {
-        found.push(("invalid_content", "the content is neither text nor a list".to_owned()));
+        problems.push(("invalid_content", "the content is neither text nor a list".to_owned()));
     }
-    let named = match kind {
+    let required = match kind {
         "tool" => "tool_call_id",
         "function" => "name",
         "chat" => "role",
         "remove" => "id",
         _ => "content",
     };
-    if data.get(named).is_none_or(|value| !value.is_string() && named != "content") {
-        found.push(("missing_field", format!("the data has no {named}")));
+    if data.get(required).is_none_or(|value| !value.is_string() && required != "content") {
+        problems.push(("missing_field", format!("the data has no {required}")));
     }
-    found.extend(calls(data));
-    found
+    problems.extend(call_problem(data));
+    problems
 }
 
-fn calls(data: &Value) -> Option<Problem> {
+fn call_problem(data: &Value) -> Option<Problem> {
     let calls = data.get("tool_calls")?;
     let is_call = |call: &Value| {
         call["name"].is_string() && call["args"].is_object() && call["id"].is_string()
     };
     let valid = calls.as_array().is_some_and(|calls| calls.iter().all(is_call));
-    let detail = || "a call has no name, no id or no arguments".to_owned();
+    let detail = || "a call lacks a name, an id or arguments".to_owned();
     (!valid).then(|| ("invalid_calls", detail()))
 }
 
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_answered_somewhere() {
+    fn a_call_has_a_result_anywhere() {
         let call = json!({"name": "f", "args": {}, "id": "a", "type": "tool_call"});
         let ai = json!({"type": "ai", "data": {"content": "", "tool_calls": [call]}});
         let human = json!({"type": "human", "data": {"content": "x"}});
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_with_a_role_are_messages_as_well() {
+    fn messages_with_role_and_content_are_accepted() {
         let read = json!({"id": "a", "name": "f", "args": {}});
         let raw = json!({"id": "b", "type": "function",
             "function": {"name": "f", "arguments": "{}"}});

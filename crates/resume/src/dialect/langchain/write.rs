@@ -1,22 +1,22 @@
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
-use crate::canonical::{Canonical, Role, is_blank};
-use crate::dialect::pipeline::Writer;
+use crate::canonical::{CanonicalMessage, Role, is_empty_value};
+use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
-/// Marks an instruction of the developer, as `LangChain` does.
+/// The field with which `LangChain` marks developer instructions.
 pub(super) const ROLE_MARK: &str = "__openai_role__";
 
-/// Writes each message by itself.
+/// Writes each message separately.
 #[derive(Debug)]
-pub(super) struct Messages;
+pub(super) struct MessagesWriter;
 
-impl Writer for Messages {
-    fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for MessagesWriter {
+    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         let mut data = Map::new();
         let mut put = |field: &str, value: Value| data.insert(field.to_owned(), value);
-        put("content", content(&mut message));
+        put("content", write_content(&mut message));
         if let Some(name) = message.name.take() {
             put("name", name.into());
         }
@@ -30,19 +30,19 @@ impl Writer for Messages {
             put("tool_call_id", std::mem::take(&mut message.call_id).into());
             put("status", if message.is_error { "error" } else { "success" }.into());
         }
-        let marks = marks(&mut message);
-        if !marks.is_empty() {
-            put("additional_kwargs", marks.into());
+        let kwargs = write_kwargs(&mut message);
+        if !kwargs.is_empty() {
+            put("additional_kwargs", kwargs.into());
         }
         if !message.calls.is_empty() {
-            put("tool_calls", calls(&mut message));
+            put("tool_calls", write_calls(&mut message));
         }
-        message.report(rendered);
+        message.report_repairs(rendered);
         rendered.messages.push(json!({"type": kind, "data": data}));
     }
 }
 
-fn content(message: &mut Canonical) -> Value {
+fn write_content(message: &mut CanonicalMessage) -> Value {
     let is_part = |part: &Value| part["type"].is_string();
     match message.content.take() {
         Value::Null => {
@@ -58,22 +58,22 @@ fn content(message: &mut Canonical) -> Value {
     }
 }
 
-fn marks(message: &mut Canonical) -> Map<String, Value> {
-    let mut marks = Map::new();
+fn write_kwargs(message: &mut CanonicalMessage) -> Map<String, Value> {
+    let mut kwargs = Map::new();
     if message.role == Role::Developer {
-        marks.insert(ROLE_MARK.to_owned(), "developer".into());
+        kwargs.insert(ROLE_MARK.to_owned(), "developer".into());
     }
     if let Some(refusal) = message.refusal.take() {
-        marks.insert("refusal".to_owned(), refusal.into());
+        kwargs.insert("refusal".to_owned(), refusal.into());
     }
     let reasoning = message.reasoning.take();
-    if !is_blank(&reasoning) {
-        marks.insert("reasoning_content".to_owned(), reasoning);
+    if !is_empty_value(&reasoning) {
+        kwargs.insert("reasoning_content".to_owned(), reasoning);
     }
-    marks
+    kwargs
 }
 
-fn calls(message: &mut Canonical) -> Value {
+fn write_calls(message: &mut CanonicalMessage) -> Value {
     let calls = message.calls.iter_mut().map(|call| {
         let arguments = call.take_arguments();
         let (id, name) = (&call.id, &call.target.name);

@@ -1,10 +1,10 @@
 use serde_json::Value;
 
 use crate::Repair;
-use crate::canonical::{Canonical, Role, are_parts};
+use crate::canonical::{CanonicalMessage, Role, are_parts};
 
-/// Gives a message the content that its role may have.
-pub(super) fn fit(message: &mut Canonical) {
+/// Converts the content of a message into one that its role may have.
+pub(super) fn convert(message: &mut CanonicalMessage) {
     let role = message.role;
     message.content = match message.content.take() {
         text @ Value::String(_) => text,
@@ -19,12 +19,12 @@ pub(super) fn fit(message: &mut Canonical) {
     };
 }
 
-/// Says whether the value is a content part that the role may have.
+/// Returns whether a value is a content part that the role may have.
 fn is_part(role: Role, part: &Value) -> bool {
     let Some(kind) = part.get("type").and_then(Value::as_str) else {
         return false;
     };
-    // Every kind of part holds its payload in the field named like the kind.
+    // The payload of a part is in the field that has the name of its type.
     let payload = &part[kind];
     match (role, kind) {
         (_, "text") | (Role::Assistant, "refusal") => payload.is_string(),
@@ -45,10 +45,10 @@ mod tests {
     use super::*;
     use crate::rendered::Origin;
 
-    fn fitted(role: Role, content: &Value) -> (Value, Vec<&'static str>) {
+    fn converted(role: Role, content: &Value) -> (Value, Vec<&'static str>) {
         let origin = Origin { index: 0, sequence: 0 };
-        let mut message = Canonical::new(origin, role, content.clone());
-        fit(&mut message);
+        let mut message = CanonicalMessage::new(origin, role, content.clone());
+        convert(&mut message);
         (message.content, message.repairs.iter().map(Repair::slug).collect())
     }
 
@@ -64,7 +64,7 @@ mod tests {
             (Role::Function, json!(null)),
         ];
         for (role, content) in cases {
-            assert_eq!(fitted(role, &content), (content, vec![]));
+            assert_eq!(converted(role, &content), (content, vec![]));
         }
     }
 
@@ -83,7 +83,7 @@ mod tests {
             ),
         ];
         for (role, content, text) in cases {
-            assert_eq!(fitted(role, &content), (json!(text), vec!["content_serialised"]));
+            assert_eq!(converted(role, &content), (json!(text), vec!["content_serialised"]));
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
         ] {
             let given = json!({"type": "text", "text": part.to_string()});
             let expected = (json!([text, given]), vec!["part_serialised"]);
-            assert_eq!(fitted(role, &json!([text, part])), expected);
+            assert_eq!(converted(role, &json!([text, part])), expected);
         }
     }
 }

@@ -1,19 +1,19 @@
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::violation::Violation;
+use crate::dialect::violation_list::ViolationList;
 
 mod calls;
 mod pairs;
 mod shape;
 
-/// Returns the ways in which the messages break the rules, by position.
+/// Returns the rules that the messages break, ordered by position.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut violations = ViolationList::default();
     for (index, message) in messages.iter().enumerate() {
-        found.extend(Violation::at(index, shape::problems(message)));
+        violations.extend(Violation::from_problems(index, shape::problems(message)));
     }
-    found.and(pairs::violations(messages))
+    violations.merged_with(pairs::violations(messages))
 }
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_answered_at_once_in_any_order_are_in_order() {
+    fn results_directly_after_their_calls_may_have_any_order() {
         let user = json!({"role": "user", "name": "Bob", "content": "hi"});
         let messages = json!([user, caller(&["a", "b"]), result("b"), result("a"), user]);
         assert_eq!(rules(&messages), []);

@@ -2,19 +2,19 @@ use serde_json::{Map, Value, json};
 
 use super::content;
 use crate::Repair;
-use crate::canonical::{Canonical, Role, is_blank};
+use crate::canonical::{CanonicalMessage, Role, is_empty_value};
 use crate::rendered::Rendered;
 
-/// Adds a message, and what was repaired about it, to the rendering.
-pub(super) fn write(mut message: Canonical, rendered: &mut Rendered) {
-    fit_content(&mut message);
-    message.report(rendered);
-    rendered.messages.push(object(message));
+/// Adds a message and its repairs to the rendering.
+pub(super) fn write(mut message: CanonicalMessage, rendered: &mut Rendered) {
+    convert_content(&mut message);
+    message.report_repairs(rendered);
+    rendered.messages.push(message_object(message));
 }
 
-fn fit_content(message: &mut Canonical) {
+fn convert_content(message: &mut CanonicalMessage) {
     let is_null = message.content.is_null();
-    if message.makes_calls() && !is_null && is_blank(&message.content) {
+    if message.makes_calls() && !is_null && is_empty_value(&message.content) {
         message.content = Value::Null;
         message.repairs.push(Repair::EmptyContentRemoved);
     }
@@ -25,10 +25,10 @@ fn fit_content(message: &mut Canonical) {
         message.content = json!([{"type": "refusal", "refusal": refusal}]);
         message.repairs.push(Repair::RefusalMoved);
     }
-    content::fit(message);
+    content::convert(message);
 }
 
-fn object(message: Canonical) -> Value {
+fn message_object(message: CanonicalMessage) -> Value {
     let mut object = Map::with_capacity(4);
     let mut put = |field: &str, value| object.insert(field.to_owned(), value);
     put("role", message.role.as_str().into());

@@ -1,84 +1,95 @@
 use std::collections::{BTreeMap, HashSet};
 use std::mem;
 
-use super::naming::Names;
-use super::pairing::{CallIds, Fate, Pairing};
-use super::rules::Rules;
-use super::writer::Writer;
-use crate::canonical::{Canonical, Role};
+use super::call_ids::CallIdAllocator;
+use super::matching::{CallDecision, ResultMatcher};
+use super::names::NameSanitiser;
+use super::rules::DialectRules;
+use super::writer::MessageWriter;
+use crate::canonical::{CanonicalMessage, Role};
 use crate::rendered::Rendered;
-use crate::{DropReason, Unsettled, UnsettledCall};
+use crate::{DropReason, UnsettledCall, UnsettledPolicy};
 
-/// Renders messages one by one, with what the survey found out.
+/// The second pass: renders messages one by one, with what the scan found.
 #[derive(Debug)]
-pub(super) struct Renderer {
-    pub(super) rules: &'static Rules,
-    writer: Box<dyn Writer>,
-    unsettled: Settling,
-    pairing: Pairing,
-    call_ids: CallIds,
-    ids: BTreeMap<String, String>,
-    names: Names,
+pub(super) struct ToolCallRenderer {
+    pub(super) rules: &'static DialectRules,
+    writer: Box<dyn MessageWriter>,
+    unanswered: UnansweredCalls,
+    matcher: ResultMatcher,
+    call_ids: CallIdAllocator,
+    /// The original of each call id that was changed.
+    original_ids: BTreeMap<String, String>,
+    names: NameSanitiser,
 }
 
-/// What is to be done about calls without results.
+/// The calls that the scan found without a result directly after their message.
 #[derive(Debug)]
-pub(super) struct Settling {
-    pub(super) policy: Unsettled,
-    /// The sequences of the messages whose calls are not all answered directly.
-    pub(super) unanswered: HashSet<u64>,
+pub(super) struct UnansweredCalls {
+    pub(super) policy: UnsettledPolicy,
+    /// The sequences of the messages that make such calls.
+    ///
+    /// They are sequences, not positions: positions change if a window begins later.
+    pub(super) callers: HashSet<u64>,
+    /// The calls because of which nothing is rendered.
     pub(super) rejected: Vec<UnsettledCall>,
 }
 
-impl Renderer {
+impl ToolCallRenderer {
     pub(super) fn new(
-        rules: &'static Rules,
-        writer: Box<dyn Writer>,
-        unsettled: Settling,
-        call_ids: CallIds,
-        names: Names,
+        rules: &'static DialectRules,
+        writer: Box<dyn MessageWriter>,
+        unanswered: UnansweredCalls,
+        call_ids: CallIdAllocator,
+        names: NameSanitiser,
     ) -> Self {
-        let pairing = Pairing::new(unsettled.policy);
-        Self { rules, writer, unsettled, pairing, call_ids, ids: BTreeMap::new(), names }
+        let matcher = ResultMatcher::new(unanswered.policy);
+        let original_ids = BTreeMap::new();
+        Self { rules, writer, unanswered, matcher, call_ids, original_ids, names }
     }
 
-    /// Returns the calls for which nothing is rendered.
+    /// Returns the calls because of which nothing is rendered.
     pub(super) fn rejected(&self) -> &[UnsettledCall] {
-        &self.unsettled.rejected
+        &self.unanswered.rejected
     }
 
-    /// Adds the next message to the rendering, or reports why it is left out.
-    pub(super) fn add(&mut self, message: Canonical, rendered: &mut Rendered) {
+    /// Adds the next message to the rendering, or reports why it is dropped.
+    pub(super) fn add(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
         if message.role == Role::Tool {
             self.add_result(message, rendered);
         } else {
-            self.add_said(message, rendered);
+            self.add_other(message, rendered);
         }
     }
 
-    fn add_result(&mut self, mut result: Canonical, rendered: &mut Rendered) {
-        match self.pairing.answer(&mut result) {
+    fn add_result(&mut self, mut result: CanonicalMessage, rendered: &mut Rendered) {
+        match self.matcher.accept(&mut result) {
             Ok(()) => self.writer.write(result, rendered),
             Err(reason) => rendered.drop(result.origin, reason),
         }
     }
 
-    fn add_said(&mut self, message: Canonical, rendered: &mut Rendered) {
+    /// Adds a message that is not a result, which ends the exchange before it.
+    fn add_other(&mut self, message: CanonicalMessage, rendered: &mut Rendered) {
         self.end_exchange(rendered);
-        let is_unanswered = self.unsettled.unanswered.contains(&message.origin.sequence);
-        let is_complete = message.malformed.is_none() && !is_unanswered;
-        let calls = if is_complete { Fate::Kept } else { Fate::Removed };
-        self.pairing.begin(&message, calls);
-        let kept = match calls {
-            Fate::Kept => Ok(message),
-            Fate::Removed if is_unanswered && self.unsettled.policy == Unsettled::Trim => {
+        let is_unanswered = self.unanswered.callers.contains(&message.origin.sequence);
+        let is_complete = message.malformed_calls.is_none() && !is_unanswered;
+        let decision = if is_complete { CallDecision::Keep } else { CallDecision::Remove };
+        // The exchange begins even if the message is dropped. Otherwise its results would be
+        // matched with the calls of the message before it.
+        self.matcher.begin(&message, decision);
+        let kept = match decision {
+            CallDecision::Keep => Ok(message),
+            CallDecision::Remove
+                if is_unanswered && self.unanswered.policy == UnsettledPolicy::Trim =>
+            {
                 Err((message.origin, DropReason::Trimmed))
             }
-            Fate::Removed => message.without_calls(),
+            CallDecision::Remove => message.without_calls(),
         };
         match kept {
             Ok(mut message) => {
-                self.rename_ids(&mut message);
+                self.rename_calls(&mut message);
                 self.names.sanitise(&mut message);
                 self.writer.write(message, rendered);
             }
@@ -86,33 +97,35 @@ impl Renderer {
         }
     }
 
-    /// Gives each call a new id that has none of its own, or one that the dialect does not admit.
-    fn rename_ids(&mut self, message: &mut Canonical) {
+    /// Gives a new id to each call whose id was used before or is not accepted by the dialect.
+    fn rename_calls(&mut self, message: &mut CanonicalMessage) {
         for call in &mut message.calls {
-            let Some((fresh, repair)) = self.call_ids.admit(self.rules.call_ids, &call.id) else {
+            let allocated = self.call_ids.allocate(self.rules.call_ids, &call.id);
+            let Some((new_id, repair)) = allocated else {
                 continue;
             };
             message.repairs.push(repair.clone());
-            self.ids.insert(fresh.clone(), call.id.clone());
-            self.pairing.rename(mem::replace(&mut call.id, fresh.clone()), fresh, repair);
+            self.original_ids.insert(new_id.clone(), call.id.clone());
+            let stored_id = mem::replace(&mut call.id, new_id.clone());
+            self.matcher.rename(stored_id, new_id, repair);
         }
     }
 
     fn end_exchange(&mut self, rendered: &mut Rendered) {
-        for stand_in in self.pairing.end() {
-            self.writer.write(stand_in, rendered);
+        for substitute in self.matcher.end() {
+            self.writer.write(substitute, rendered);
         }
     }
 
     /// Ends the rendering.
     pub(super) fn end(mut self, rendered: &mut Rendered) {
         if !self.rejected().is_empty() {
-            rendered.rejected = self.unsettled.rejected;
+            rendered.rejected = self.unanswered.rejected;
             return;
         }
         self.end_exchange(rendered);
         self.writer.finish(rendered);
-        rendered.ids = self.ids;
+        rendered.ids = self.original_ids;
         rendered.names = self.names.into_originals();
     }
 }

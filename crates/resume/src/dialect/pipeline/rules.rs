@@ -2,122 +2,125 @@ use records::Message;
 use records::json::{Hasher, hex};
 use serde_json::Value;
 
-use crate::canonical::{self, Canonical};
+use crate::canonical::{self, CanonicalMessage};
 use crate::rendered::Rendered;
 
-/// What a dialect admits.
+/// What a dialect accepts.
 #[derive(Debug)]
-pub(in crate::dialect) struct Rules {
+pub(in crate::dialect) struct DialectRules {
     /// The names of speakers.
     pub(in crate::dialect) speakers: NameRule,
     /// The names of functions.
     pub(in crate::dialect) functions: NameRule,
     /// The ids of calls.
     pub(in crate::dialect) call_ids: CallIdRule,
-    /// What becomes of calls without ids.
-    pub(in crate::dialect) older_calls: OlderCalls,
+    /// What happens to calls without ids.
+    pub(in crate::dialect) legacy_calls: LegacyCalls,
 }
 
-/// What becomes of the older calls of functions, which have no ids.
+/// What happens to legacy function calls, which have no ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::dialect) enum OlderCalls {
-    /// They stay as they are, and nothing pairs them with their results.
+pub(in crate::dialect) enum LegacyCalls {
+    /// They stay as they are, and are not matched with their results.
     Kept,
     /// They become calls with ids.
     Converted,
 }
 
-impl Rules {
-    /// Any name and any id; the older calls get ids.
+impl DialectRules {
+    /// Accepts any name and any id; legacy function calls get ids.
     pub(in crate::dialect) const ANY: Self = Self {
         speakers: NameRule::ANY,
         functions: NameRule::ANY,
         call_ids: CallIdRule::ANY,
-        older_calls: OlderCalls::Converted,
+        legacy_calls: LegacyCalls::Converted,
     };
 
+    /// Reads a stored message, and passes each canonical message in it to `handle`.
     pub(super) fn read(
         &self,
         index: usize,
         message: Message,
         rendered: &mut Rendered,
-        mut hand_on: impl FnMut(Canonical, &mut Rendered),
+        mut handle: impl FnMut(CanonicalMessage, &mut Rendered),
     ) {
-        canonical::read(index, message, rendered, |message, rendered| match self.older_calls {
-            OlderCalls::Kept => hand_on(message, rendered),
-            OlderCalls::Converted => hand_on(message.with_ids(), rendered),
+        canonical::read_message(index, message, rendered, |message, rendered| {
+            match self.legacy_calls {
+                LegacyCalls::Kept => handle(message, rendered),
+                LegacyCalls::Converted => handle(message.with_call_ids(), rendered),
+            }
         });
     }
 }
 
-/// Which names a dialect admits.
+/// The names that a dialect accepts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::dialect) struct NameRule {
-    /// The longest name, in characters.
+    /// The length of the longest name, in characters.
     pub(in crate::dialect) max_chars: usize,
-    /// The characters a name may begin with.
-    pub(in crate::dialect) begins: fn(char) -> bool,
-    /// The characters a name may go on with.
-    pub(in crate::dialect) goes_on: fn(char) -> bool,
+    /// Returns whether a character may be the first of a name.
+    pub(in crate::dialect) allows_first: fn(char) -> bool,
+    /// Returns whether a character may follow the first of a name.
+    pub(in crate::dialect) allows_later: fn(char) -> bool,
 }
 
 impl NameRule {
     /// `^[a-zA-Z0-9_-]{1,64}$`
     pub(in crate::dialect) const WORD: Self =
-        Self { max_chars: 64, begins: is_word, goes_on: is_word };
+        Self { max_chars: 64, allows_first: is_word, allows_later: is_word };
 
     /// Any name.
     pub(in crate::dialect) const ANY: Self =
-        Self { max_chars: usize::MAX, begins: |_| true, goes_on: |_| true };
+        Self { max_chars: usize::MAX, allows_first: |_| true, allows_later: |_| true };
 
-    pub(super) fn admits(&self, name: &str) -> bool {
+    pub(super) fn accepts(&self, name: &str) -> bool {
         let mut chars = name.chars();
-        chars.next().is_some_and(self.begins)
-            && chars.all(self.goes_on)
+        chars.next().is_some_and(self.allows_first)
+            && chars.all(self.allows_later)
             && (name.len() <= self.max_chars || name.chars().count() <= self.max_chars)
     }
 
-    /// Replaces each character that is not admitted, and cuts what is too long.
-    pub(super) fn bend(&self, name: &str) -> String {
-        let bend = |(at, character)| {
-            let admits = if at == 0 { self.begins } else { self.goes_on };
-            if admits(character) { character } else { '_' }
+    /// Replaces each character that is not allowed by `_`, and cuts what is too long.
+    pub(super) fn replace_invalid(&self, name: &str) -> String {
+        let replace = |(at, character)| {
+            let allows = if at == 0 { self.allows_first } else { self.allows_later };
+            if allows(character) { character } else { '_' }
         };
-        name.chars().take(self.max_chars).enumerate().map(bend).collect()
+        name.chars().take(self.max_chars).enumerate().map(replace).collect()
     }
 }
 
-/// Which ids of calls a dialect admits.
+/// The ids of calls that a dialect accepts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::dialect) struct CallIdRule {
-    /// The longest id, in characters; at least those of [`CallIdRule::digest`].
+    /// The length of the longest id, in characters; at least the length of a [`CallIdRule::digest`].
     pub(in crate::dialect) max_chars: usize,
-    /// The characters of an id.
-    pub(in crate::dialect) chars: fn(char) -> bool,
+    /// Returns whether an id may hold a character.
+    pub(in crate::dialect) allows: fn(char) -> bool,
 }
 
 impl CallIdRule {
     /// Any id.
-    pub(in crate::dialect) const ANY: Self = Self { max_chars: usize::MAX, chars: |_| true };
+    pub(in crate::dialect) const ANY: Self = Self { max_chars: usize::MAX, allows: |_| true };
 
-    /// Any characters, but no more than the 40 that `OpenAI` admits.
+    /// Any characters, but at most the 40 that `OpenAI` accepts.
     pub(in crate::dialect) const SHORT: Self = Self { max_chars: 40, ..Self::ANY };
 
-    pub(super) fn admits(&self, id: &str) -> bool {
-        self.is_short(id) && id.chars().all(self.chars)
+    pub(super) fn accepts(&self, id: &str) -> bool {
+        self.is_short(id) && id.chars().all(self.allows)
     }
 
     fn is_short(&self, id: &str) -> bool {
         id.len() <= self.max_chars || id.chars().count() <= self.max_chars
     }
 
-    /// Returns an id with a suffix, or where that is too long its digest.
+    /// Returns an id with a suffix, or the digest of that if it is too long.
     pub(super) fn suffixed(&self, id: &str, suffix: usize) -> String {
         let suffixed = format!("{id}_{suffix}");
         if self.is_short(&suffixed) { suffixed } else { Self::digest(&suffixed) }
     }
 
-    /// Returns the id that stands for one that is not admitted: `call_` and 32 digits of its digest.
+    /// Returns the replacement for an id that is not accepted: `call_` and 32 digits of its digest.
     pub(super) fn digest(id: &str) -> String {
         let mut hasher = Hasher::default();
         hasher.field("id", &Value::from(id));
@@ -125,7 +128,7 @@ impl CallIdRule {
     }
 }
 
-/// Says whether a character is an ASCII letter or digit, or one of `_` and `-`.
+/// Returns whether a character is an ASCII letter or digit, `_` or `-`.
 pub(in crate::dialect) fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }

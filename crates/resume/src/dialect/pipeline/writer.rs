@@ -1,16 +1,16 @@
 use std::fmt;
 
-use crate::canonical::Canonical;
+use crate::canonical::CanonicalMessage;
 use crate::rendered::Rendered;
 
-/// Writes the messages of a dialect.
+/// Writes messages in the format of one dialect.
 ///
-/// Every message comes in order, and the results of its calls right behind it, all of them and no
-/// others.
-pub(in crate::dialect) trait Writer: fmt::Debug + Send {
+/// The writer gets every message in order. Directly after a message with calls it gets exactly one
+/// result for each of these calls, and it gets no other results. So a writer never checks pairs.
+pub(in crate::dialect) trait MessageWriter: fmt::Debug + Send {
     /// Adds the next message to the rendering.
-    fn write(&mut self, message: Canonical, rendered: &mut Rendered);
+    fn write(&mut self, message: CanonicalMessage, rendered: &mut Rendered);
 
-    /// Adds what can only be said in the end.
+    /// Adds what is known only at the end of the conversation.
     fn finish(&mut self, _rendered: &mut Rendered) {}
 }

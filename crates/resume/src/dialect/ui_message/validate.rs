@@ -2,46 +2,50 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::violation::{Problem, Violation};
+use crate::dialect::violation_list::ViolationList;
 
 mod part;
 
-/// Returns the ways in which the messages break the rules, by position.
+/// Returns the rules that the messages break, ordered by position.
 pub(super) fn violations(messages: &[Value]) -> Vec<Violation> {
-    let mut found = Found::default();
+    let mut violations = ViolationList::default();
     if messages.is_empty() {
-        found.push(Violation::new(0, "no_messages", "there are no messages"));
+        violations.push(Violation::new(0, "no_messages", "there are no messages"));
     }
     let mut ids = HashSet::new();
     for (index, message) in messages.iter().enumerate() {
-        found.extend(Violation::at(index, problems(message)));
+        violations.extend(Violation::from_problems(index, problems(message)));
         if message["id"].as_str().is_some_and(|id| !ids.insert(id)) {
-            found.push(Violation::new(index, "duplicate_id", "the id is not new"));
+            violations.push(Violation::new(
+                index,
+                "duplicate_id",
+                "an earlier message has the same id",
+            ));
         }
     }
-    found.sorted()
+    violations.into_sorted()
 }
 
 fn problems(message: &Value) -> Vec<Problem> {
     if !message.is_object() {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
     }
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     if !message["id"].is_string() {
-        found.push(("missing_id", "the id is not a text".to_owned()));
+        problems.push(("missing_id", "the id is not text".to_owned()));
     }
     let role = message["role"].as_str().unwrap_or_default();
     if role != "user" && role != "assistant" {
-        found.push(("unknown_role", format!("no message has the role {}", message["role"])));
+        problems.push(("unknown_role", format!("the dialect has no role {}", message["role"])));
     }
     match message["parts"].as_array() {
         Some(parts) if role == "assistant" || !parts.is_empty() => {
-            found.extend(parts.iter().filter_map(part::problem).take(Found::MOST));
+            problems.extend(parts.iter().filter_map(part::problem).take(ViolationList::MAX));
         }
-        _ => found.push(("no_parts", "the message has no parts".to_owned())),
+        _ => problems.push(("no_parts", "the message has no parts".to_owned())),
     }
-    found
+    problems
 }
 
 #[cfg(test)]

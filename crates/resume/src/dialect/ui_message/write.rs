@@ -4,42 +4,45 @@ use std::mem;
 use serde_json::{Map, Value, json};
 
 use crate::Repair;
-use crate::canonical::{Canonical, Media, MediaKind, MediaSource, Part, Reasoning, Role};
+use crate::canonical::{
+    CanonicalMessage, ContentPart, Media, MediaKind, MediaSource, Reasoning, Role,
+};
 use crate::dialect::instructions;
-use crate::dialect::pipeline::Writer;
+use crate::dialect::pipeline::MessageWriter;
 use crate::rendered::Rendered;
 
-/// Writes messages; holds back the one whose calls are being answered.
+/// Writes messages; delays the last one, because the results of its calls become part of it.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct MessagesWriter {
     has_begun: bool,
-    open: Option<Open>,
+    open: Option<OpenMessage>,
 }
 
-/// A message, and where the part of each of its calls is.
+/// A message that still gets the results of its calls.
 #[derive(Debug)]
-struct Open {
+struct OpenMessage {
     message: Value,
-    places: HashMap<String, usize>,
+    /// The position of the part of each call.
+    call_parts: HashMap<String, usize>,
 }
 
-impl Writer for Messages {
-    fn write(&mut self, mut message: Canonical, rendered: &mut Rendered) {
+impl MessageWriter for MessagesWriter {
+    fn write(&mut self, mut message: CanonicalMessage, rendered: &mut Rendered) {
         if message.role == Role::Tool {
             if let Some(open) = &mut self.open {
-                open.answer(&mut message);
+                open.add_result(&mut message);
             }
-            message.report(rendered);
+            message.report_repairs(rendered);
             return;
         }
         self.finish(rendered);
         if matches!(message.role, Role::System | Role::Developer) {
-            instructions::write(&mut message, self.has_begun, rendered);
+            instructions::write_apart(&mut message, self.has_begun, rendered);
             return;
         }
         self.has_begun = true;
-        let written = said(&mut message);
-        message.report(rendered);
+        let written = write_speech(&mut message);
+        message.report_repairs(rendered);
         self.open = Some(written);
     }
 
@@ -48,14 +51,14 @@ impl Writer for Messages {
     }
 }
 
-fn said(message: &mut Canonical) -> Open {
-    let mut parts = reasoning(message);
+fn write_speech(message: &mut CanonicalMessage) -> OpenMessage {
+    let mut parts = write_reasoning(message);
     for part in message.take_parts() {
-        parts.push(part_of(message, part));
+        parts.push(write_part(message, part));
     }
-    let mut places = HashMap::with_capacity(message.calls.len());
+    let mut call_parts = HashMap::with_capacity(message.calls.len());
     for call in &mut message.calls {
-        places.insert(call.id.clone(), parts.len());
+        call_parts.insert(call.id.clone(), parts.len());
         let (input, id) = (call.take_input(), mem::take(&mut call.id));
         parts.push(json!({
             "type": "dynamic-tool", "toolName": call.target.name, "toolCallId": id,
@@ -70,13 +73,13 @@ fn said(message: &mut Canonical) -> Open {
         object.insert("metadata".to_owned(), json!({"name": name}));
     }
     object.insert("parts".to_owned(), parts.into());
-    Open { message: object.into(), places }
+    OpenMessage { message: object.into(), call_parts }
 }
 
-impl Open {
-    fn answer(&mut self, result: &mut Canonical) {
-        let place = self.places.get(&result.call_id);
-        let part = place.and_then(|place| self.message["parts"].get_mut(*place));
+impl OpenMessage {
+    fn add_result(&mut self, result: &mut CanonicalMessage) {
+        let position = self.call_parts.get(&result.call_id);
+        let part = position.and_then(|position| self.message["parts"].get_mut(*position));
         let Some(part) = part else { return };
         if result.is_error {
             part["state"] = "output-error".into();
@@ -88,7 +91,7 @@ impl Open {
     }
 }
 
-fn reasoning(message: &mut Canonical) -> Vec<Value> {
+fn write_reasoning(message: &mut CanonicalMessage) -> Vec<Value> {
     let Some(blocks) = message.take_reasoning() else {
         message.repairs.push(Repair::ReasoningRemoved);
         return Vec::new();
@@ -107,19 +110,19 @@ fn reasoning(message: &mut Canonical) -> Vec<Value> {
     written.collect()
 }
 
-fn part_of(message: &mut Canonical, part: Part) -> Value {
+fn write_part(message: &mut CanonicalMessage, part: ContentPart) -> Value {
     let media = match part {
-        Part::Text(text) => return json!({"type": "text", "text": text}),
-        Part::Media(media) => media,
+        ContentPart::Text(text) => return json!({"type": "text", "text": text}),
+        ContentPart::Media(media) => media,
     };
-    file(&media).unwrap_or_else(|| {
+    write_file(&media).unwrap_or_else(|| {
         message.repairs.push(Repair::PartSerialised);
         json!({"type": "text", "text": Value::from(media).to_string()})
     })
 }
 
-/// Returns the part of a picture, a sound or a file, unless only a provider has it.
-pub(crate) fn file(media: &Media) -> Option<Value> {
+/// Creates the part of an image, a sound or a file; `None` if only a provider has the bytes.
+pub(crate) fn write_file(media: &Media) -> Option<Value> {
     let url = media.source.url()?;
     let mut file = json!({"type": "file", "mediaType": media_type(media), "url": url});
     if let Some(name) = &media.name {

@@ -28,7 +28,7 @@ fn arguments_become_text_and_the_type_is_added() {
 }
 
 #[test]
-fn no_calls_leave_no_trace() {
+fn empty_calls_are_omitted_without_report() {
     for none in [json!(null), json!([])] {
         let message = json!({
             "role": "assistant", "content": "x", "tool_calls": none, "function_call": null,
@@ -40,7 +40,7 @@ fn no_calls_leave_no_trace() {
 }
 
 #[test]
-fn names_are_sanitised_and_lead_back() {
+fn names_are_sanitised_and_mapped_to_their_originals() {
     let named = |name: &str| json!({"role": "assistant", "name": name, "content": "x"});
     let long = "n".repeat(70);
     let speakers = ["chat manager", "Zoë", "chat_manager", "chat manager", &long];
@@ -67,7 +67,7 @@ fn refusals_are_kept() {
 }
 
 #[test]
-fn older_function_calls_are_kept_where_they_are_alone() {
+fn legacy_function_calls_are_kept_without_tool_calls() {
     let target = json!({"name": "f", "arguments": {"a": 1}});
     let alone = json!({"role": "assistant", "content": null, "function_call": target});
     let mut beside = caller(None::<&str>, &["a"]);
@@ -83,7 +83,7 @@ fn older_function_calls_are_kept_where_they_are_alone() {
 }
 
 #[test]
-fn fields_of_other_roles_are_left_out_and_reported() {
+fn fields_of_other_roles_are_removed_and_reported() {
     let message = json!({"role": "user", "content": "x", "tool_calls": [call("a")], "refusal": ""});
     let rendered = render(&[message]);
     assert_eq!(rendered.messages, [json!({"role": "user", "content": "x"})]);

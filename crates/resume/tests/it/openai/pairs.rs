@@ -22,7 +22,7 @@ fn one_message_with_several_results_becomes_several() {
 }
 
 #[test]
-fn calls_that_are_not_all_answered_are_taken_away_with_their_results() {
+fn unless_all_calls_are_answered_they_are_removed_with_their_results() {
     let rendered = render(&[caller("let me see", &["a", "b"]), result("a"), said()]);
     let text = json!({"role": "assistant", "content": "let me see"});
     assert_eq!(rendered.messages, [text, said()]);
@@ -31,7 +31,7 @@ fn calls_that_are_not_all_answered_are_taken_away_with_their_results() {
 }
 
 #[test]
-fn a_caller_without_text_goes_with_its_calls() {
+fn a_message_with_only_calls_is_dropped_with_them() {
     for content in [json!(null), json!(""), json!([])] {
         let rendered = render(&[said(), caller(content, &["a"])]);
         assert_eq!(rendered.messages, [said()]);
@@ -47,7 +47,7 @@ fn a_result_after_another_message_is_dropped_as_late() {
 }
 
 #[test]
-fn a_message_that_is_dropped_itself_does_not_stand_between() {
+fn a_dropped_message_may_be_between_a_call_and_its_result() {
     let thought = json!({"role": "Orchestrator (thought)", "content": "hm"});
     let rendered = render(&[caller(None::<&str>, &["a"]), thought, result("a")]);
     assert_eq!(rendered.messages.len(), 2);
@@ -79,7 +79,7 @@ fn an_id_that_is_used_again_is_renamed_with_its_result() {
 }
 
 #[test]
-fn malformed_calls_are_taken_away_together() {
+fn malformed_calls_are_removed_together() {
     let broken = [
         json!("f()"),
         json!([call("a"), {"id": "b", "type": "function"}]),
@@ -98,7 +98,7 @@ fn malformed_calls_are_taken_away_together() {
 }
 
 #[test]
-fn responses_that_are_no_list_are_left_out() {
+fn responses_that_are_not_a_list_are_removed() {
     let mut answer = result("a");
     answer["tool_responses"] = json!({"tool_call_id": "b"});
     let rendered = render(&[caller(None::<&str>, &["a"]), answer]);

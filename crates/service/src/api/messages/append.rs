@@ -79,10 +79,11 @@ pub(crate) async fn append_messages(
     request: Request,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     if let Some(dialect) = query.dialect {
-        let Parsed { messages, places, dropped } =
+        let Parsed { messages, positions, dropped } =
             transcript::read(dialect, request, &state).await?;
         let append = state.store.append(&scope, &chat_id, messages).await.map_err(|error| {
-            Problem::from(error).placed("/messages/", |at| places.get(at).copied().map(pointer_to))
+            Problem::from(error)
+                .placed("/messages/", |at| positions.get(at).copied().map(pointer_to))
         })?;
         return Ok(AppendResponse::of_transcript(chat_id, append, dropped));
     }

@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use persistence::Store;
 use records::UserId;
 use resume::dialect::{self, Dialect};
-use resume::{Options, Unsettled};
+use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
 
 use crate::config::Limits;
@@ -38,7 +38,7 @@ pub(crate) struct HistoryQuery {
     /// marked as errors, `trim` leaves the message out, `reject` answers with the problem
     /// `unsettled-tool-calls` instead of a history. `ag2` has no calls.
     #[param(value_type = Option<String>, example = "settle")]
-    unsettled: Unsettled,
+    unsettled: UnsettledPolicy,
 }
 
 impl FromParams for HistoryQuery {
@@ -51,8 +51,8 @@ impl FromParams for HistoryQuery {
             UserId::parse(name).map_err(|error| error.rule)
         })?;
         let unsettled = params.take_with("unsettled", |name| {
-            let names = || Unsettled::ALL.map(Unsettled::as_str).join(", ");
-            Unsettled::named(name).ok_or_else(|| format!("must be one of {}", names()))
+            let names = || UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
+            UnsettledPolicy::from_name(name).ok_or_else(|| format!("must be one of {}", names()))
         })?;
         Ok(Self {
             dialect: dialect.unwrap_or(&dialect::Ag2),

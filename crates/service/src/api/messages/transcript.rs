@@ -1,6 +1,6 @@
 use axum::extract::{FromRequest as _, Request};
 use records::{EventId, Limits};
-use resume::dialect::{Dialect, Parsed, Place, Violation};
+use resume::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
 use resume::{Dropped, ingest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,19 +67,21 @@ pub(super) async fn read(
     }
     let is_instructed = !system.is_empty();
     let mut parsed = dialect.parse(system, messages);
-    if is_instructed && !parsed.places.iter().any(|place| matches!(place, Place::System(_))) {
+    if is_instructed
+        && !parsed.positions.iter().any(|it| matches!(it, TranscriptPosition::System(_)))
+    {
         return Err(Problem::invalid_body("/system", "the form has instructions in its messages"));
     }
     let seed = request_id.as_ref().map_or("", EventId::as_str);
-    ingest::identify(seed, &mut parsed.messages);
+    ingest::assign_event_ids(seed, &mut parsed.messages);
     Ok(parsed)
 }
 
 /// Returns where in the body a message stands.
-pub(super) fn pointer_to(place: Place) -> String {
-    match place {
-        Place::System(index) => format!("/system/{index}"),
-        Place::Message(index) => format!("/messages/{index}"),
+pub(super) fn pointer_to(position: TranscriptPosition) -> String {
+    match position {
+        TranscriptPosition::System(index) => format!("/system/{index}"),
+        TranscriptPosition::Message(index) => format!("/messages/{index}"),
     }
 }
 

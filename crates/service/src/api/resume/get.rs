@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::Store;
-use resume::plan::{self, Endings};
+use resume::plan::{self, TerminationCheck};
 use resume::window;
 use utoipa::IntoParams;
 
@@ -61,7 +61,8 @@ pub(crate) async fn get_resume(
     let mut state = store.resume_state(&scope, &chat_id).await?;
     let form = Form::from(query.history);
     let plan = plan::plan(&state, &form.options.default_user_name);
-    let endings = Endings::of(&state.messages, query.termination.as_deref().unwrap_or(TERMINATION));
+    let text = query.termination.as_deref().unwrap_or(TERMINATION);
+    let termination_check = TerminationCheck::new(&state.messages, text);
     let messages = std::mem::take(&mut state.messages);
     let messages = match form.newest {
         Some(size) => window::newest(messages, size),
@@ -71,6 +72,6 @@ pub(crate) async fn get_resume(
     if !rendered.rejected.is_empty() {
         return Err(HistoryError::Unsettled(rendered.rejected).into());
     }
-    let termination = endings.last(&rendered.dropped);
+    let termination = termination_check.last_rendered(&rendered.dropped);
     Ok(Json(ResumeResponse::of(state, plan, termination, form.dialect.name(), rendered)))
 }

@@ -2,76 +2,79 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::open_calls::OpenCalls;
 use crate::dialect::violation::Violation;
+use crate::dialect::violation_list::ViolationList;
 
-/// Returns where calls and results do not belong together.
+/// Returns the calls without results in the next turn, and the results without calls.
 ///
-/// Neighbours of one role are one turn: the results must be in the turn after the calls, before
-/// anything else there.
-pub(super) fn violations(messages: &[Value]) -> Found {
-    let mut walk = Walk::default();
+/// Neighbouring messages of one role are one turn, as the API joins them. The results must be in the
+/// turn after the calls, before anything else in it.
+pub(super) fn violations(messages: &[Value]) -> ViolationList {
+    let mut checker = PairChecker::default();
     let mut role = &Value::Null;
     for (index, message) in messages.iter().enumerate() {
         if message["role"] != *role {
             role = &message["role"];
-            walk.turn();
+            checker.begin_turn();
         }
         for block in message["content"].as_array().into_iter().flatten() {
-            walk.block(index, block);
+            checker.check_block(index, block);
         }
     }
-    walk.turn();
-    walk.turn();
-    walk.found
+    // The first call ends the last turn; the second one reports its calls, which no turn follows.
+    checker.begin_turn();
+    checker.begin_turn();
+    checker.violations
 }
 
 #[derive(Default)]
-struct Walk<'a> {
-    found: Found,
+struct PairChecker<'a> {
+    violations: ViolationList,
+    /// The ids of all calls so far.
     seen: HashSet<&'a str>,
     /// The calls of this turn.
-    called: OpenCalls<'a>,
-    /// The calls of the turn before, as far as not answered.
+    current: OpenCalls<'a>,
+    /// The calls of the previous turn without results so far.
     open: OpenCalls<'a>,
-    has_said: bool,
+    /// Whether this turn has a block that is neither a call nor a result.
+    has_other_block: bool,
 }
 
-impl<'a> Walk<'a> {
-    fn turn(&mut self) {
+impl<'a> PairChecker<'a> {
+    fn begin_turn(&mut self) {
         for (caller, id) in self.open.take() {
-            let detail = format!("the call {id:?} is not answered in the next turn");
-            self.found.push(Violation::new(caller, "unanswered_call", detail));
+            let detail = format!("the call {id:?} has no result in the next turn");
+            self.violations.push(Violation::new(caller, "unanswered_call", detail));
         }
-        self.open = std::mem::take(&mut self.called);
-        self.has_said = false;
+        self.open = std::mem::take(&mut self.current);
+        self.has_other_block = false;
     }
 
-    fn block(&mut self, index: usize, block: &'a Value) {
+    fn check_block(&mut self, index: usize, block: &'a Value) {
         match block["type"].as_str() {
-            Some("tool_use") => self.call(index, block["id"].as_str().unwrap_or_default()),
-            Some("tool_result") => self.answer(index, block["tool_use_id"].as_str()),
-            _ => self.has_said = true,
+            Some("tool_use") => self.check_call(index, block["id"].as_str().unwrap_or_default()),
+            Some("tool_result") => self.check_result(index, block["tool_use_id"].as_str()),
+            _ => self.has_other_block = true,
         }
     }
 
-    fn call(&mut self, index: usize, id: &'a str) {
+    fn check_call(&mut self, index: usize, id: &'a str) {
         if !self.seen.insert(id) {
-            let detail = format!("the call id {id:?} is not new");
-            self.found.push(Violation::new(index, "duplicate_call_id", detail));
+            let detail = format!("the call id {id:?} was used before");
+            self.violations.push(Violation::new(index, "duplicate_call_id", detail));
         }
-        self.called.open(index, id);
+        self.current.open(index, id);
     }
 
-    fn answer(&mut self, index: usize, id: Option<&str>) {
-        if self.has_said {
-            let detail = "a result stands behind something else";
-            self.found.push(Violation::new(index, "result_after_text", detail));
+    fn check_result(&mut self, index: usize, id: Option<&str>) {
+        if self.has_other_block {
+            let detail = "a result comes after a block that is not a result";
+            self.violations.push(Violation::new(index, "result_after_text", detail));
         }
         if !id.is_some_and(|id| self.open.close(id)) {
-            let detail = format!("no call {id:?} is open here");
-            self.found.push(Violation::new(index, "orphan_result", detail));
+            let detail = format!("there is no open call {id:?} here");
+            self.violations.push(Violation::new(index, "orphan_result", detail));
         }
     }
 }

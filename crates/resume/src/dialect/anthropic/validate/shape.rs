@@ -1,9 +1,9 @@
 use serde_json::Value;
 
-use crate::dialect::found::Found;
 use crate::dialect::violation::Problem;
+use crate::dialect::violation_list::ViolationList;
 
-const OF_USERS: [&str; 7] = [
+const USER_BLOCKS: [&str; 7] = [
     "text",
     "image",
     "document",
@@ -12,7 +12,7 @@ const OF_USERS: [&str; 7] = [
     "container_upload",
     "web_search_tool_result",
 ];
-const OF_ASSISTANTS: [&str; 6] = [
+const ASSISTANT_BLOCKS: [&str; 6] = [
     "text",
     "tool_use",
     "thinking",
@@ -21,44 +21,50 @@ const OF_ASSISTANTS: [&str; 6] = [
     "web_search_tool_result",
 ];
 
-/// Returns what is wrong with a message by itself.
+/// Returns the problems of one message, without regard to other messages.
 pub(super) fn problems(message: &Value) -> Vec<Problem> {
     let Some(object) = message.as_object() else {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
     };
     let blocks: &[&str] = match message["role"].as_str() {
-        Some("user") => &OF_USERS,
-        Some("assistant") => &OF_ASSISTANTS,
-        _ => return vec![("unknown_role", format!("the form has no role {}", message["role"]))],
+        Some("user") => &USER_BLOCKS,
+        Some("assistant") => &ASSISTANT_BLOCKS,
+        _ => return vec![("unknown_role", format!("the dialect has no role {}", message["role"]))],
     };
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     if let Some(key) = object.keys().find(|key| *key != "role" && *key != "content") {
-        found.push(("unknown_field", format!("the form has no field {key:?}")));
+        problems.push(("unknown_field", format!("the dialect has no field {key:?}")));
     }
     match &message["content"] {
-        Value::String(text) => found.extend(blank(text)),
+        Value::String(text) => problems.extend(blank_problem(text)),
         Value::Array(content) if !content.is_empty() => {
-            let broken = content.iter().filter_map(|block| problem(blocks, block));
-            found.extend(broken.take(Found::MOST));
+            let broken = content.iter().filter_map(|block| block_problem(blocks, block));
+            problems.extend(broken.take(ViolationList::MAX));
         }
-        _ => found.push(("invalid_content", "the content is neither text nor blocks".to_owned())),
+        _ => problems.push((
+            "invalid_content",
+            "the content is neither text nor a list of blocks".to_owned(),
+        )),
     }
-    found
+    problems
 }
 
-fn blank(text: &str) -> Option<Problem> {
-    let detail = || "a text is empty or nothing but white space".to_owned();
+fn blank_problem(text: &str) -> Option<Problem> {
+    let detail = || "a text is empty or only white space".to_owned();
     text.trim().is_empty().then(|| ("blank_text", detail()))
 }
 
-fn problem(known: &[&str], block: &Value) -> Option<Problem> {
+fn block_problem(known: &[&str], block: &Value) -> Option<Problem> {
     let kind = block["type"].as_str().unwrap_or_default();
     if !known.contains(&kind) {
-        return Some(("unknown_block", format!("the role has no block {}", block["type"])));
+        return Some((
+            "unknown_block",
+            format!("the role has no block of the type {}", block["type"]),
+        ));
     }
     let is_text = |field: &str| block[field].as_str().is_some_and(|text| !text.is_empty());
     match kind {
-        "text" => blank(block["text"].as_str().unwrap_or_default()),
+        "text" => blank_problem(block["text"].as_str().unwrap_or_default()),
         "thinking" if !is_text("signature") || !block["thinking"].is_string() => {
             Some(("unsigned_thinking", "the thinking has no text or no signature".to_owned()))
         }
@@ -66,11 +72,11 @@ fn problem(known: &[&str], block: &Value) -> Option<Problem> {
             Some(("unsigned_thinking", "the thinking has no data".to_owned()))
         }
         "tool_use" if !is_call(block) => {
-            Some(("invalid_call", "the call has no valid id, name or input".to_owned()))
+            Some(("invalid_call", "the call lacks a valid id, name or input".to_owned()))
         }
         "tool_result" => result_problem(block),
         "image" | "document" if !is_source(kind, &block["source"]) => {
-            Some(("invalid_source", format!("a block {kind} cannot have these bytes")))
+            Some(("invalid_source", format!("the source does not fit a block of the type {kind}")))
         }
         _ => None,
     }
@@ -110,12 +116,12 @@ fn is_call(block: &Value) -> bool {
 fn result_problem(block: &Value) -> Option<Problem> {
     let invalid = |detail: &str| Some(("invalid_result", detail.to_owned()));
     match block.get("content") {
-        _ if !block["tool_use_id"].is_string() => invalid("the result names no call"),
+        _ if !block["tool_use_id"].is_string() => invalid("the result has no call id"),
         None | Some(Value::String(_)) => None,
         Some(Value::Array(parts)) => {
             let known = ["text", "image", "document", "search_result"];
-            parts.iter().find_map(|part| problem(&known, part))
+            parts.iter().find_map(|part| block_problem(&known, part))
         }
-        Some(_) => invalid("the content is neither text nor blocks"),
+        Some(_) => invalid("the content is neither text nor a list of blocks"),
     }
 }

@@ -2,44 +2,45 @@ use serde_json::{Map, Value};
 
 use crate::dialect::violation::Problem;
 
-/// Returns what is wrong with the calls that a message makes.
+/// Returns the problems of the calls that a message makes.
 pub(super) fn problems(message: &Map<String, Value>) -> Vec<Problem> {
-    let mut found = Vec::new();
+    let mut problems = Vec::new();
     let tool_calls = message.get("tool_calls");
     let function_call = message.get("function_call");
     if let Some(calls) = tool_calls {
-        found.extend(list_problem(calls));
-        found.extend(id_problem(calls));
+        problems.extend(list_problem(calls));
+        problems.extend(id_problem(calls));
     }
     if let Some(call) = function_call
         && !is_target(call, "arguments")
     {
-        let detail = "the function call has no valid name or no text as arguments";
-        found.push(("invalid_function_call", detail.to_owned()));
+        let detail = "the function call has no valid name, or its arguments are not text";
+        problems.push(("invalid_function_call", detail.to_owned()));
     }
     if tool_calls.is_some() && function_call.is_some() {
-        let detail = "a message has either tool_calls or function_call";
-        found.push(("both_kinds_of_calls", detail.to_owned()));
+        let detail = "a message may have tool_calls or function_call, not both";
+        problems.push(("both_kinds_of_calls", detail.to_owned()));
     }
-    found
+    problems
 }
 
 fn list_problem(calls: &Value) -> Option<Problem> {
     let calls = calls.as_array().map(Vec::as_slice).unwrap_or_default();
     if calls.is_empty() {
-        return Some(("invalid_calls", "tool_calls is not a list with calls in it".to_owned()));
+        return Some(("invalid_calls", "tool_calls is not a list of at least one call".to_owned()));
     }
     let broken = calls.iter().position(|call| !is_call(call))?;
-    Some(("invalid_calls", format!("call {broken} has no valid id, type, name or input")))
+    Some(("invalid_calls", format!("call {broken} lacks a valid id, type, name or input")))
 }
 
-/// The longest id of a call, in characters.
-const MAX_ID: usize = 40;
+/// The length of the longest call id, in characters.
+const MAX_ID_CHARS: usize = 40;
 
 fn id_problem(calls: &Value) -> Option<Problem> {
-    let is_long = |call: &Value| call["id"].as_str().is_some_and(|id| id.chars().count() > MAX_ID);
+    let is_long =
+        |call: &Value| call["id"].as_str().is_some_and(|id| id.chars().count() > MAX_ID_CHARS);
     let long = calls.as_array()?.iter().position(is_long)?;
-    Some(("long_call_id", format!("the id of call {long} has more than {MAX_ID} characters")))
+    Some(("long_call_id", format!("the id of call {long} has more than {MAX_ID_CHARS} characters")))
 }
 
 fn is_call(call: &Value) -> bool {
@@ -56,7 +57,7 @@ fn is_target(target: &Value, input: &str) -> bool {
     is_name(&target["name"]) && target[input].is_string()
 }
 
-/// Says whether a name of a speaker or a function matches `^[a-zA-Z0-9_-]{1,64}$`.
+/// Returns whether the name of a speaker or a function matches `^[a-zA-Z0-9_-]{1,64}$`.
 pub(super) fn is_name(value: &Value) -> bool {
     let Some(name) = value.as_str() else {
         return false;

@@ -1,15 +1,15 @@
 use serde_json::{Map, Value};
 
 use super::calls::{self, is_name};
-use crate::dialect::found::Found;
 use crate::dialect::violation::Problem;
+use crate::dialect::violation_list::ViolationList;
 
-/// What a message of a role may have.
+/// The fields and content parts that a role may have.
 struct Shape {
     role: &'static str,
     /// The fields besides `role` and `content`.
     fields: &'static [&'static str],
-    /// The types of its content parts; without any, a content is text.
+    /// The types of its content parts; if there are none, the content must be text.
     parts: &'static [&'static str],
 }
 
@@ -26,28 +26,33 @@ const SHAPES: [Shape; 6] = [
     Shape { role: "function", fields: &["name"], parts: &[] },
 ];
 
-/// Returns what is wrong with a message by itself.
+/// Returns the problems of one message, without regard to other messages.
 pub(super) fn problems(message: &Value) -> Vec<Problem> {
     let Some(message) = message.as_object() else {
         return vec![("not_an_object", "the message is not a JSON object".to_owned())];
     };
     let role = message.get("role").unwrap_or(&Value::Null);
     let Some(shape) = SHAPES.iter().find(|shape| role == shape.role) else {
-        return vec![("unknown_role", format!("the form has no role {role}"))];
+        return vec![("unknown_role", format!("the dialect has no role {role}"))];
     };
-    let fields = message.keys().filter_map(|key| field(shape, key)).take(Found::MOST);
-    let single =
-        [name(shape, message), call_id(shape, message), refusal(message), content(shape, message)];
+    let fields =
+        message.keys().filter_map(|key| field_problem(shape, key)).take(ViolationList::MAX);
+    let single = [
+        name_problem(shape, message),
+        call_id_problem(shape, message),
+        refusal_problem(message),
+        content_problem(shape, message),
+    ];
     let single = single.into_iter().flatten();
     fields.chain(single).chain(calls::problems(message)).collect()
 }
 
-fn field(shape: &Shape, key: &str) -> Option<Problem> {
+fn field_problem(shape: &Shape, key: &str) -> Option<Problem> {
     let known = key == "role" || key == "content" || shape.fields.contains(&key);
     (!known).then(|| ("unknown_field", format!("the role {} has no field {key:?}", shape.role)))
 }
 
-fn name(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
+fn name_problem(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     let valid = match message.get("name") {
         Some(name) => is_name(name),
         None => shape.role != "function",
@@ -56,18 +61,18 @@ fn name(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     (!valid).then(|| ("invalid_name", detail()))
 }
 
-fn call_id(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
+fn call_id_problem(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     let id = message.get("tool_call_id").and_then(Value::as_str);
     let missing = shape.role == "tool" && id.is_none_or(str::is_empty);
-    missing.then(|| ("missing_call_id", "the result names no call".to_owned()))
+    missing.then(|| ("missing_call_id", "the result has no call id".to_owned()))
 }
 
-fn refusal(message: &Map<String, Value>) -> Option<Problem> {
+fn refusal_problem(message: &Map<String, Value>) -> Option<Problem> {
     let valid = message.get("refusal").is_none_or(|it| it.is_string() || it.is_null());
-    (!valid).then(|| ("invalid_refusal", "the refusal is not a text".to_owned()))
+    (!valid).then(|| ("invalid_refusal", "the refusal is not text".to_owned()))
 }
 
-fn content(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
+fn content_problem(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     let valid = match message.get("content") {
         Some(Value::String(_)) => true,
         Some(Value::Array(parts)) => {
@@ -81,7 +86,7 @@ fn content(shape: &Shape, message: &Map<String, Value>) -> Option<Problem> {
     (!valid).then(|| ("invalid_content", detail()))
 }
 
-/// Says whether an assistant may go without a content.
+/// Returns whether a message makes calls: then it needs no content.
 fn has_calls(message: &Map<String, Value>) -> bool {
     message.contains_key("tool_calls") || message.contains_key("function_call")
 }

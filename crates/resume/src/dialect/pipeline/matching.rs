@@ -1,0 +1,127 @@
+use std::collections::{HashMap, HashSet};
+use std::mem;
+
+use serde_json::Value;
+
+use crate::calls::CallKey;
+use crate::canonical::{CanonicalMessage, Role};
+use crate::dropped::shorten;
+use crate::rendered::Origin;
+use crate::{DropReason, Repair, UnsettledPolicy};
+
+/// Matches each result with its call, if it directly follows the message that makes the call.
+///
+/// Providers accept a message with calls only if the next messages answer all of them, and nothing
+/// else. So a result is accepted only within the exchange of its call. A result that comes later is
+/// dropped and not moved, because its position in the conversation is part of what happened.
+#[derive(Debug)]
+pub(super) struct ResultMatcher {
+    policy: UnsettledPolicy,
+    exchange: Exchange,
+    /// Every call before this exchange, rendered or not; only needed to report why a result is dropped.
+    earlier_calls: HashSet<CallKey>,
+}
+
+/// A message that is not a result, and the results directly after it.
+#[derive(Debug, Default)]
+struct Exchange {
+    /// The message; `None` before the first one.
+    caller: Option<Origin>,
+    /// The id of every call that the message makes.
+    ids: HashSet<String>,
+    /// The rendered calls that have no result so far.
+    open: HashSet<String>,
+    /// The new ids of renamed calls, and the repairs that report them.
+    renamed: HashMap<String, (String, Repair)>,
+    decision: CallDecision,
+}
+
+/// Whether the calls of a message are rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum CallDecision {
+    /// They are rendered, and each must get a result.
+    #[default]
+    Keep,
+    /// They are removed, and so are their results.
+    Remove,
+}
+
+/// The content of the result that is added for an interrupted call.
+const INTERRUPTED_RESULT: &str = "The call was interrupted: there is no result.";
+
+impl ResultMatcher {
+    pub(super) fn new(policy: UnsettledPolicy) -> Self {
+        Self { policy, exchange: Exchange::default(), earlier_calls: HashSet::new() }
+    }
+
+    /// Begins the exchange of a message; the caller must have ended the previous exchange.
+    pub(super) fn begin(&mut self, caller: &CanonicalMessage, decision: CallDecision) {
+        let ids: HashSet<_> = caller.called_ids().map(str::to_owned).collect();
+        // Removed calls are never open, so that their results are dropped with them.
+        let open = if decision == CallDecision::Keep { ids.clone() } else { HashSet::new() };
+        let caller = Some(caller.origin);
+        self.exchange = Exchange { caller, ids, open, renamed: HashMap::new(), decision };
+    }
+
+    /// Records the new id of a call of the message.
+    ///
+    /// Results still name the stored id. Calls are therefore matched by their stored ids, and a
+    /// result gets the new id only after it was matched.
+    pub(super) fn rename(&mut self, id: String, new_id: String, repair: Repair) {
+        self.exchange.renamed.insert(id, (new_id, repair));
+    }
+
+    /// Matches a result with its call; returns the reason to drop the result if no call is open for it.
+    pub(super) fn accept(&mut self, result: &mut CanonicalMessage) -> Result<(), DropReason> {
+        if !self.exchange.open.remove(&result.call_id) {
+            return Err(self.drop_reason(&result.call_id));
+        }
+        if let Some((new_id, repair)) = self.exchange.renamed.get(&result.call_id) {
+            result.repairs.push(repair.clone());
+            result.call_id.clone_from(new_id);
+        }
+        Ok(())
+    }
+
+    /// Returns why a result for this call is dropped.
+    fn drop_reason(&self, id: &str) -> DropReason {
+        let (call_id, exchange) = (shorten(id), &self.exchange);
+        match (exchange.ids.contains(id), exchange.decision) {
+            (true, CallDecision::Keep) => DropReason::DuplicateResult { call_id },
+            (true, CallDecision::Remove) => DropReason::CallRemoved { call_id },
+            (false, _) if self.earlier_calls.contains(&CallKey::from_id(id)) => {
+                DropReason::LateResult { call_id }
+            }
+            (false, _) => DropReason::OrphanResult { call_id },
+        }
+    }
+
+    /// Ends the exchange, and returns a substitute for each missing result.
+    ///
+    /// The policy `Settle` keeps calls without results. Under any other policy, the scan saw a result
+    /// for every kept call: a result that is missing now was deleted between the passes. The call is
+    /// rendered already, so that only a substitute keeps the rendering valid.
+    pub(super) fn end(&mut self) -> Vec<CanonicalMessage> {
+        let Exchange { caller, ids, open, renamed, .. } = mem::take(&mut self.exchange);
+        self.earlier_calls.extend(ids.iter().map(|id| CallKey::from_id(id)));
+        let Some(caller) = caller else {
+            return Vec::new();
+        };
+        // A hash set has no order, and renderings must be the same each time.
+        let mut missing: Vec<_> = open.into_iter().collect();
+        missing.sort_unstable();
+        let substitute = |id: String| {
+            let call_id = shorten(&id);
+            let (content, repair) = match self.policy {
+                UnsettledPolicy::Settle => (INTERRUPTED_RESULT, Repair::ResultAdded { call_id }),
+                _ => ("null", Repair::DeletedResultReplaced { call_id }),
+            };
+            let mut message = CanonicalMessage::new(caller, Role::Tool, Value::from(content));
+            message.is_error = self.policy == UnsettledPolicy::Settle;
+            message.repairs.push(repair);
+            message.call_id = renamed.get(&id).map_or(id, |(new_id, _)| new_id.clone());
+            message
+        };
+        missing.into_iter().map(substitute).collect()
+    }
+}
