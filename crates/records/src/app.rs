@@ -2,33 +2,33 @@ use chrono::{DateTime, Utc};
 
 use crate::AppId;
 
-/// An application that is registered.
+/// A registered application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct App {
-    /// The app.
+    /// The id of the app.
     pub app_id: AppId,
-    /// Whether it may be used.
+    /// Whether the app may be used.
     pub status: AppStatus,
-    /// When it was registered.
+    /// When the app was registered.
     pub created_at: DateTime<Utc>,
-    /// When it was last registered, disabled or enabled.
+    /// When the app was last registered, disabled or enabled.
     pub last_updated_at: DateTime<Utc>,
 }
 
 /// Whether an app may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppStatus {
-    /// It may.
+    /// The app may be used.
     Enabled,
-    /// Every call to it is refused; what it holds stays.
+    /// Every call to the app is refused; its records are kept.
     Disabled,
 }
 
 impl AppStatus {
-    /// All of them.
+    /// Every status.
     pub const ALL: [Self; 2] = [Self::Enabled, Self::Disabled];
 
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Enabled => "enabled",

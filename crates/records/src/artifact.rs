@@ -5,42 +5,42 @@ use crate::Invalid;
 use crate::clock::whole_milliseconds;
 use crate::json::{self, Limits};
 
-/// The latest thing a workflow put into the user's artifact panel, and how to show it again.
+/// The latest content of the user's artifact panel, and the data to show it again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Artifact {
-    /// The tool that shows it.
+    /// The tool that shows the artifact.
     pub ui_tool_id: Option<String>,
-    /// The event that produced it.
+    /// The event that produced the artifact.
     pub event_id: Option<String>,
-    /// Where it is shown, such as `artifact` or `inline`.
+    /// Where the artifact is shown, such as `artifact` or `inline`.
     pub display: Option<String>,
-    /// The workflow that produced it.
+    /// The workflow that produced the artifact.
     pub workflow_name: Option<String>,
-    /// What the tool shows.
+    /// The data that the tool shows.
     pub payload: Value,
-    /// When it was produced.
+    /// When the artifact was produced.
     pub updated_at: DateTime<Utc>,
 }
 
-/// An artifact to keep.
+/// An artifact to store.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewArtifact {
-    /// The tool that shows it.
+    /// The tool that shows the artifact.
     pub ui_tool_id: Option<String>,
-    /// The event that produced it.
+    /// The event that produced the artifact.
     pub event_id: Option<String>,
-    /// Where it is shown.
+    /// Where the artifact is shown.
     pub display: Option<String>,
-    /// The workflow that produced it.
+    /// The workflow that produced the artifact.
     pub workflow_name: Option<String>,
-    /// What the tool shows, at most [`Limits::ARTIFACT_BYTES`].
+    /// The data that the tool shows, at most [`Limits::ARTIFACT_BYTES`].
     pub payload: Value,
-    /// When it was produced, kept to the millisecond; the time of storing when it is missing.
+    /// When the artifact was produced, truncated to milliseconds; the time of the write if it is missing.
     pub updated_at: Option<DateTime<Utc>>,
 }
 
 impl NewArtifact {
-    /// Checks every field, and returns the size of the encoded payload in bytes.
+    /// Checks every field, and returns the size of the payload encoded as BSON, in bytes.
     pub fn check(&self) -> Result<usize, Invalid> {
         const MAX_CHARS: usize = 256;
         let texts = [
@@ -63,7 +63,7 @@ impl NewArtifact {
         Ok(bytes)
     }
 
-    /// Returns the artifact as it is kept at the moment `now`.
+    /// Returns the artifact to store at the time `now`.
     #[must_use]
     pub fn kept_at(self, now: DateTime<Utc>) -> Artifact {
         Artifact {

@@ -2,9 +2,9 @@ use std::collections::HashMap;
 
 use crate::{StackFrame, StackId};
 
-/// The calls that the steps of a turn tell of, each with the call it was made from.
+/// The calls that the steps of a turn describe, each with the call that made it.
 ///
-/// Where steps contradict each other about a call, the last one counts. All work is linear in the number
+/// If steps contradict each other about a call, the last one counts. All work is linear in the number
 /// of steps: a deeply nested turn costs no more than a flat one.
 #[derive(Debug)]
 pub(crate) struct CallTree<'a> {
@@ -16,25 +16,25 @@ pub(crate) struct CallTree<'a> {
 struct Call<'a> {
     stack_id: &'a StackId,
     parent: Option<usize>,
-    /// `None`: its parents lead to a cycle.
+    /// `None` if the parents of the call form a cycle.
     ancestry: Option<Ancestry>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Ancestry {
-    /// The outermost call that is known.
+    /// The outermost known call.
     top: usize,
-    /// How many calls the path from there to the call itself has, both included.
+    /// The number of calls on the path from there to the call itself, both included.
     calls: usize,
 }
 
-/// What the paths chosen so far tell a reader.
-struct Told {
-    /// For each call: the call it was made from.
+/// What the paths chosen so far describe.
+struct DescribedCalls {
+    /// For each call: whether its parent is described.
     parents: Vec<bool>,
-    /// For each call: its parents up to the outermost one.
+    /// For each call: whether all its ancestors are described.
     ancestors: Vec<bool>,
-    /// For each call: that it is the outermost one.
+    /// For each call: whether it is described as the outermost one.
     is_top: Vec<bool>,
 }
 
@@ -49,67 +49,73 @@ impl<'a> CallTree<'a> {
         tree
     }
 
-    /// Tells whether a call was made from itself, directly or by way of others, or from such a call.
+    /// Returns whether a call is its own ancestor, or has such an ancestor.
     pub(crate) fn is_cyclic(&self, stack_id: &StackId) -> bool {
         self.call(stack_id).is_some_and(|(_, call)| call.ancestry.is_none())
     }
 
-    /// Returns for each step the end of the path that leads to it: as much of the path as the frames and
-    /// the paths of the steps after it do not tell, which may be nothing.
+    /// Returns for each step the end of its path: the calls that the frames of the steps and the paths of
+    /// later steps do not describe. It may be empty.
     ///
-    /// The last step gets its whole path. A path says by its length whether it begins with the outermost
-    /// call: it does if it has one call more than the step is deep. So a path that was cut never has this
-    /// length.
+    /// The last step gets its whole path. The length of a path shows whether it begins with the outermost
+    /// call: then it has one more call than the depth of the step. So a path that was cut must not have
+    /// this length.
     pub(crate) fn path_ends(&self, steps: &[&StackFrame]) -> Vec<Vec<StackId>> {
-        let mut told = Told::new(self.calls.len());
+        let mut described = DescribedCalls::new(self.calls.len());
         for frame in steps {
             if let Some((place, call)) = self.call(&frame.stack_id) {
                 let parent = call.parent.map(|parent| self.calls[parent].stack_id);
-                told.parents[place] = parent == frame.parent_id.as_ref();
-                told.is_top[place] = frame.parent_id.is_none() && call.parent.is_none();
+                described.parents[place] = parent == frame.parent_id.as_ref();
+                described.is_top[place] = frame.parent_id.is_none() && call.parent.is_none();
             }
         }
         let mut ends = Vec::with_capacity(steps.len());
         for frame in steps.iter().rev() {
-            ends.push(self.path_end(frame, ends.is_empty(), &mut told));
+            ends.push(self.path_end(frame, ends.is_empty(), &mut described));
         }
         ends.reverse();
         ends
     }
 
-    fn path_end(&self, frame: &StackFrame, is_last: bool, told: &mut Told) -> Vec<StackId> {
+    fn path_end(
+        &self,
+        frame: &StackFrame,
+        is_last: bool,
+        described: &mut DescribedCalls,
+    ) -> Vec<StackId> {
         let Some((place, call)) = self.call(&frame.stack_id) else { return Vec::new() };
         let Some(Ancestry { top, calls: whole }) = call.ancestry else { return Vec::new() };
         let whole_length = frame.depth as usize + 1;
-        let mut length = self.untold_calls(place, told);
-        if is_last || whole == whole_length && !told.is_top[top] {
+        let mut length = self.undescribed_calls(place, described);
+        if is_last || whole == whole_length && !described.is_top[top] {
             length = whole;
         } else if length == whole_length && length < whole {
             length += 1;
         }
-        told.is_top[top] |= length == whole && whole == whole_length;
+        described.is_top[top] |= length == whole && whole == whole_length;
         let mut end: Vec<_> = self.upwards(place).take(length).map(StackId::clone).collect();
         end.reverse();
         end
     }
 
-    /// Returns how many calls a path must have to tell all parents that are not told yet, and notes them.
-    fn untold_calls(&self, place: usize, told: &mut Told) -> usize {
-        let (mut untold, mut length, mut current) = (0, 1, place);
+    /// Returns how many calls a path needs to describe all parents that are not described yet, and marks
+    /// these as described.
+    fn undescribed_calls(&self, place: usize, described: &mut DescribedCalls) -> usize {
+        let (mut needed, mut length, mut current) = (0, 1, place);
         while let Some(parent) = self.calls[current].parent
-            && !told.ancestors[current]
+            && !described.ancestors[current]
         {
             length += 1;
-            if !told.parents[current] {
-                untold = length;
+            if !described.parents[current] {
+                needed = length;
             }
-            (told.parents[current], told.ancestors[current]) = (true, true);
+            (described.parents[current], described.ancestors[current]) = (true, true);
             current = parent;
         }
-        untold
+        needed
     }
 
-    /// Returns a call, the one it was made from, and so on.
+    /// Returns a call, its parent, and so on up to the outermost call.
     fn upwards(&self, place: usize) -> impl Iterator<Item = &'a StackId> {
         let calls = std::iter::successors(Some(place), |place| self.calls[*place].parent);
         calls.map(|place| self.calls[place].stack_id)
@@ -127,7 +133,8 @@ impl<'a> CallTree<'a> {
         })
     }
 
-    /// Climbs from each call to the first one whose ancestry is known, and visits no call twice.
+    /// Finds the ancestry of every call. It climbs from each call to the first one that was visited, so that it
+    /// visits no call twice.
     fn find_ancestry(&mut self) {
         let mut is_visited = vec![false; self.calls.len()];
         for start in 0..self.calls.len() {
@@ -138,7 +145,7 @@ impl<'a> CallTree<'a> {
                 current = self.calls[place].parent;
             }
             let Some(&last) = climbed.last() else { continue };
-            // One visited on this very climb has none yet: that is a cycle.
+            // A call that was visited on this climb has no ancestry yet: the climb went in a cycle.
             let mut above = match current {
                 Some(place) => self.calls[place].ancestry,
                 None => Some(Ancestry { top: last, calls: 0 }),
@@ -151,7 +158,7 @@ impl<'a> CallTree<'a> {
     }
 }
 
-impl Told {
+impl DescribedCalls {
     fn new(calls: usize) -> Self {
         let nothing = || vec![false; calls];
         Self { parents: nothing(), ancestors: nothing(), is_top: nothing() }

@@ -10,68 +10,68 @@ use crate::{
     Visibility, WorkflowName,
 };
 
-/// One run of a workflow: everything about it but its messages, artifact and context snapshot.
+/// A chat session, which is one run of a workflow, without its messages, artifact and context snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatSession {
-    /// Names the chat.
+    /// The id of the chat.
     pub chat_id: ChatId,
-    /// The app it belongs to.
+    /// The app of the chat.
     pub app_id: AppId,
-    /// The workflow it is a run of.
+    /// The name of the workflow.
     pub workflow_name: WorkflowName,
-    /// The user it was started for.
+    /// The user for whom the chat was created.
     pub user_id: Option<UserId>,
-    /// The team it is shared with when [`Visibility::Team`] says so.
+    /// The team that may see the chat if its visibility is [`Visibility::Team`].
     pub team_id: Option<TeamId>,
-    /// Who may see it.
+    /// The callers that may see the chat.
     pub visibility: Visibility,
-    /// A number that makes model caches of this chat repeatable; see [`cache_seed`].
+    /// The seed for model caches, so that runs of this chat are repeatable; see [`cache_seed`].
     pub cache_seed: u32,
-    /// Where the run stands.
+    /// The status of the run.
     pub status: ChatStatus,
-    /// Why it was paused or failed, in the caller's words.
+    /// The caller's reason for a pause or a failure.
     pub status_reason: Option<String>,
     /// A title for people.
     pub title: Option<String>,
-    /// Whatever the caller keeps beside the chat.
+    /// Any data of the caller about the chat.
     pub metadata: JsonObject,
-    /// When it was created.
+    /// When the chat was created.
     pub created_at: DateTime<Utc>,
-    /// When anything about it last changed.
+    /// When the chat last changed.
     pub last_updated_at: DateTime<Utc>,
-    /// When it was completed, while it is completed.
+    /// When the chat was completed, if its status is completed.
     pub completed_at: Option<DateTime<Utc>>,
-    /// Seconds from creation to completion or failure; 0 while the chat is going on.
+    /// The seconds from creation to completion or failure; 0 until the chat has ended.
     pub duration_sec: f64,
-    /// How many messages were ever appended, and so the sequence the next one gets.
+    /// The number of messages ever appended, which is the sequence of the next message.
     pub last_sequence: u64,
-    /// The questions it waits on, oldest first.
+    /// The pending input requests, oldest first.
     pub pending_inputs: Vec<InputRequestId>,
-    /// Who carries it on, if somebody has the right to alone; it may have expired.
+    /// The lease of the worker that continues the chat, if there is one; it may have expired.
     pub lease: Option<Lease>,
     /// When a message was last appended.
     pub last_message_at: Option<DateTime<Utc>>,
-    /// The connector to a model that the last turn which names one has used.
+    /// The connector to a model, from the last turn that names one.
     pub last_connector: Option<String>,
-    /// The mode of the last turn which names one.
+    /// The mode, from the last turn that names one.
     pub last_mode: Option<String>,
-    /// The turn that was written last.
+    /// The last turn that was written.
     pub last_turn: Option<LastTurn>,
-    /// The chat it was forked from, if it is a fork.
+    /// The source of the chat, if it is a fork.
     pub forked_from: Option<ForkOrigin>,
 }
 
 impl ChatSession {
-    /// Returns how long the run took that has ended, in whole milliseconds.
+    /// Returns the duration of a run that has ended, in whole milliseconds.
     #[must_use]
     pub fn duration_ms(&self) -> u64 {
-        // The difference of two times in milliseconds, so what is rounded here is the float's error.
+        // Both times are whole milliseconds, so that rounding only removes the error of the float.
         let half = Duration::from_micros(500);
         let rounded = Duration::try_from_secs_f64(self.duration_sec).unwrap_or_default() + half;
         u64::try_from(rounded.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns when the run ended, or began if it has not.
+    /// Returns when the run ended; when it began if it has not ended.
     #[must_use]
     pub fn ended_at(&self) -> DateTime<Utc> {
         let milliseconds = i64::try_from(self.duration_ms()).unwrap_or(i64::MAX);
@@ -81,29 +81,29 @@ impl ChatSession {
     }
 }
 
-/// What a chat session is created from.
+/// A chat session to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewChatSession {
-    /// The id to use; one is minted when it is missing.
+    /// The id of the chat; the store mints one if it is missing.
     pub chat_id: Option<ChatId>,
-    /// The workflow.
+    /// The name of the workflow.
     pub workflow_name: WorkflowName,
-    /// The user it is for.
+    /// The user for whom the chat is created.
     pub user_id: Option<UserId>,
     /// The team of that user.
     pub team_id: Option<TeamId>,
-    /// Who may see it.
+    /// The callers that may see the chat.
     pub visibility: Visibility,
-    /// The seed to use; derived by [`cache_seed`] when it is missing.
+    /// The cache seed; derived by [`cache_seed`] if it is missing.
     pub cache_seed: Option<u32>,
     /// A title for people, at most [`Limits::TITLE_CHARS`] characters.
     pub title: Option<String>,
-    /// Whatever the caller wants kept, at most [`Limits::METADATA_BYTES`].
+    /// Any data of the caller, at most [`Limits::METADATA_BYTES`].
     pub metadata: JsonObject,
 }
 
 impl NewChatSession {
-    /// A chat session of the workflow, with everything else left to be minted, derived or empty.
+    /// Creates a chat session of a workflow; every other field is empty or derived later.
     pub fn of(workflow_name: WorkflowName) -> Self {
         Self {
             chat_id: None,
@@ -133,32 +133,32 @@ impl NewChatSession {
     }
 }
 
-/// Derives the seed of a chat: the first four bytes, big-endian, of the SHA-256 of
+/// Returns the cache seed of a chat: the first four bytes, big-endian, of the SHA-256 of
 /// `"{app_id}:{chat_id}"`.
 pub fn cache_seed(app_id: &AppId, chat_id: &ChatId) -> u32 {
     let hash = Sha256::digest(format!("{app_id}:{chat_id}"));
     u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]])
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatStatus {
-    /// It goes on.
+    /// The run continues.
     Running,
-    /// It waits, for a person or for a restart.
+    /// The run waits for a person or for a restart.
     Paused,
-    /// It has ended well.
+    /// The run has ended successfully.
     Completed,
-    /// It has ended badly.
+    /// The run has ended with a failure.
     Failed,
 }
 
 impl ChatStatus {
-    /// Every status, in the order of its number.
+    /// Every status, ordered by number.
     pub const ALL: [Self; 4] = [Self::Running, Self::Paused, Self::Completed, Self::Failed];
 
-    /// Returns the number it is stored as, 1 to 4.
+    /// Returns the number in the store, 1 to 4.
     pub fn number(self) -> i32 {
         match self {
             Self::Running => 1,
@@ -173,7 +173,7 @@ impl ChatStatus {
         Self::ALL.into_iter().find(|status| status.number() == number)
     }
 
-    /// Returns the word it has on the wire.
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -183,15 +183,15 @@ impl ChatStatus {
         }
     }
 
-    /// Tells whether the run has ended, so that it takes no more messages.
+    /// Returns whether the run has ended: then the chat accepts no messages.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Failed)
     }
 
-    /// Tells whether a chat may move from this status to `next`.
+    /// Returns whether a chat may change from this status to `next`.
     ///
-    /// A chat that goes on may be paused, completed or failed; a paused one likewise, or go on;
-    /// an ended one may only be reopened. Staying is not a move.
+    /// A running chat may be paused, completed or failed. A paused chat may run again, or be completed or
+    /// failed. An ended chat may only be reopened. A status never changes to itself.
     pub fn may_become(self, next: Self) -> bool {
         match next {
             Self::Running => self != Self::Running,
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cache_seeds_are_the_published_ones() {
+    fn cache_seeds_match_the_published_vectors() {
         let vectors = [
             ("acme_corp", "chat_abc123", 1_607_456_783),
             ("acme_corp", "c1", 2_346_697_438),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_chat_can_only_be_reopened() {
+    fn only_the_documented_status_changes_are_allowed() {
         use ChatStatus::{Completed, Failed, Paused, Running};
         let legal: Vec<_> = ChatStatus::ALL
             .into_iter()

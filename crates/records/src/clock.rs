@@ -1,33 +1,33 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Tells the time in whole milliseconds, UTC.
+/// A source of the current time, in whole milliseconds, UTC.
 ///
-/// The store keeps milliseconds; a clock that hands out more would make a value differ from itself
-/// after a round trip.
+/// The store keeps only milliseconds. With a more precise clock, a stored value would differ from the
+/// original.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Returns the present moment.
+    /// Returns the current time.
     fn now(&self) -> DateTime<Utc>;
 }
 
-/// The clock of the machine.
+/// The clock of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     fn now(&self) -> DateTime<Utc> {
         whole_milliseconds(Utc::now())
     }
 }
 
-/// Cuts off what lies below a millisecond.
+/// Removes the fraction of a millisecond.
 pub(crate) fn whole_milliseconds(time: DateTime<Utc>) -> DateTime<Utc> {
     truncated(time, TimeDelta::milliseconds(1))
 }
 
-/// Returns the beginning of the step that a moment lies in, of steps counted from 1970.
+/// Returns the beginning of the interval that contains a time. The first interval begins in 1970.
 ///
-/// A step is a whole number of milliseconds, at least one.
+/// The length of an interval, `step`, is a whole number of milliseconds, at least one.
 #[must_use]
 pub fn truncated(time: DateTime<Utc>, step: TimeDelta) -> DateTime<Utc> {
     let milliseconds = time.timestamp_millis();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hours_begin_before_the_epoch_too() {
+    fn hours_are_truncated_before_the_epoch_too() {
         let hour = |seconds| {
             let time = DateTime::from_timestamp(seconds, 5).unwrap();
             truncated(time, TimeDelta::hours(1)).timestamp()
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_begin_in_far_years_too() {
+    fn far_years_are_truncated_correctly() {
         let time: DateTime<Utc> = "9999-12-31T23:59:59.999999Z".parse().unwrap();
         for (step, begun) in [
             (TimeDelta::milliseconds(1), "9999-12-31T23:59:59.999Z"),

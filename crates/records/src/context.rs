@@ -4,39 +4,39 @@ use serde_json::Value;
 use crate::Invalid;
 use crate::json::{self, JsonObject, Limits};
 
-/// The state of an orchestrator, as it stood when the chat held a certain number of messages.
+/// The state of an orchestrator at a position of the chat.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextSnapshot {
-    /// The chat's `last_sequence` when the snapshot was taken: it reflects the messages before it.
+    /// The `last_sequence` of the chat at that time: the snapshot reflects all messages before it.
     pub sequence: u64,
     /// The variables.
     pub data: JsonObject,
 }
 
-/// What is known of a snapshot that was written once, besides its variables.
+/// A version of the context snapshot, without its variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextVersion {
-    /// Counts the snapshots of the chat, from 1.
+    /// The number of the version: 1 for the first snapshot of the chat.
     pub version: u64,
-    /// The chat's `last_sequence` when it was taken.
+    /// The `last_sequence` of the chat when the snapshot was taken.
     pub sequence: u64,
-    /// When it was written.
+    /// When the version was written.
     pub created_at: DateTime<Utc>,
-    /// The encoded size of its variables.
+    /// The size of the variables encoded as BSON.
     pub bytes: u64,
 }
 
-/// A snapshot that was written once.
+/// A version of the context snapshot, with its variables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptContext {
-    /// Which one it is.
+    /// The version.
     pub version: ContextVersion,
-    /// Its variables.
+    /// The variables.
     pub data: JsonObject,
 }
 
 impl ContextSnapshot {
-    /// Checks the variables of a snapshot, and returns their encoded size in bytes.
+    /// Checks the variables of a snapshot, and returns their size encoded as BSON, in bytes.
     pub fn check(data: &JsonObject) -> Result<usize, Invalid> {
         let bytes = json::measure_object(data)?;
         if bytes > Limits::SNAPSHOT_BYTES {

@@ -1,32 +1,33 @@
 use crate::json::JsonObject;
 use crate::{ChatId, ChatSession, ForkOrigin, Invalid, NewChatSession, UserId};
 
-/// What a fork of a chat is made from, besides the chat.
+/// A request to fork a chat.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NewFork {
-    /// The id to use; one is minted when it is missing.
+    /// The id of the fork; the store mints one if it is missing.
     pub chat_id: Option<ChatId>,
-    /// How many messages are taken over: those with sequences below it. All there are when it is missing.
+    /// The number of messages to share: those with smaller sequences. All messages if it is missing.
     pub sequence: Option<u64>,
-    /// The user the fork is for.
+    /// The user for whom the fork is created.
     pub user_id: Option<UserId>,
-    /// The seed to use; derived from app and chat when it is missing.
+    /// The cache seed; derived from the ids of app and chat if it is missing.
     pub cache_seed: Option<u32>,
     /// A title for people, at most [`Limits::TITLE_CHARS`](crate::Limits::TITLE_CHARS) characters.
     pub title: Option<String>,
-    /// Whatever the caller wants kept, at most [`Limits::METADATA_BYTES`](crate::Limits::METADATA_BYTES).
+    /// Any data of the caller, at most [`Limits::METADATA_BYTES`](crate::Limits::METADATA_BYTES).
     pub metadata: JsonObject,
 }
 
 impl NewFork {
-    /// Returns the creation of this fork: workflow, team and visibility are those of its source.
+    /// Returns the session to create, with the workflow, team and visibility of its source.
     ///
-    /// Refuses a sequence that the source has not reached, with a pointer to it.
+    /// Refuses a sequence that is greater than the number of messages of the source.
     pub fn of(self, source: &ChatSession) -> Result<(NewChatSession, ForkOrigin), Invalid> {
         let last_sequence = source.last_sequence;
         let sequence = self.sequence.unwrap_or(last_sequence);
         if sequence > last_sequence {
-            let limit = format!("must be at most {last_sequence}, which the chat has reached");
+            let limit =
+                format!("must be at most {last_sequence}, the number of messages in the chat");
             return Err(Invalid::value("/sequence", limit));
         }
         let new = NewChatSession {

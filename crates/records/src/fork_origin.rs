@@ -1,10 +1,10 @@
 use crate::ChatId;
 
-/// Where a chat was forked from.
+/// The chat from which a fork was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkOrigin {
-    /// The chat it goes on from.
+    /// The source of the fork.
     pub chat_id: ChatId,
-    /// How many of its messages were taken over, and so the sequence of the first that is the fork's own.
+    /// The number of messages shared with the source, which is the sequence of the first own message.
     pub sequence: u64,
 }

@@ -2,18 +2,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Says why a text is not an id of the kind it was offered as.
+/// The reason why a text is not a valid id of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} {rule}")]
 pub struct IdError {
-    /// The kind of id, as its field is named: `app_id`, `chat_id`, …
+    /// The kind of id, which is the name of its field: `app_id`, `chat_id`, …
     pub kind: &'static str,
-    /// The rule that was broken, to be read after the kind.
+    /// The rule that the text breaks; the sentence continues the kind.
     pub rule: &'static str,
 }
 
-/// Longest id, in characters, for the kinds that appear in addresses and keys.
+/// The length of the longest app id, in characters.
 const MAX_APP_ID: usize = 64;
+/// The length of the longest id of any other kind, in characters.
 const MAX_ID: usize = 128;
 
 const APP_RULE: &str = "must be 1 to 64 of the characters A-Z a-z 0-9 _ -";
@@ -36,7 +37,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().count() <= MAX_ID && !text.chars().any(char::is_control)
 }
 
-/// Defines an id: a newtype over `String` that can only hold what its rule admits.
+/// Defines an id: a newtype over `String` that holds only texts that its rule accepts.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $check:path, $rule:expr) => {
         $(#[$doc])*
@@ -86,75 +87,76 @@ macro_rules! id {
 }
 
 id! {
-    /// Names the application a chat belongs to: `^[A-Za-z0-9_-]{1,64}$`, which admits a 24-digit
-    /// hexadecimal `ObjectId` as well.
+    /// The id of an application: `^[A-Za-z0-9_-]{1,64}$`. A 24-digit hexadecimal `ObjectId` is valid,
+    /// too.
     AppId, "app_id", is_app_id, APP_RULE
 }
 id! {
-    /// Names a chat session, unique in the database: `^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`.
+    /// The id of a chat session, unique in the database: `^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`.
     ChatId, "chat_id", is_chat_id, CHAT_RULE
 }
 id! {
-    /// Names a message within its chat; whoever repeats it means the same message.
+    /// The id of a message, unique within its chat. It is the idempotency key of the append.
     EventId, "event_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a call of a model within its chat; whoever repeats it means the same call.
+    /// The id of a provider call, unique within its chat. It is the idempotency key of its recording.
     CallId, "call_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a change of a wallet; whoever repeats it means the same change.
+    /// The id of a wallet entry, unique within its wallet. It is the idempotency key of the change.
     EntryId, "entry_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a question of a workflow within its chat; whoever repeats it means the same question.
+    /// The id of an input request, unique within its chat. It is the idempotency key of the request.
     InputRequestId, "request_id", is_name, NAME_RULE
 }
 id! {
-    /// Names an acquisition of a lease; whoever repeats it means the same one.
+    /// The id of an acquisition of a lease. It is the idempotency key of the acquisition.
     LeaseId, "lease_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a program that carries chats on, such as one process of an orchestrator.
+    /// The name of a program that continues chats, such as one process of an orchestrator.
     Owner, "owner", is_name, NAME_RULE
 }
 id! {
-    /// Names a turn within its chat, by the request that it answers; whoever repeats it means the same turn.
+    /// The id of a turn, unique within its chat: the id of the request that it answers. It is the
+    /// idempotency key of the turn.
     TurnId, "request_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a call within a call stack of assistants.
+    /// The id of a call in a call stack of assistants.
     StackId, "stack_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a person or a program that uses a chat.
+    /// The id of a person or a program that uses a chat.
     UserId, "user_id", is_name, NAME_RULE
 }
 id! {
-    /// Names a connection over which a person listens to a chat.
+    /// The id of a connection over which a person listens to a chat.
     ConnectionId, "connection_id", is_name, NAME_RULE
 }
 id! {
-    /// What a person is called, for other people to read.
+    /// The name of a person that other people see.
     DisplayName, "display_name", is_name, NAME_RULE
 }
 id! {
-    /// Names a group of users.
+    /// The id of a group of users.
     TeamId, "team_id", is_name, NAME_RULE
 }
 id! {
-    /// Names the workflow a chat is a run of.
+    /// The name of a workflow; a chat is one run of it.
     WorkflowName, "workflow_name", is_name, NAME_RULE
 }
 
-/// Hands out new ids.
+/// A source of new ids.
 pub trait Ids: Send + Sync + fmt::Debug {
-    /// Returns a text never returned before, beginning with `prefix` and made of `[a-z0-9_]`.
+    /// Returns a new, unique text of the characters `[a-z0-9_]` that begins with `prefix`.
     fn mint(&self, prefix: &str) -> String;
 }
 
-/// Ids of the form `chat_0197…`: the prefix, then a `UUIDv7` in hexadecimal, so that later ids sort
-/// after earlier ones.
+/// Ids such as `chat_0197…`: the prefix, then a `UUIDv7` in hexadecimal. Later ids sort after earlier
+/// ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Uuid7Ids;
 
@@ -187,7 +189,7 @@ impl CallId {
 }
 
 impl InputRequestId {
-    /// Mints a new request id.
+    /// Mints a new id of an input request.
     pub fn mint(ids: &dyn Ids) -> Self {
         Self(ids.mint("input_"))
     }

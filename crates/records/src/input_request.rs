@@ -7,44 +7,44 @@ use crate::{
     Author, ChatId, ChatStatus, EventId, InputRequestId, Invalid, MessageBody, NewMessage, UserId,
 };
 
-/// A question that a workflow waits on.
+/// A question of a workflow that waits for an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputRequest {
-    /// The chat it is asked in.
+    /// The chat of the request.
     pub chat_id: ChatId,
-    /// Names it within the chat.
+    /// The id of the request, unique within the chat.
     pub request_id: InputRequestId,
-    /// What is asked.
+    /// The question.
     pub question: Question,
-    /// When it was asked.
+    /// When the request was created.
     pub created_at: DateTime<Utc>,
-    /// From when on it takes no answer.
+    /// When the request expires: from then on it refuses answers.
     pub expires_at: Option<DateTime<Utc>>,
-    /// When and how it was closed; `None` while it is pending.
+    /// When and how the request was closed; `None` while it is pending.
     pub closing: Option<Closing>,
 }
 
-/// What is asked, and how it may be answered.
+/// A question, and the answers that it accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// What people are shown.
+    /// The text that people see.
     pub prompt: String,
-    /// The agent that asks.
+    /// The name of the agent that asks.
     pub agent: Option<String>,
-    /// What an answer may be.
+    /// The kind of answer.
     pub kind: InputKind,
-    /// The answers to choose from, for [`InputKind::Choice`]; else none.
+    /// The possible answers for [`InputKind::Choice`]; empty for other kinds.
     pub options: Vec<String>,
-    /// The call of a tool that the answer decides on.
+    /// The tool call about which the answer decides.
     pub tool_call: Option<BoundToolCall>,
-    /// Whatever the caller keeps beside the question.
+    /// Any data of the caller about the question.
     pub metadata: JsonObject,
 }
 
-/// What an answer may be.
+/// The kind of answer that a question accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
-    /// Anything but nothing: a text, or structure.
+    /// Any JSON except null and blank text.
     Text,
     /// One of the options.
     Choice,
@@ -52,89 +52,88 @@ pub enum InputKind {
     Confirm,
 }
 
-/// A call of a tool that a question is bound to: an answer holds for these arguments and no others.
+/// The tool call to which a question is bound. An answer applies only to these arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundToolCall {
-    /// The id of the call, as the model gave it.
+    /// The id of the call that the model gave.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What it is to be called with.
+    /// The arguments of the call.
     pub arguments: Value,
 }
 
-/// Says which call of a tool somebody has decided on.
+/// A reference to the tool call about which a person decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCallRef {
     /// The id of the call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// [`arguments_hash`] of what they were shown.
+    /// The [`arguments_hash`] of the arguments that the person saw.
     pub arguments_hash: Digest,
 }
 
-/// When and how a request was closed, for good.
+/// When and how a request was closed. A closed request never opens again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closing {
-    /// When.
+    /// When the request was closed.
     pub at: DateTime<Utc>,
-    /// How.
+    /// How the request was closed.
     pub how: Closed,
 }
 
 /// How a request was closed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Closed {
-    /// Somebody answered.
+    /// The request was answered.
     Answered(InputAnswer),
-    /// The workflow no longer asks.
+    /// The workflow cancelled the request.
     Cancelled {
-        /// Why, in the caller's words.
+        /// The reason that the caller gave.
         reason: Option<String>,
     },
-    /// Nobody answered in time.
+    /// The request expired without an answer.
     Expired,
     /// The chat ended.
     ChatEnded {
-        /// How.
+        /// The status with which the chat ended.
         status: ChatStatus,
     },
 }
 
-/// The answer to a request, which is a message of its chat as well.
+/// The answer to a request, which is also a message of its chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputAnswer {
     /// The answer.
     pub content: Value,
-    /// Whose words they are, as stated with it.
+    /// The name of the person who answered, as stated with the answer.
     pub name: String,
-    /// The person who gave it.
+    /// The person who answered.
     pub author: Option<Author>,
     /// The id of the message.
     pub event_id: EventId,
-    /// Its sequence.
+    /// The sequence of the message.
     pub sequence: u64,
 }
 
 impl InputRequest {
-    /// Why a chat is paused that waits for input.
+    /// The reason for the pause of a chat that waits for input.
     pub const PAUSE_REASON: &'static str = "awaiting input";
-    /// Most requests of a chat that are pending at a time.
+    /// The largest number of pending requests of one chat.
     pub const MAX_PENDING: usize = 16;
 
-    /// Returns the word for where it stands: `pending`, `answered`, `cancelled`, `expired` or
-    /// `chat_ended`.
+    /// Returns the name of the state: `pending`, `answered`, `cancelled`, `expired` or `chat_ended`.
     pub fn state(&self) -> &'static str {
         self.closing.as_ref().map_or("pending", |closing| closing.how.as_str())
     }
 
-    /// Tells whether it takes no more answers, though nobody has closed it yet.
+    /// Returns whether the request has expired, although the store has not closed it yet.
     pub fn is_overdue(&self, now: DateTime<Utc>) -> bool {
         self.closing.is_none() && self.expires_at.is_some_and(|expires_at| expires_at <= now)
     }
 
-    /// Returns it as it stands at a moment: once overdue, it has expired.
+    /// Returns the request in its state at a time: an overdue request has expired.
     #[must_use]
     pub fn at(mut self, now: DateTime<Utc>) -> Self {
         if self.is_overdue(now) {
@@ -145,7 +144,7 @@ impl InputRequest {
 }
 
 impl Closed {
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Answered(_) => "answered",
@@ -157,10 +156,10 @@ impl Closed {
 }
 
 impl InputKind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Text, Self::Choice, Self::Confirm];
 
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -171,7 +170,7 @@ impl InputKind {
 }
 
 impl BoundToolCall {
-    /// Returns how an answer refers to it.
+    /// Returns the reference by which an answer names this call.
     pub fn reference(&self) -> ToolCallRef {
         ToolCallRef {
             id: self.id.clone(),
@@ -181,8 +180,7 @@ impl BoundToolCall {
     }
 }
 
-/// Tells the arguments of a call from others: by structure, as
-/// [`Hasher`] takes it.
+/// Returns the digest of the arguments of a call, computed by [`Hasher`].
 pub fn arguments_hash(arguments: &Value) -> Digest {
     let mut hasher = Hasher::default();
     hasher.field("arguments", arguments);
@@ -190,7 +188,7 @@ pub fn arguments_hash(arguments: &Value) -> Digest {
 }
 
 impl Question {
-    /// A question that any text answers.
+    /// Creates a question that accepts any text.
     pub fn of(prompt: impl Into<String>) -> Self {
         Self {
             prompt: prompt.into(),
@@ -227,24 +225,28 @@ impl Question {
     fn check_options(&self) -> Result<(), Invalid> {
         let is_choice = self.kind == InputKind::Choice;
         if is_choice == self.options.is_empty() {
-            let rule = if is_choice { "must hold at least one" } else { "belong to a choice" };
+            let rule = if is_choice {
+                "must hold at least one option"
+            } else {
+                "must be empty unless kind is choice"
+            };
             return Err(Invalid::value("/options", rule));
         }
         if self.options.len() > Limits::OPTIONS {
-            let limit = format!("must hold at most {}", Limits::OPTIONS);
+            let limit = format!("must hold at most {} options", Limits::OPTIONS);
             return Err(Invalid::value("/options", limit));
         }
         for (index, option) in self.options.iter().enumerate() {
             let pointer = format!("/options/{index}");
             check_text(&pointer, option, Limits::OPTION_BYTES)?;
             if self.options[..index].contains(option) {
-                return Err(Invalid::value(pointer, "is given twice"));
+                return Err(Invalid::value(pointer, "occurs twice"));
             }
         }
         Ok(())
     }
 
-    /// Checks that a content answers the question.
+    /// Checks that the question accepts a content as its answer.
     pub fn admits(&self, content: &Value) -> Result<(), Invalid> {
         let (is_admitted, rule) = match self.kind {
             InputKind::Text => {
@@ -277,15 +279,16 @@ fn check_bytes(pointer: &str, bytes: usize, limit: usize) -> Result<(), Invalid>
     Err(Invalid::too_large(pointer, format!("is {bytes} bytes; the limit is {limit} bytes")))
 }
 
-/// A question to ask.
+/// An input request to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewInputRequest {
-    /// Names it; one is minted when it is missing. A request is safe to repeat when it has one.
+    /// The id of the request; the store mints one if it is missing. Only a request with an id is safe to
+    /// repeat.
     pub request_id: Option<InputRequestId>,
-    /// What is asked.
+    /// The question.
     pub question: Question,
-    /// After how many seconds it takes no more answers, 1 to [`Limits::INPUT_EXPIRY_SEC`]; never, when
-    /// it is missing.
+    /// The number of seconds after which the request expires, 1 to [`Limits::INPUT_EXPIRY_SEC`]. Without it,
+    /// the request never expires.
     pub expires_in_sec: Option<u32>,
 }
 
@@ -301,7 +304,7 @@ impl NewInputRequest {
         Ok(())
     }
 
-    /// Returns the digest by which a repeated request is told from another one with the same id.
+    /// Returns the digest that distinguishes a repeated request from another one with the same id.
     pub fn digest(&self) -> Digest {
         let Question { prompt, agent, kind, options, tool_call, metadata } = &self.question;
         let call = tool_call.as_ref().map(|call| json!([call.id, call.name, call.arguments]));
@@ -317,33 +320,33 @@ impl NewInputRequest {
     }
 }
 
-/// An answer to give.
+/// An answer to an input request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewInputAnswer {
-    /// Names the message that the answer becomes; one is minted when it is missing. An answer is safe to
-    /// repeat when it has one.
+    /// The id of the message that the answer becomes; the store mints one if it is missing. Only an answer
+    /// with an id is safe to repeat.
     pub event_id: Option<EventId>,
-    /// Who answers; the caller when it is missing.
+    /// The name of the person who answers; the caller if it is missing.
     pub name: Option<String>,
-    /// The person for whom a service answers; of a person nobody but themselves.
+    /// The person for whom a service answers. A person may answer only for themselves.
     pub author: Option<Author>,
     /// The answer.
     pub content: Value,
-    /// Which call of a tool it decides on, for a question that is bound to one.
+    /// The tool call about which the answer decides, if the question is bound to one.
     pub tool_call: Option<ToolCallRef>,
 }
 
 impl NewInputAnswer {
-    /// The field of the message's metadata that says which request it answers.
+    /// The field in the metadata of the message that holds the id of the answered request.
     pub const REQUEST: &'static str = "input_request_id";
 
-    /// An answer that says just this.
+    /// Creates an answer with only a content.
     pub fn of(content: impl Into<Value>) -> Self {
         Self { event_id: None, name: None, author: None, content: content.into(), tool_call: None }
     }
 
-    /// Returns the message that the answer becomes: of the role `user`, with the request's id in its
-    /// metadata.
+    /// Returns the message that the answer becomes. Its role is `user`, and its metadata holds the id of the
+    /// request.
     pub fn message(&self, request_id: &InputRequestId, caller: Option<&UserId>) -> NewMessage {
         let name = self.name.as_deref().or(caller.map(UserId::as_str)).unwrap_or("user");
         let mut body = MessageBody::new("user", Some(name), self.content.clone());
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_question_has_its_answers() {
+    fn each_kind_of_question_accepts_its_answers() {
         let admits = |question: &Question, content: Value| question.admits(&content).is_ok();
         let text = Question::of("Why?");
         for (content, is_admitted) in
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn options_belong_to_a_choice_and_differ() {
+    fn only_choices_have_options_and_these_are_distinct() {
         assert!(choice(&["a", "b"]).check().is_ok());
         assert_eq!(choice(&["a", "a"]).check().unwrap_err().pointer, "/options/1");
         assert_eq!(choice(&["a", " "]).check().unwrap_err().pointer, "/options/1");
@@ -392,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_overdue_has_expired_when_it_was_due() {
+    fn an_overdue_request_expired_at_its_expiry_time() {
         let now = DateTime::from_timestamp_millis(1_759_399_200_000).unwrap();
         let request = InputRequest {
             chat_id: ChatId::parse("c1").unwrap(),

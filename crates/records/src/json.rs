@@ -1,8 +1,8 @@
-//! The JSON that can be kept and given back unchanged.
+//! JSON that can be stored and returned unchanged.
 //!
-//! MongoDB holds every JSON value except three: a key with a NUL, an integer beyond 64 bits, and
-//! nesting past its limit. Those are refused by name rather than bent; everything else, keys like
-//! `a.b`, `$set`, `$oid` or the empty key included, comes back as it was.
+//! MongoDB stores all JSON except for three cases: a key with a NUL, an integer beyond 64 bits, and too
+//! deep nesting. Such values are refused with an error that names them, never changed. All other JSON is
+//! returned unchanged, even with keys such as `a.b`, `$set`, `$oid` or the empty key.
 
 mod digest;
 mod limits;

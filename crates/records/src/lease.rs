@@ -4,54 +4,54 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{Ids, Invalid, LeaseId, Owner};
 
-/// The right to carry a chat on, which one owner at a time has.
+/// The exclusive right to continue a chat, held by one owner at a time.
 ///
-/// Every lease of a chat has a greater fencing token than all before it. A write that carries the token
-/// of a lease is refused once that lease is gone, however late it comes: that is what keeps two owners
-/// apart, not the time.
+/// Every lease of a chat has a greater fencing token than all earlier ones. A write with the token of a
+/// lease that no longer exists is refused, however late it arrives. So the token separates two owners,
+/// not the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Names the acquisition; whoever repeats it means the same one.
+    /// The id of the acquisition, which is its idempotency key.
     pub lease_id: LeaseId,
-    /// Who holds it.
+    /// The owner who holds the lease.
     pub owner: Owner,
-    /// What the owner's writes carry: from 1.
+    /// The token that every write of the owner carries; the first one is 1.
     pub fencing_token: u64,
-    /// Since when it is held.
+    /// When the owner acquired the lease.
     pub acquired_at: DateTime<Utc>,
-    /// From when on others may take it over.
+    /// When the lease expires: from then on, another owner may acquire it.
     pub expires_at: DateTime<Utc>,
 }
 
-/// A lease that is asked for.
+/// A request for a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLease {
-    /// Names the acquisition, and no other one of that owner; minted where it is missing.
+    /// The id of the acquisition, unique for the owner; the store mints one if it is missing.
     pub lease_id: Option<LeaseId>,
-    /// Who asks.
+    /// The owner who requests the lease.
     pub owner: Owner,
-    /// How long it is to be held without being renewed.
+    /// How long the lease is valid without renewal.
     pub ttl: Duration,
 }
 
 impl Lease {
-    /// Shortest time for which a lease is given.
+    /// The shortest time for which a lease is granted.
     pub const MIN_TTL: Duration = Duration::from_millis(100);
 
-    /// Longest time for which a lease is given: an hour.
+    /// The longest time for which a lease is granted: one hour.
     pub const MAX_TTL: Duration = Duration::from_hours(1);
 
-    /// Tells whether it is what another acquisition asks for once more: the same one, by the same owner.
-    pub fn is_that_of(&self, wanted: &Self) -> bool {
+    /// Returns whether `wanted` repeats the acquisition of this lease: the same id and the same owner.
+    pub fn is_same_acquisition(&self, wanted: &Self) -> bool {
         self.lease_id == wanted.lease_id && self.owner == wanted.owner
     }
 
-    /// Tells whether others may take it over.
+    /// Returns whether another owner may acquire the lease.
     pub fn has_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at <= now
     }
 
-    /// Returns when a lease expires that is given or renewed now.
+    /// Returns when a lease expires that is granted or renewed now; refuses a `ttl` outside the limits.
     pub fn expiry(now: DateTime<Utc>, ttl: Duration) -> Result<DateTime<Utc>, Invalid> {
         if !(Self::MIN_TTL..=Self::MAX_TTL).contains(&ttl) {
             let (min, max) = (Self::MIN_TTL.as_millis(), Self::MAX_TTL.as_millis());
@@ -62,8 +62,8 @@ impl Lease {
 }
 
 impl NewLease {
-    /// Returns the lease that is given now, the next of its chat.
-    pub fn given(
+    /// Returns the lease to grant now.
+    pub fn into_lease(
         self,
         fencing_token: u64,
         now: DateTime<Utc>,

@@ -5,53 +5,53 @@ use crate::ids::is_name;
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{DisplayName, EventId, Invalid, UserId};
 
-/// A message in its chat.
+/// A stored message of a chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Its position in the chat, from 0, without gaps, never reused.
+    /// The position of the message in the chat: from 0, without gaps, never reused.
     pub sequence: u64,
-    /// Names it within the chat.
+    /// The id of the message, unique within the chat.
     pub event_id: EventId,
-    /// What was said, by whom.
+    /// The role, the speaker and the content.
     pub body: MessageBody,
-    /// The person who appended it; edits and deletion leave it.
+    /// The person who appended the message; edits and deletion keep it.
     pub author: Option<Author>,
-    /// When it was stored.
+    /// When the message was stored.
     pub created_at: DateTime<Utc>,
-    /// When its body was last changed, if it was.
+    /// When the body was last edited, if it was edited.
     pub edited_at: Option<DateTime<Utc>>,
-    /// When it was deleted, if it was; the body then keeps only the role and the name.
+    /// When the message was deleted, if it was; then the body has only the role and the name.
     pub deleted_at: Option<DateTime<Utc>>,
 }
 
 /// The person who wrote a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
-    /// Who it is.
+    /// The id of the person.
     pub user_id: UserId,
-    /// What they were called then, as stated with the message.
+    /// The display name of the person at that time, as stated with the message.
     pub display_name: Option<DisplayName>,
 }
 
-/// What was said, by whom.
+/// The role, the speaker and the content of a message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MessageBody {
-    /// The role as given: `user`, `assistant`, `system`, `tool`, or whatever the source calls it.
+    /// The role as given: `user`, `assistant`, `system`, `tool`, or any other role of the source.
     pub role: String,
-    /// The speaker.
+    /// The name of the speaker.
     pub name: Option<String>,
-    /// Text, structure or null.
+    /// The content: text, any other JSON, or null.
     pub content: Value,
-    /// The caller's own time, kept as the text it was.
+    /// The time that the caller gave, stored as text without change.
     pub timestamp: Option<String>,
-    /// Whatever the caller keeps beside the message.
+    /// Any data of the caller about the message.
     pub metadata: Option<JsonObject>,
-    /// The fields replay formats need besides, each one of [`MessageBody::EXTRA`].
+    /// Further fields that dialects need; their names are in [`MessageBody::EXTRA`].
     pub extra: JsonObject,
 }
 
 impl MessageBody {
-    /// The names that [`MessageBody::extra`] may hold.
+    /// The names of the fields that [`MessageBody::extra`] may have.
     pub const EXTRA: [&'static str; 14] = [
         "block_id",
         "event_type",
@@ -69,22 +69,22 @@ impl MessageBody {
         "tool_responses",
     ];
 
-    /// The field that names the call of a model that produced the message: a call id, or null.
+    /// The field with the id of the provider call that produced the message, or null.
     pub const PRODUCED_BY: &'static str = "produced_by_call_id";
 
-    /// The field that names the turn a message is of.
+    /// The field with the id of the turn to which the message belongs.
     pub const REQUEST_ID: &'static str = "request_id";
 
-    /// The names of [`MessageBody::extra`] that hold an id, or null.
-    pub const LINKS: [&'static str; 4] =
+    /// The fields of [`MessageBody::extra`] that hold an id or null.
+    pub const ID_FIELDS: [&'static str; 4] =
         ["block_id", Self::PRODUCED_BY, Self::REQUEST_ID, "thread_id"];
 
-    /// Returns the names of [`MessageBody::extra`] that may hold any JSON.
+    /// Returns the fields of [`MessageBody::extra`] that may hold any JSON.
     pub fn free_extra() -> impl Iterator<Item = &'static str> {
-        Self::EXTRA.into_iter().filter(|name| !Self::LINKS.contains(name))
+        Self::EXTRA.into_iter().filter(|name| !Self::ID_FIELDS.contains(name))
     }
 
-    /// A body with a role, a speaker and a content.
+    /// Creates a body with a role, a speaker and a content.
     pub fn new(role: &str, name: Option<&str>, content: impl Into<Value>) -> Self {
         Self {
             role: role.to_owned(),
@@ -94,7 +94,7 @@ impl MessageBody {
         }
     }
 
-    /// Checks every field, and returns the size of the encoded body in bytes.
+    /// Checks every field, and returns the size of the body encoded as BSON, in bytes.
     pub fn check(&self) -> Result<usize, Invalid> {
         const NAME_RULE: &str = "must be 1 to 128 characters without control characters";
         if !is_name(&self.role) {
@@ -127,7 +127,7 @@ impl MessageBody {
             if !Self::EXTRA.contains(&name.as_str()) {
                 return Err(Invalid::value(format!("/{name}"), "is not a field of a message"));
             }
-            if Self::LINKS.contains(&name.as_str()) && !is_link(value) {
+            if Self::ID_FIELDS.contains(&name.as_str()) && !is_id_or_null(value) {
                 return Err(Invalid::value(format!("/{name}"), "must be an id or null"));
             }
             bytes += json::measure(value).map_err(|e| e.below(&format!("/{name}")))?;
@@ -135,7 +135,7 @@ impl MessageBody {
         Ok(bytes + self.role.len() + self.name.as_deref().map_or(0, str::len))
     }
 
-    /// Returns the digest by which a repeated message is told from another one with the same id.
+    /// Returns the digest that distinguishes a repeated message from another message with the same id.
     pub fn digest(&self) -> Digest {
         let mut hasher = Hasher::default();
         hasher.field("role", &Value::from(self.role.as_str()));
@@ -149,25 +149,27 @@ impl MessageBody {
         hasher.finish()
     }
 
-    /// Returns what is left of the body once its message is deleted.
+    /// Returns the body of the message after its deletion: only the role and the name.
     #[must_use]
     pub fn tombstone(&self) -> Self {
         Self { role: self.role.clone(), name: self.name.clone(), ..Self::default() }
     }
 }
 
-fn is_link(value: &Value) -> bool {
+fn is_id_or_null(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(is_name)
 }
 
 /// A message to append.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {
-    /// Names it; one is minted when it is missing. A message is safe to repeat when it has one.
+    /// The id of the message; the store mints one if it is missing. Only a message with an id is safe to
+    /// repeat.
     pub event_id: Option<EventId>,
-    /// What was said, by whom.
+    /// The role, the speaker and the content.
     pub body: MessageBody,
-    /// The person who wrote it: for a service to state. A person is the author of what they append.
+    /// The person who wrote the message. Only a service may state it: a person is the author of every
+    /// message that they append.
     pub author: Option<Author>,
 }
 
@@ -177,19 +179,19 @@ impl From<MessageBody> for NewMessage {
     }
 }
 
-/// A change to a message; what is `None` stays as it is.
+/// An edit of a message; a field that is `None` stays unchanged.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MessageEdit {
     /// The new content.
     pub content: Option<Value>,
-    /// The new speaker.
+    /// The new name of the speaker.
     pub name: Option<String>,
-    /// The new metadata, whole.
+    /// The new metadata, which replaces all of the old.
     pub metadata: Option<JsonObject>,
 }
 
 impl MessageEdit {
-    /// Returns the body as it is after the change.
+    /// Returns the edited body.
     #[must_use]
     pub fn apply(&self, body: &MessageBody) -> MessageBody {
         MessageBody {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct MicroDollars(u64);
 
-/// Says why something is no amount of money.
+/// The reason why a value is not an amount of money.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be {0}")]
 pub struct MoneyError(&'static str);
@@ -20,8 +20,8 @@ const DECIMAL_RULE: &str =
 const MICROS_RULE: &str = "a whole number of micro-dollars from 0 to 1000000000000";
 
 impl MicroDollars {
-    /// The largest amount one call may cost: a million dollars. Sums of nine million such calls fit
-    /// in 63 bits.
+    /// The largest cost of one call: a million dollars. The sum of nine million such calls fits into
+    /// 63 bits.
     pub const MAX: Self = Self(1_000_000_000_000);
 
     /// Checks a number of micro-dollars.
@@ -30,9 +30,9 @@ impl MicroDollars {
         if amount <= Self::MAX { Ok(amount) } else { Err(MoneyError(MICROS_RULE)) }
     }
 
-    /// Makes an amount of a sum, which the bound of a single call does not hold for.
+    /// Creates an amount from a sum, to which the limit for one call does not apply.
     #[must_use]
-    pub fn of_sum(micros: u64) -> Self {
+    pub fn from_sum(micros: u64) -> Self {
         Self(micros)
     }
 
@@ -48,12 +48,12 @@ impl FromStr for MicroDollars {
 
     /// Parses dollars, such as `0.001234`.
     ///
-    /// A seventh digit after the point is refused, even a zero: nobody who counts in smaller units
-    /// should find out from the sum.
+    /// A seventh digit after the point is refused, even a zero: a caller who counts in smaller units must
+    /// notice that at once, not from a wrong sum.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         let (dollars, decimals) = text.split_once('.').unwrap_or((text, "0"));
-        let is_number = |digits: &str, most: usize| {
-            (1..=most).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+        let is_number = |digits: &str, max_digits: usize| {
+            (1..=max_digits).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
         };
         if !is_number(dollars, 7) || !is_number(decimals, 6) {
             return Err(MoneyError(DECIMAL_RULE));
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dollars_are_read_exactly() {
+    fn dollars_are_parsed_exactly() {
         let micros = |text: &str| text.parse().map(MicroDollars::micros);
         for (text, expected) in
             [("0", 0), ("0.001234", 1_234), ("12.5", 12_500_000), ("1000000", 1_000_000_000_000)]
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(micros in 0..=MicroDollars::MAX.micros()) {
+        fn a_written_amount_parses_to_itself(micros in 0..=MicroDollars::MAX.micros()) {
             let amount = MicroDollars::new(micros).unwrap();
             prop_assert_eq!(amount.to_string().parse(), Ok(amount));
         }

@@ -2,13 +2,13 @@ use chrono::{DateTime, Utc};
 
 use crate::{DisplayName, UserId};
 
-/// Somebody who takes part in a chat. That gives no access to it, and nobody needs it to have some.
+/// A participant of a chat. Participation does not grant access, and access does not require it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
-    /// Who it is.
+    /// The id of the participant.
     pub user_id: UserId,
-    /// What they are called, if they have said so.
+    /// The display name of the participant, if they gave one.
     pub display_name: Option<DisplayName>,
-    /// When they joined.
+    /// When the participant joined.
     pub joined_at: DateTime<Utc>,
 }

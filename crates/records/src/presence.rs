@@ -5,7 +5,7 @@ use crate::{ChatId, ConnectionId, DisplayName, UserId};
 /// A connection over which a person listens to a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// Names it.
+    /// The id of the connection.
     pub connection_id: ConnectionId,
     /// The chat.
     pub chat_id: ChatId,
@@ -16,12 +16,12 @@ pub struct Connection {
 /// A person who is present in a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Present {
-    /// Who it is.
+    /// The id of the person.
     pub user_id: UserId,
-    /// What they are called, if they take part in the chat and have said so.
+    /// The display name of the person, if they are a participant and gave one.
     pub display_name: Option<DisplayName>,
-    /// When the oldest of their connections was announced.
+    /// When the oldest connection of the person was announced.
     pub since: DateTime<Utc>,
-    /// How many connections they have.
+    /// The number of connections of the person.
     pub connections: u64,
 }

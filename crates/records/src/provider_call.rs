@@ -6,86 +6,86 @@ use crate::ids::is_name;
 use crate::json::{Digest, Hasher, Limits};
 use crate::{CallId, Ids, Invalid, MicroDollars};
 
-/// A call of a model at its provider: who called which, and what it took.
+/// A call of a model at its provider, with its tokens and its cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderCall {
-    /// Names the call within its chat.
+    /// The id of the call, unique within its chat.
     pub call_id: CallId,
-    /// The agent that called.
+    /// The name of the agent that made the call.
     pub agent: Option<String>,
     /// The model that was asked for.
     pub requested: Model,
     /// The model that answered.
     pub used: Model,
-    /// What the answer took.
+    /// The tokens of the call.
     pub tokens: Tokens,
-    /// What it cost.
+    /// The cost of the call.
     pub cost: MicroDollars,
-    /// How long it took, in milliseconds.
+    /// The duration of the call, in milliseconds.
     pub duration_ms: u64,
-    /// The provider's or gateway's id of the request.
+    /// The id that the provider or gateway gave to the request.
     pub request_id: Option<String>,
-    /// When it was made.
+    /// When the call was made.
     pub called_at: DateTime<Utc>,
 }
 
-/// A model and who provides it.
+/// A model and its provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Model {
     /// The provider, such as `anthropic`.
     pub provider: Option<String>,
-    /// The model, by the provider's name for it.
+    /// The provider's name of the model.
     pub model: Option<String>,
 }
 
-/// Tokens of a call, or of several.
+/// The tokens of one or more calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tokens {
     /// Tokens sent.
     pub prompt: u64,
     /// Tokens received.
     pub completion: u64,
-    /// All that are counted, which may be more than both.
+    /// All tokens, which may be more than the sum of both.
     pub total: u64,
 }
 
 /// A call to record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewProviderCall {
-    /// Names it; one is minted when it is missing. A call is safe to repeat when it has one.
+    /// The id of the call; the store mints one if it is missing. Only a call with an id is safe to repeat.
     pub call_id: Option<CallId>,
-    /// The agent that called.
+    /// The name of the agent that made the call.
     pub agent: Option<String>,
     /// The model that was asked for.
     pub requested: Model,
-    /// The model that answered; the one asked for when all of it is missing.
+    /// The model that answered; the requested model if provider and model are missing.
     pub used: Model,
     /// Tokens sent.
     pub prompt_tokens: u64,
     /// Tokens received.
     pub completion_tokens: u64,
-    /// All that are counted; the sum of both when it is missing.
+    /// All tokens; the sum of both if it is missing.
     pub total_tokens: Option<u64>,
-    /// What it cost.
+    /// The cost of the call.
     pub cost: MicroDollars,
-    /// How long it took, in milliseconds.
+    /// The duration of the call, in milliseconds.
     pub duration_ms: u64,
-    /// The provider's or gateway's id of the request.
+    /// The id that the provider or gateway gave to the request.
     pub request_id: Option<String>,
-    /// When it was made, kept to the millisecond; the time of storing when it is missing.
+    /// When the call was made, truncated to milliseconds; the time of the write if it is missing.
     pub called_at: Option<DateTime<Utc>>,
 }
 
-/// What calls took together.
+/// The sum of tokens, cost and duration of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// How many they were.
+    /// The number of calls.
     pub calls: u64,
-    /// Their tokens.
+    /// The tokens.
     pub tokens: Tokens,
-    /// What they cost, in micro-dollars.
+    /// The cost, in micro-dollars.
     pub cost_micros: u64,
-    /// How long they took, one after the other, in milliseconds.
+    /// The sum of their durations, in milliseconds.
     pub duration_ms: u64,
 }
 
@@ -112,20 +112,21 @@ impl NewProviderCall {
             ("/total_tokens", self.total_tokens.unwrap_or(0), Limits::CALL_TOKENS),
             ("/duration_ms", self.duration_ms, Limits::CALL_DURATION_MS),
         ];
-        for (pointer, number, most) in numbers {
-            if number > most {
-                return Err(Invalid::value(pointer, format!("must be at most {most}")));
+        for (pointer, number, max) in numbers {
+            if number > max {
+                return Err(Invalid::value(pointer, format!("must be at most {max}")));
             }
         }
         let parts = self.prompt_tokens + self.completion_tokens;
         if self.total_tokens.is_some_and(|total| total < parts) {
-            let detail = format!("must be at least prompt and completion tokens together, {parts}");
+            let detail =
+                format!("must be at least the sum of prompt and completion tokens, {parts}");
             return Err(Invalid::value("/total_tokens", detail));
         }
         Ok(())
     }
 
-    /// Returns the digest by which a repeated call is told from another one with the same id.
+    /// Returns the digest that distinguishes a repeated call from another one with the same id.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hasher = Hasher::default();
@@ -155,14 +156,14 @@ impl NewProviderCall {
         hasher.finish()
     }
 
-    /// Returns the call as it is kept at the moment `now`.
+    /// Returns the call to store at the time `now`.
     #[must_use]
     pub fn kept_at(self, now: DateTime<Utc>, ids: &dyn Ids) -> ProviderCall {
-        let is_told = self.used != Model::default();
+        let names_model = self.used != Model::default();
         ProviderCall {
             call_id: self.call_id.unwrap_or_else(|| CallId::mint(ids)),
             agent: self.agent,
-            used: if is_told { self.used } else { self.requested.clone() },
+            used: if names_model { self.used } else { self.requested.clone() },
             requested: self.requested,
             tokens: Tokens {
                 prompt: self.prompt_tokens,
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_follows_from_what_is() {
+    fn missing_fields_are_derived() {
         let kept = call().kept_at(DateTime::UNIX_EPOCH, &Uuid7Ids);
         assert_eq!(kept.used, kept.requested);
         assert_eq!(kept.tokens.total, 16);
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named() {
+    fn errors_point_at_their_fields() {
         let pointer = |call: NewProviderCall| call.check().unwrap_err().pointer;
         assert!(call().check().is_ok());
         assert_eq!(pointer(NewProviderCall { agent: Some(String::new()), ..call() }), "/agent");
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_tell_calls_apart() {
+    fn different_calls_have_different_digests() {
         let digest = call().digest();
         assert_eq!(digest, call().digest());
         assert_ne!(digest, NewProviderCall { duration_ms: 1, ..call() }.digest());

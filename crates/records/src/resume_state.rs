@@ -1,6 +1,6 @@
 use crate::{Artifact, ChatSession, ContextSnapshot, InputRequest, Message, ResumePoint};
 
-/// All that a chat is resumed from, as it was at one moment.
+/// Everything from which a chat is resumed, read in one snapshot of the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumeState {
     /// The chat session.
@@ -11,13 +11,13 @@ pub struct ResumeState {
     pub context: ContextSnapshot,
     /// The artifact, if there is one.
     pub artifact: Option<Artifact>,
-    /// The questions that the chat waits on, oldest first.
+    /// The pending input requests, oldest first.
     pub pending_inputs: Vec<InputRequest>,
-    /// The resume points of the turn that was written last, by sequence.
+    /// The resume points of the last turn, ordered by sequence.
     pub resume_points: Vec<ResumePoint>,
 }
 
 impl ResumeState {
-    /// How large the messages may be together, in bytes.
+    /// The largest size of all messages together, in bytes.
     pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
 }

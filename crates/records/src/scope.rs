@@ -2,58 +2,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AppId, TeamId, UserId};
 
-/// Says which app a call is bound to, and on whose behalf it is made.
+/// The app to which a store call is restricted, and the caller on whose behalf it is made.
 ///
-/// Every store call takes one. What lies outside it does not exist for the caller.
+/// Every store call takes a scope. Records outside the scope do not exist for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// The app; nothing of another app is ever read or written.
+    /// The app; the call never reads or writes records of another app.
     pub app_id: AppId,
-    /// Who is asking.
+    /// The caller.
     pub caller: Caller,
-    /// The fencing token of the [`Lease`](crate::Lease) under which the caller writes to its chat, if
-    /// under one: when another has taken its place, or none, the write is refused. Reads do not ask.
+    /// The fencing token of the [`Lease`](crate::Lease) with which the caller writes to its chat, if any.
+    ///
+    /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
     pub fencing_token: Option<u64>,
 }
 
 impl Scope {
-    /// Binds a call to an app on behalf of the service itself, which sees all of that app.
+    /// Creates the scope of the service itself, which sees all records of the app.
     pub fn service(app_id: AppId) -> Self {
         Self { app_id, caller: Caller::Service, fencing_token: None }
     }
 
-    /// Returns the same for a write that needs no lease.
+    /// Returns the same scope without a fencing token, for a write that needs no lease.
     #[must_use]
     pub fn unfenced(&self) -> Self {
         Self { fencing_token: None, ..self.clone() }
     }
 
-    /// Returns the same with the fencing token of a lease.
+    /// Returns the same scope with the fencing token of a lease.
     #[must_use]
     pub fn fenced(self, fencing_token: u64) -> Self {
         Self { fencing_token: Some(fencing_token), ..self }
     }
 }
 
-/// Who a call is made for.
+/// The caller on whose behalf a store call is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// A trusted program, such as an orchestrator: every chat of the app.
+    /// A trusted program, such as an orchestrator, which may use every chat of the app.
     Service,
-    /// A person: the chats whose [`Visibility`] admits them.
+    /// A person, who may use the chats whose [`Visibility`] allows it.
     User {
         /// The person.
         user_id: UserId,
-        /// The team they act for, if any.
+        /// The team for which the person acts, if any.
         team_id: Option<TeamId>,
     },
 }
 
-/// Who, within its app, may see and change a chat.
+/// The callers of an app that may see and change a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
-    /// Everyone who may use the app and knows the chat's id.
+    /// Every user of the app who knows the id of the chat.
     #[default]
     App,
     /// The user who owns the chat, and the members of its team.
@@ -63,7 +64,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::App => "app",
@@ -74,7 +75,7 @@ impl Visibility {
 }
 
 impl Caller {
-    /// Tells whether a chat of the given owner, team and visibility is open to this caller.
+    /// Returns whether this caller may see a chat with this owner, team and visibility.
     pub fn may_see(
         &self,
         visibility: Visibility,
@@ -92,12 +93,12 @@ impl Caller {
         }
     }
 
-    /// Tells whether this caller may act for a user: a person only for themselves.
+    /// Returns whether this caller may act for a user: a person may act only for themselves.
     pub fn may_act_for(&self, user: &UserId) -> bool {
         self.person().is_none_or(|user_id| user_id == user)
     }
 
-    /// Returns the person who calls; `None` for a service.
+    /// Returns the person, or `None` for a service.
     pub fn person(&self) -> Option<&UserId> {
         match self {
             Self::Service => None,

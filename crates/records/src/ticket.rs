@@ -6,18 +6,18 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Caller;
 
-/// What is kept of the secret that a ticket is: its SHA-256, which lets nobody in.
+/// The SHA-256 of a ticket. Only this is stored: a ticket is a secret, and its digest opens nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TicketDigest([u8; 32]);
 
 impl TicketDigest {
-    /// Takes the digest of a ticket.
+    /// Returns the digest of a ticket.
     pub fn of(ticket: &str) -> Self {
         Self(Sha256::digest(ticket).into())
     }
 }
 
-/// 64 hexadecimal digits.
+/// Writes 64 hexadecimal digits.
 impl fmt::Display for TicketDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -30,23 +30,23 @@ impl fmt::Debug for TicketDigest {
     }
 }
 
-/// A ticket to keep: it lets whoever shows it into one chat, once, as who has asked for it.
+/// A ticket to store. Its bearer may enter one chat once, as the caller who requested the ticket.
 #[derive(Debug, Clone)]
 pub struct NewTicket {
-    /// Its digest.
+    /// The digest of the ticket.
     pub digest: TicketDigest,
-    /// How long it is good for.
+    /// How long the ticket is valid.
     pub valid_for: Duration,
-    /// When the token of who has asked for it is no longer good; `None` for never.
+    /// When the caller's own token expires; `None` if it never does.
     pub caller_expires_at: Option<DateTime<Utc>>,
 }
 
-/// Who is let in by a ticket.
+/// The caller whom a redeemed ticket identifies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
-    /// Who has asked for it.
+    /// The caller who requested the ticket.
     pub caller: Caller,
-    /// When their token is no longer good; `None` for never.
+    /// When the caller's own token expires; `None` if it never does.
     pub caller_expires_at: Option<DateTime<Utc>>,
 }
 

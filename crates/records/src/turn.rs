@@ -5,81 +5,81 @@ use crate::ids::is_name;
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{Author, ChatId, Invalid, MessageBody, StackId, TurnId};
 
-/// A request of a user, with all that came of it, to be written at its end.
+/// A turn to write: a request of a user with all its messages and steps. A turn is written at its end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTurn {
-    /// Names the turn within its chat; whoever repeats it means the same turn.
+    /// The id of the turn, unique within its chat, which is its idempotency key.
     pub request_id: TurnId,
-    /// How it ended.
+    /// How the turn ended.
     pub outcome: TurnOutcome,
-    /// What was said, in the order in which it came.
+    /// The messages, in order.
     pub messages: Vec<TurnMessage>,
-    /// What was done, in the order in which it was begun.
+    /// The steps, in the order of their beginning.
     pub steps: Vec<Step>,
-    /// The connector to the model that was used last.
+    /// The connector to the model that the turn used last.
     pub connector: Option<String>,
-    /// The mode the turn was in.
+    /// The mode of the turn.
     pub mode: Option<String>,
 }
 
-/// A message of a turn. Its id follows from its turn and its place in it.
+/// A message of a turn. Its id is derived from the turn and from its position in the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnMessage {
-    /// What was said, by whom.
+    /// The role, the speaker and the content.
     pub body: MessageBody,
-    /// The person who wrote it.
+    /// The person who wrote the message.
     pub author: Option<Author>,
 }
 
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnOutcome {
-    /// All of it was done.
+    /// All steps were completed.
     Completed,
-    /// Somebody broke it off, or it broke off.
+    /// The turn was interrupted.
     Interrupted,
-    /// It met an error.
+    /// An error occurred.
     Failed,
 }
 
 /// A step of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What it does.
+    /// The kind of step.
     pub kind: StepKind,
-    /// How far it came.
+    /// The status of the step.
     pub status: StepStatus,
-    /// The assistant that carries it out.
+    /// The assistant that runs the step.
     pub assistant_id: Option<String>,
-    /// Where in the call stack it is.
+    /// The position of the step in the call stack.
     pub frame: StackFrame,
-    /// What it is given.
+    /// The input of the step.
     pub input: Option<JsonObject>,
-    /// What came of it, as far as it came.
+    /// The output of the step, possibly incomplete.
     pub output: Option<JsonObject>,
-    /// The shared space as it was when the step began.
+    /// The content of the shared space when the step began.
     pub space_snapshot: JsonObject,
-    /// What went wrong.
+    /// The error of a failed step.
     pub error: Option<String>,
-    /// Whatever the caller keeps beside it.
+    /// Any data of the caller about the step.
     pub metadata: JsonObject,
 }
 
-/// A place in a call stack: assistants call each other.
+/// A frame of the call stack in which assistants call each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackFrame {
-    /// Names the call.
+    /// The id of the call.
     pub stack_id: StackId,
-    /// The call it was made from; none for the outermost.
+    /// The id of the calling call; `None` for the outermost call.
     pub parent_id: Option<StackId>,
-    /// How many calls it is inside of.
+    /// The number of calls that enclose this call.
     pub depth: u32,
 }
 
-/// What a step does.
+/// The kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StepKind {
-    /// Takes what the user says.
+    /// Takes the input of the user.
     Input,
     /// Runs the hook before the model.
     HookCreate,
@@ -89,27 +89,27 @@ pub enum StepKind {
     Tool,
     /// Runs the hook after the model.
     HookNext,
-    /// Has another assistant go on.
+    /// Delegates to another assistant.
     Delegate,
 }
 
-/// How far a step came.
+/// The status of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepStatus {
-    /// It was under way when the turn ended, and shares its end.
+    /// The step was running when the turn ended, so that the outcome of the turn is its own.
     Running,
-    /// It was done.
+    /// The step was completed.
     Completed,
-    /// It was broken off.
+    /// The step was interrupted.
     Interrupted,
-    /// It met an error.
+    /// An error occurred.
     Failed,
 }
 
-/// A step of a turn that was not done when the turn ended.
+/// A step that was not completed when its turn ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenStep {
-    /// Which step of its turn it was, from 1.
+    /// The number of the step in its turn, from 1.
     pub sequence: u32,
     /// The step.
     pub step: Step,
@@ -117,38 +117,38 @@ pub struct OpenStep {
     pub stack_path: Vec<StackId>,
 }
 
-/// A step that was not done, from which its turn can be resumed.
+/// A stored step that was not completed, from which its turn can be resumed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumePoint {
-    /// The chat.
+    /// The id of the chat.
     pub chat_id: ChatId,
-    /// The turn.
+    /// The id of the turn.
     pub request_id: TurnId,
-    /// Which turn of the chat that was, from 1, in the order in which they were written.
+    /// The number of the turn in the chat, from 1, in the order of writing.
     pub turn: u64,
-    /// Which step of its turn it was, from 1.
+    /// The number of the step in its turn, from 1.
     pub sequence: u32,
-    /// The step; it was [`Interrupted`](StepStatus::Interrupted) or has [`Failed`](StepStatus::Failed).
+    /// The step; its status is [`Interrupted`](StepStatus::Interrupted) or [`Failed`](StepStatus::Failed).
     pub step: Step,
-    /// The end of the path of calls that leads to that of the step: what the other resume points of its
-    /// turn do not tell, which may be nothing.
+    /// The end of the path of calls that leads to the call of the step. It holds only the calls that the
+    /// other resume points of its turn do not describe, so that it may be empty.
     ///
-    /// That of the last resume point of a turn is as long as the steps of the turn tell. A path begins with
-    /// the outermost call if it has one call more than the step is deep. What was stored before paths were
-    /// cut has that of the last one in each.
+    /// The last resume point of a turn has its path as far as the steps of the turn describe it. A path
+    /// begins with the outermost call if it has one more call than the depth of the step. Resume points that
+    /// were stored before paths were cut all have such a path.
     pub stack_path: Vec<StackId>,
     /// When the turn was written.
     pub created_at: DateTime<Utc>,
 }
 
-/// The turn of a chat that was written last.
+/// The last turn that was written to a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastTurn {
-    /// Names it.
+    /// The id of the turn.
     pub request_id: TurnId,
-    /// How it ended.
+    /// How the turn ended.
     pub outcome: TurnOutcome,
-    /// Which turn of the chat it is, from 1.
+    /// The number of the turn in the chat, from 1.
     pub turn: u64,
 }
 
@@ -156,7 +156,7 @@ impl TurnOutcome {
     /// Every outcome.
     pub const ALL: [Self; 3] = [Self::Completed, Self::Interrupted, Self::Failed];
 
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -171,7 +171,7 @@ impl StepKind {
     pub const ALL: [Self; 6] =
         [Self::Input, Self::HookCreate, Self::Llm, Self::Tool, Self::HookNext, Self::Delegate];
 
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -188,7 +188,7 @@ impl StepStatus {
     /// Every status.
     pub const ALL: [Self; 4] = [Self::Running, Self::Completed, Self::Interrupted, Self::Failed];
 
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -198,9 +198,9 @@ impl StepStatus {
         }
     }
 
-    /// Returns how a step stands once its turn has ended.
+    /// Returns the status of a step after its turn has ended.
     #[must_use]
-    pub fn at_end(self, outcome: TurnOutcome) -> Self {
+    pub fn after_turn(self, outcome: TurnOutcome) -> Self {
         match (self, outcome) {
             (Self::Running, TurnOutcome::Completed) => Self::Completed,
             (Self::Running, TurnOutcome::Interrupted) => Self::Interrupted,
@@ -211,24 +211,24 @@ impl StepStatus {
 }
 
 impl NewTurn {
-    /// Most messages of one turn.
+    /// The largest number of messages in one turn.
     pub const MAX_MESSAGES: usize = 10_000;
-    /// Largest messages of one turn, in bytes.
+    /// The largest size of all messages of one turn, in bytes.
     pub const MAX_MESSAGE_BYTES: usize = 64 << 20;
-    /// Most steps of one turn.
+    /// The largest number of steps in one turn.
     pub const MAX_STEPS: usize = 1_000;
-    /// Largest steps of one turn, in bytes.
+    /// The largest size of all steps of one turn, in bytes.
     pub const MAX_STEP_BYTES: usize = 8 << 20;
-    /// How many calls a step may be inside of.
+    /// The largest number of calls that enclose a step.
     pub const MAX_STACK_DEPTH: u32 = 1_000;
 
-    /// Checks all but the messages.
+    /// Checks everything except the messages.
     pub fn check(&self) -> Result<(), Invalid> {
         for (pointer, name) in [("/connector", &self.connector), ("/mode", &self.mode)] {
             check_name(pointer, name.as_deref())?;
         }
         if self.messages.is_empty() && !self.steps.iter().any(|step| self.is_open(step)) {
-            let rule = "must hold at least one message, or the turn a step that was not done";
+            let rule = "must hold at least one message, unless a step is not completed";
             return Err(Invalid::value("/messages", rule));
         }
         if self.steps.len() > Self::MAX_STEPS {
@@ -241,7 +241,10 @@ impl NewTurn {
             bytes += step.check().map_err(|e| e.below(&format!("/steps/{index}")))?;
             if calls.is_cyclic(&step.frame.stack_id) {
                 let pointer = format!("/steps/{index}/stack_parent_id");
-                return Err(Invalid::value(pointer, "leads back to the call itself"));
+                return Err(Invalid::value(
+                    pointer,
+                    "must not be a call that this call makes itself",
+                ));
             }
         }
         if bytes > Self::MAX_STEP_BYTES {
@@ -251,8 +254,9 @@ impl NewTurn {
         Ok(())
     }
 
-    /// Takes the steps to resume from out of the turn: those that were not done, unless the whole turn
-    /// was. No other step is kept.
+    /// Takes the steps from which the turn can be resumed, and removes all steps from the turn.
+    ///
+    /// A completed turn has no such steps.
     pub fn take_open_steps(&mut self) -> Vec<OpenStep> {
         let steps = std::mem::take(&mut self.steps);
         let open: Vec<_> = steps.iter().filter(|step| self.is_open(step)).collect();
@@ -262,20 +266,20 @@ impl NewTurn {
         let numbered = (1..).zip(steps).filter(|(_, step)| self.is_open(step));
         let open = numbered.map(|(sequence, step)| OpenStep {
             sequence,
-            step: Step { status: step.status.at_end(self.outcome), ..step },
+            step: Step { status: step.status.after_turn(self.outcome), ..step },
             stack_path: paths.next().unwrap_or_default(),
         });
         open.collect()
     }
 
     fn is_open(&self, step: &Step) -> bool {
-        let status = step.status.at_end(self.outcome);
+        let status = step.status.after_turn(self.outcome);
         self.outcome != TurnOutcome::Completed && status != StepStatus::Completed
     }
 }
 
 impl Step {
-    /// A step that has begun.
+    /// Creates a running step.
     pub fn new(kind: StepKind, frame: StackFrame) -> Self {
         Self {
             kind,
@@ -290,16 +294,16 @@ impl Step {
         }
     }
 
-    /// Checks every field, and returns the size of the encoded step in bytes.
+    /// Checks every field, and returns the size of the step encoded as BSON, in bytes.
     pub fn check(&self) -> Result<usize, Invalid> {
         check_name("/assistant_id", self.assistant_id.as_deref())?;
         if self.frame.parent_id.as_ref() == Some(&self.frame.stack_id) {
-            return Err(Invalid::value("/stack_parent_id", "must be another than the stack_id"));
+            return Err(Invalid::value("/stack_parent_id", "must differ from stack_id"));
         }
         if self.frame.parent_id.is_none() != (self.frame.depth == 0) {
             return Err(Invalid::value(
                 "/stack_depth",
-                "must be 0 without a parent, and only then",
+                "must be 0 without stack_parent_id, and greater than 0 with it",
             ));
         }
         if self.frame.depth > NewTurn::MAX_STACK_DEPTH {
@@ -329,7 +333,7 @@ impl Step {
 }
 
 impl OpenStep {
-    /// Returns the digest by which a step is told from another one.
+    /// Returns the digest that distinguishes a repeated step from another one.
     pub fn digest(&self) -> Digest {
         let (mut hasher, empty) = (Hasher::default(), JsonObject::new());
         let Step { frame: StackFrame { stack_id, parent_id, depth }, .. } = &self.step;
@@ -350,12 +354,12 @@ impl OpenStep {
 }
 
 impl StackFrame {
-    /// The outermost call.
+    /// Creates the frame of an outermost call.
     pub fn root(stack_id: StackId) -> Self {
         Self { stack_id, parent_id: None, depth: 0 }
     }
 
-    /// A call made from this one.
+    /// Creates the frame of a call that this call makes.
     #[must_use]
     pub fn call(&self, stack_id: StackId) -> Self {
         Self { stack_id, parent_id: Some(self.stack_id.clone()), depth: self.depth + 1 }

@@ -2,30 +2,30 @@ use chrono::{DateTime, Utc};
 
 use crate::{AppId, EntryId, Invalid, UserId};
 
-/// The tokens of a user within an app.
+/// A wallet: the tokens of a user in an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wallet {
-    /// The app it belongs to.
+    /// The app of the wallet.
     pub app_id: AppId,
-    /// The user it belongs to.
+    /// The user who owns the wallet.
     pub user_id: UserId,
-    /// Whole tokens, 0 to [`Wallet::MAX_BALANCE`]: the sum of its entries.
+    /// The balance in whole tokens, 0 to [`Wallet::MAX_BALANCE`]: the sum of all entries.
     pub balance: i64,
-    /// How many entries it has, and so the sequence of the next one.
+    /// The number of entries, which is the sequence of the next entry.
     pub entry_count: u64,
-    /// When it was created.
+    /// When the wallet was created.
     pub created_at: DateTime<Utc>,
-    /// When it last changed.
+    /// When the wallet last changed.
     pub last_updated_at: DateTime<Utc>,
 }
 
 impl Wallet {
-    /// Most tokens in a wallet: what every JSON parser still reads exactly.
+    /// The largest balance: every JSON parser still reads it exactly.
     pub const MAX_BALANCE: i64 = 1_000_000_000_000_000;
-    /// Most tokens in one entry.
+    /// The largest amount of one entry.
     pub const MAX_AMOUNT: i64 = 1_000_000_000_000;
 
-    /// Checks the balance that a wallet is to be created with: 0 to [`Wallet::MAX_AMOUNT`].
+    /// Checks the initial balance of a wallet: 0 to [`Wallet::MAX_AMOUNT`].
     pub fn check_initial_balance(tokens: i64) -> Result<(), Invalid> {
         if (0..=Self::MAX_AMOUNT).contains(&tokens) {
             return Ok(());
@@ -35,41 +35,41 @@ impl Wallet {
     }
 }
 
-/// A change of a wallet, as it is kept for ever.
+/// A change of a wallet. Entries are never changed or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletEntry {
-    /// Names it within its wallet.
+    /// The id of the entry, unique within its wallet.
     pub entry_id: EntryId,
-    /// Its position: 0 for the first entry of the wallet, dense.
+    /// The position of the entry in the wallet: from 0, without gaps.
     pub sequence: u64,
-    /// What it did.
+    /// The kind of change.
     pub kind: EntryKind,
-    /// Whole tokens: negative for a debit, positive for the rest.
+    /// The amount in whole tokens: negative for a debit, positive otherwise.
     pub amount: i64,
-    /// The balance after it.
+    /// The balance after the entry.
     pub balance: i64,
-    /// Why, in the caller's words.
+    /// The reason that the caller gave.
     pub reason: Option<String>,
-    /// When it was made.
+    /// When the entry was made.
     pub created_at: DateTime<Utc>,
 }
 
-/// What an entry does to its wallet.
+/// The kind of change that an entry makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// Fills a wallet that is being created.
+    /// Sets the initial balance of a new wallet.
     Initial,
     /// Adds tokens.
     Credit,
-    /// Takes tokens.
+    /// Removes tokens.
     Debit,
 }
 
 impl EntryKind {
-    /// All of them.
+    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Initial, Self::Credit, Self::Debit];
 
-    /// Returns the word for it, as it stands on the wire and in the store.
+    /// Returns the name on the wire and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Initial => "initial",
@@ -78,7 +78,7 @@ impl EntryKind {
         }
     }
 
-    /// Gives an amount the sign it has in an entry of this kind.
+    /// Returns an amount with its sign in an entry of this kind.
     pub fn signed(self, amount: i64) -> i64 {
         match self {
             Self::Initial | Self::Credit => amount,
@@ -90,11 +90,11 @@ impl EntryKind {
 /// A credit or a debit to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWalletEntry {
-    /// Names it within its wallet; whoever repeats it means the same entry.
+    /// The id of the entry, unique within its wallet, which is its idempotency key.
     pub entry_id: EntryId,
-    /// Whole tokens, 1 to [`Wallet::MAX_AMOUNT`].
+    /// The amount in whole tokens, 1 to [`Wallet::MAX_AMOUNT`].
     pub amount: i64,
-    /// Why, at most 256 characters.
+    /// The reason, at most 256 characters.
     pub reason: Option<String>,
 }
 

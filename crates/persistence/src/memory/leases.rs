@@ -17,14 +17,14 @@ impl Leases for MemoryStore {
         lease: NewLease,
     ) -> Result<Lease, StoreError> {
         let now = self.clock.now();
-        let lease = lease.given(0, now, &*self.ids)?;
+        let lease = lease.into_lease(0, now, &*self.ids)?;
         self.with_chat(scope, chat_id, |chat| {
             let status = chat.session.status;
             if status.is_ended() {
                 return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
             }
             if let Some(held) = chat.session.lease.as_ref().filter(|held| !held.has_expired(now)) {
-                if held.is_that_of(&lease) {
+                if held.is_same_acquisition(&lease) {
                     return Ok(held.clone());
                 }
                 return Err(StoreError::held(chat_id, held.clone()));

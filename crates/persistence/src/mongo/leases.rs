@@ -32,7 +32,7 @@ impl Leases for MongoStore {
         lease: NewLease,
     ) -> Result<Lease, StoreError> {
         // The id is the same in every attempt, so that one recognises what an earlier one was given.
-        let lease = lease.given(0, self.inner.clock.now(), &*self.inner.ids)?;
+        let lease = lease.into_lease(0, self.inner.clock.now(), &*self.inner.ids)?;
         // A caller that asks for a lease need not hold one.
         let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
         self.write(
@@ -147,7 +147,7 @@ impl MongoStore {
             filter.insert("fencing_token", same_number(fencing_token));
             match lease {
                 Some(held) if !held.has_expired(self.inner.clock.now()) => {
-                    if held.is_that_of(wanted) {
+                    if held.is_same_acquisition(wanted) {
                         return Ok(held);
                     }
                     return Err(StoreError::held(chat_id, held).into());

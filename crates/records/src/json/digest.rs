@@ -3,11 +3,13 @@ use sha2::Digest as _;
 
 use super::object::JsonObject;
 
-/// The first 16 bytes of a SHA-256, enough to tell one body from another.
+/// The first 16 bytes of a SHA-256: enough to distinguish any two bodies.
 pub type Digest = [u8; 16];
 
-/// Takes the digest of JSON by structure: the order of keys and the spelling of numbers do not
-/// matter, types do (`1` is not `"1"`, and not `1.0`).
+/// Computes the digest of JSON values.
+///
+/// The digest depends on structure and types (`1` differs from `"1"` and from `1.0`), not on the order of
+/// keys or the notation of numbers.
 #[derive(Debug, Default)]
 pub struct Hasher(sha2::Sha256);
 
@@ -24,13 +26,13 @@ impl Hasher {
         self.entries(object);
     }
 
-    /// Adds the digest of something else.
+    /// Adds a named digest.
     pub fn digest(&mut self, name: &str, digest: &Digest) {
         self.bytes(b'k', name.as_bytes());
         self.bytes(b'd', digest);
     }
 
-    /// Returns the digest of all that was added.
+    /// Returns the digest of everything added.
     pub fn finish(self) -> Digest {
         let full = self.0.finalize();
         let mut digest = Digest::default();

@@ -1,45 +1,45 @@
-/// The sizes beyond which input is refused. Bytes are those of the BSON encoding.
+/// The largest sizes of input. Sizes in bytes are those of the BSON encoding.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits;
 
 impl Limits {
-    /// Largest message.
+    /// The largest size of a message.
     pub const MESSAGE_BYTES: usize = 4 << 20;
-    /// Most messages in one append.
+    /// The largest number of messages in one append.
     pub const BATCH_MESSAGES: usize = 1_000;
-    /// Largest append.
+    /// The largest size of one append.
     pub const BATCH_BYTES: usize = 8 << 20;
-    /// Deepest nesting of arrays and objects in one value.
+    /// The largest depth of arrays and objects in one value.
     pub const NESTING: usize = 64;
-    /// Largest context snapshot.
+    /// The largest size of a context snapshot.
     pub const SNAPSHOT_BYTES: usize = 8 << 20;
-    /// Largest artifact payload.
+    /// The largest size of the payload of an artifact.
     pub const ARTIFACT_BYTES: usize = 8 << 20;
-    /// Largest metadata of a chat session.
+    /// The largest size of the metadata of a chat session.
     pub const METADATA_BYTES: usize = 16 << 10;
-    /// Longest title, in characters.
+    /// The largest length of a title, in characters.
     pub const TITLE_CHARS: usize = 512;
-    /// Longest `timestamp` of a message, in characters.
+    /// The largest length of the `timestamp` of a message, in characters.
     pub const TIMESTAMP_CHARS: usize = 64;
-    /// Longest prompt of an input request.
+    /// The largest size of the prompt of an input request.
     pub const PROMPT_BYTES: usize = 16 << 10;
-    /// Most options of an input request.
+    /// The largest number of options of an input request.
     pub const OPTIONS: usize = 64;
-    /// Longest option.
+    /// The largest size of an option.
     pub const OPTION_BYTES: usize = 1 << 10;
-    /// Largest arguments of a tool call that an input request is bound to.
+    /// The largest size of the arguments of the tool call to which an input request is bound.
     pub const ARGUMENTS_BYTES: usize = 256 << 10;
-    /// Longest time, in seconds, in which an input request expires: 30 days.
+    /// The largest time after which an input request expires, in seconds: 30 days.
     pub const INPUT_EXPIRY_SEC: u32 = 30 * 86_400;
 
-    /// Most participants of one chat.
+    /// The largest number of participants of one chat.
     pub const PARTICIPANTS: usize = 1_000;
-    /// Most persons named as present in one chat.
+    /// The largest number of present persons that one chat lists.
     pub const PRESENT: usize = 200;
-    /// Most calls of a model recorded at once.
+    /// The largest number of provider calls recorded at once.
     pub const BATCH_CALLS: usize = 1_000;
-    /// Most tokens of one call.
+    /// The largest number of tokens of one call.
     pub const CALL_TOKENS: u64 = 1_000_000_000;
-    /// Longest call, in milliseconds: eleven days.
+    /// The largest duration of one call, in milliseconds: eleven days.
     pub const CALL_DURATION_MS: u64 = 1_000_000_000;
 }

@@ -4,19 +4,19 @@ use super::limits::Limits;
 use super::object::JsonObject;
 use crate::Invalid;
 
-/// Returns the size of the value's BSON encoding in bytes, or says what cannot be stored and where.
+/// Returns the size of a value encoded as BSON, in bytes; refuses a value that cannot be stored.
 pub fn measure(value: &Value) -> Result<usize, Invalid> {
     measure_at(value, 0)
 }
 
-/// Does for an object what [`measure`] does for any value.
+/// Returns the size of an object, like [`measure`] for any value.
 pub fn measure_object(object: &JsonObject) -> Result<usize, Invalid> {
     object_at(object, 0)
 }
 
-/// Length prefix and closing NUL of a BSON document or array.
+/// The size of the length prefix and the closing NUL of a BSON document or array.
 const CONTAINER_BYTES: usize = 5;
-/// Type byte before each key, and the NUL after it.
+/// The size of the type byte before each key and of the NUL after it.
 const KEY_BYTES: usize = 2;
 
 fn measure_at(value: &Value, depth: usize) -> Result<usize, Invalid> {
@@ -65,7 +65,7 @@ fn check_depth(depth: usize) -> Result<(), Invalid> {
     Err(Invalid::value("", format!("nested deeper than {} levels", Limits::NESTING)))
 }
 
-/// Returns one step of a JSON pointer.
+/// Returns the segment of a JSON pointer for a key.
 pub(super) fn pointer_to(key: &str) -> String {
     format!("/{}", key.replace('~', "~0").replace('/', "~1"))
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn objections_point_at_the_culprit() {
+    fn errors_point_at_the_refused_value() {
         let value = json!({"a/b": [1, {"~": 9_223_372_036_854_775_808_u64}]});
         let invalid = measure(&value).unwrap_err();
         assert_eq!(invalid.pointer, "/a~1b/1/~0");

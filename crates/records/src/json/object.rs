@@ -1,2 +1,2 @@
-/// A JSON object with its keys in the order given.
+/// A JSON object that keeps the order of its keys.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;

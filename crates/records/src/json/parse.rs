@@ -7,21 +7,21 @@ use super::limits::Limits;
 use super::measure::pointer_to;
 use crate::Invalid;
 
-/// Why a text was not accepted as JSON.
+/// The reason why a text is refused as JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
     /// The text is not JSON.
     #[error("not valid JSON")]
     Syntax(#[source] serde_json::Error),
-    /// The text is JSON that could only be kept with a loss.
+    /// The text is JSON that cannot be stored without a loss.
     #[error(transparent)]
     Lossy(#[from] Invalid),
 }
 
-/// Parses JSON without losing anything in silence.
+/// Parses JSON without silent losses.
 ///
-/// Refuses what an ordinary parser rounds or drops: integers beyond 64 bits, floats with more than
-/// 17 significant digits or that would become zero, repeated keys, and nesting past
+/// Refuses what other parsers round or drop: integers beyond 64 bits, floats with more than
+/// 17 significant digits or that would become zero, repeated keys, and nesting deeper than
 /// [`Limits::NESTING`].
 pub fn parse(text: &[u8]) -> Result<Value, ParseError> {
     let value = serde_json::from_slice(text).map_err(|error| {
@@ -38,7 +38,7 @@ fn too_deep(pointer: String) -> Invalid {
     Invalid::value(pointer, format!("nested deeper than {} levels", Limits::NESTING))
 }
 
-/// Walks a text already known to be valid JSON.
+/// Scans a text that is known to be valid JSON.
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
@@ -74,7 +74,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn open(&mut self, frame: Frame<'a>) -> Result<(), Invalid> {
-        // The body itself and the list of messages in it are levels of the envelope, not of a value.
+        // The levels of a request body around a value, such as its list of messages, do not count.
         const ENVELOPE: usize = 4;
         if self.frames.len() == Limits::NESTING + ENVELOPE {
             return Err(too_deep(self.pointer()));
@@ -106,7 +106,7 @@ impl<'a> Scanner<'a> {
         if keys.insert(key.clone()) {
             return Ok(());
         }
-        Err(Invalid::value(self.pointer(), "the key is given twice"))
+        Err(Invalid::value(self.pointer(), "the key occurs twice"))
     }
 
     /// Returns the string literal that begins here, with its quotes.
@@ -125,7 +125,7 @@ impl<'a> Scanner<'a> {
         let length = rest.iter().take_while(|b| is_part(b)).count();
         let literal = String::from_utf8_lossy(&rest[..length]);
         self.at += length;
-        match objection(&literal) {
+        match inexact_reason(&literal) {
             Some(detail) => Err(Invalid::value(self.pointer(), format!("{literal} {detail}"))),
             None => Ok(()),
         }
@@ -150,8 +150,8 @@ fn decode(literal: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Says why a number would not come back as it was, if it would not.
-fn objection(literal: &str) -> Option<&'static str> {
+/// Returns why a number cannot be stored exactly; `None` if it can.
+fn inexact_reason(literal: &str) -> Option<&'static str> {
     let mantissa = literal.split(['e', 'E']).next().unwrap_or(literal);
     if !literal.contains(['.', 'e', 'E']) {
         let fits = literal.parse::<i64>().is_ok();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_would_be_rounded_are_refused_where_they_stand() {
+    fn numbers_that_would_be_rounded_are_refused_with_their_pointer() {
         for number in ["9223372036854775808", "123456789012345678901234567890", "1e-400"] {
             let text = format!(r#"{{"a": [0, {{"b\"": {number}}}]}}"#);
             assert_eq!(pointer_of_refusal(&text), "/a/1/b\"", "{number}");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_survive_are_accepted() {
+    fn exact_numbers_are_accepted() {
         for number in ["0", "-9223372036854775808", "0.30000000000000004", "1e21", "-0.0", "0.000"]
         {
             assert!(parse(number.as_bytes()).is_ok(), "{number}");
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn repeated_keys_are_refused_even_when_spelled_differently() {
+    fn repeated_keys_are_refused_in_any_notation() {
         assert_eq!(pointer_of_refusal(r#"{"x": {"a": 1, "\u0061": 2}}"#), "/x/a");
         assert!(parse(br#"[{"a": "a"}, {"a": {"a": 1}}]"#).is_ok());
     }
 
     #[test]
-    fn depth_is_bounded_before_the_parser_gives_up() {
+    fn deep_nesting_is_refused_by_our_own_limit() {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         assert!(parse(deep(60).as_bytes()).is_ok());
         assert!(matches!(parse(deep(100).as_bytes()), Err(ParseError::Lossy(_))));

@@ -1,28 +1,28 @@
 use std::collections::BTreeMap;
 
-/// How often which whole number was counted, to within 1/32 of the number.
+/// A histogram of whole numbers, exact to within 1/32 of each number.
 ///
-/// Histograms can be added up and taken from one another: the result is that of all numbers
-/// together. A number below 32 has a bucket of its own; above, each power of two has sixteen, and
-/// a bucket stands for the number in its middle.
+/// Histograms can be added and subtracted: the result is the histogram of all numbers together. Each
+/// number below 32 has a bucket of its own. Above that, each power of two has sixteen buckets, and a
+/// bucket represents the number in its middle.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: BTreeMap<u16, i64>,
 }
 
-/// The buckets of each power of two, as a power of two.
+/// The binary logarithm of the number of buckets for each power of two.
 const BITS: u32 = 4;
 
 impl Histogram {
-    /// Returns the bucket that a number is counted in.
+    /// Returns the bucket of a number.
     #[must_use]
     pub fn bucket(number: u64) -> u16 {
         let shift = (u64::BITS - number.leading_zeros()).saturating_sub(BITS + 1);
-        // At most 31 more than 16 for each of 59 powers of two.
+        // The largest bucket is 16 × 59 + 31.
         u16::try_from(u64::from(shift << BITS) + (number >> shift)).unwrap_or(u16::MAX)
     }
 
-    /// Returns the number that a bucket stands for.
+    /// Returns the number that a bucket represents.
     #[must_use]
     pub fn number(bucket: u16) -> u64 {
         let shift = (u32::from(bucket) >> BITS).saturating_sub(1);
@@ -30,12 +30,12 @@ impl Histogram {
         first + ((1 << shift) - 1) / 2
     }
 
-    /// Counts a number so many times; less than none takes it back.
+    /// Counts a number `times` times; a negative number of times removes it.
     pub fn add(&mut self, number: u64, times: i64) {
         self.add_to_bucket(Self::bucket(number), times);
     }
 
-    /// The same, for the numbers of a bucket.
+    /// Counts a number of this bucket `times` times.
     pub fn add_to_bucket(&mut self, bucket: u16, times: i64) {
         let count = self.counts.entry(bucket).or_default();
         *count += times;
@@ -44,14 +44,14 @@ impl Histogram {
         }
     }
 
-    /// Adds what another one counted, so many times.
+    /// Adds another histogram `times` times.
     pub fn merge(&mut self, other: &Self, times: i64) {
         for (bucket, count) in other.counts() {
             self.add_to_bucket(bucket, count * times);
         }
     }
 
-    /// Returns the buckets in which something was counted, and how often.
+    /// Returns the buckets that are not empty, and their counts.
     pub fn counts(&self) -> impl Iterator<Item = (u16, i64)> {
         self.counts.iter().map(|(bucket, count)| (*bucket, *count))
     }
@@ -62,8 +62,9 @@ impl Histogram {
         self.counts.values().sum()
     }
 
-    /// Returns the number that so many of a hundred do not exceed, or `None` where nothing was
-    /// counted. It is the nearest rank: one of the numbers counted, never between two.
+    /// Returns a percentile; `None` if nothing was counted.
+    ///
+    /// It is the nearest rank: one of the counted numbers, never a number between two of them.
     #[must_use]
     pub fn percentile(&self, percent: u8) -> Option<u64> {
         let rank = ((self.count() * i64::from(percent) + 99) / 100).max(1);
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_follow_one_another_and_are_narrow() {
+    fn buckets_are_contiguous_and_narrow() {
         let numbers = (0..100_000).chain((17..64).map(|bits| 1 << bits)).chain([u64::MAX]);
         let mut last = 0;
         for number in numbers {
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_numbers_that_were_counted() {
+    fn percentiles_are_counted_numbers() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.percentile(50), None);
         (1..=20).for_each(|number| histogram.add(number, 1));
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_was_never_there() {
+    fn removed_numbers_leave_no_trace() {
         let mut histogram = Histogram::default();
         histogram.add(1_000, 2);
         let mut other = Histogram::default();

@@ -1,4 +1,4 @@
-//! What the chats and calls of a workflow add up to.
+//! Statistics of the chats and calls of a workflow.
 
 mod histogram;
 mod rollup;

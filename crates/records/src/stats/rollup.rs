@@ -3,7 +3,7 @@ use std::fmt;
 use super::Histogram;
 use crate::{ChatStatus, ProviderCall, Tokens, Usage};
 
-/// Declares an enum whose values have names.
+/// Declares an enum whose values have names in the store.
 macro_rules! named {
     ($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $value:ident = $name:literal,)+ }) => {
         $(#[$meta])*
@@ -13,10 +13,10 @@ macro_rules! named {
         }
 
         impl $type {
-            /// All of them.
+            /// Every value.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
 
-            /// Returns the name it is stored under.
+            /// Returns the name in the store.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -28,31 +28,31 @@ macro_rules! named {
 }
 
 named! {
-    /// A number that is kept of chats and calls.
+    /// A counter of chats and calls.
     Counter {
-        /// Calls of models.
+        /// Provider calls.
         Calls = "calls",
         /// Tokens sent.
         PromptTokens = "prompt_tokens",
         /// Tokens received.
         CompletionTokens = "completion_tokens",
-        /// All tokens that are counted.
+        /// All tokens.
         TotalTokens = "total_tokens",
-        /// What calls cost, in micro-dollars.
+        /// The cost of calls, in micro-dollars.
         CostMicros = "cost_micros_usd",
-        /// How long calls took, one after the other, in milliseconds.
+        /// The sum of the durations of calls, in milliseconds.
         CallDurationMs = "duration_ms",
         /// Chats created.
         Starts = "starts",
-        /// Moves to paused.
+        /// Status changes to paused.
         Pauses = "pauses",
-        /// Moves from paused to running.
+        /// Status changes from paused to running.
         Resumptions = "resumptions",
-        /// Moves to completed.
+        /// Status changes to completed.
         Completions = "completions",
-        /// Moves to failed.
+        /// Status changes to failed.
         Failures = "failures",
-        /// Moves from an end to running.
+        /// Status changes from completed or failed to running.
         Reopens = "reopens",
         /// Chats that are running.
         Running = "running",
@@ -62,32 +62,32 @@ named! {
         Completed = "completed",
         /// Chats that are failed.
         Failed = "failed",
-        /// How long the chats took that have ended, in milliseconds.
+        /// The sum of the durations of ended chats, in milliseconds.
         ChatDurationMs = "chat_duration_ms",
     }
 }
 
 named! {
-    /// Something that is measured of each call, or of each chat.
+    /// A measure of each call or of each chat, of which the distribution is kept.
     Measure {
         /// The tokens of a call.
         CallTokens = "call_tokens",
         /// The cost of a call, in micro-dollars.
         CallCost = "call_cost_micros_usd",
-        /// How long a call took, in milliseconds.
+        /// The duration of a call, in milliseconds.
         CallDuration = "call_duration_ms",
-        /// The tokens of a chat that has made calls.
+        /// The tokens of a chat with calls.
         ChatTokens = "chat_tokens",
-        /// The cost of a chat that has made calls, in micro-dollars.
+        /// The cost of a chat with calls, in micro-dollars.
         ChatCost = "chat_cost_micros_usd",
-        /// How long a chat took that has ended, in milliseconds.
+        /// The duration of an ended chat, in milliseconds.
         ChatDuration = "chat_duration_ms",
     }
 }
 
-/// What chats and calls add up to.
+/// The counters and distributions of a set of chats and calls.
 ///
-/// A change of it is one, too: then numbers may be negative.
+/// The difference between two rollups is a rollup, too; its numbers may be negative.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Rollup {
     counters: [i64; Counter::ALL.len()],
@@ -95,35 +95,35 @@ pub struct Rollup {
 }
 
 impl Rollup {
-    /// Returns one of its numbers.
+    /// Returns a counter.
     #[must_use]
     pub fn get(&self, counter: Counter) -> i64 {
         self.counters[counter as usize]
     }
 
-    /// Returns a number of which there cannot be less than none.
+    /// Returns a counter that cannot be negative.
     #[must_use]
     pub fn count(&self, counter: Counter) -> u64 {
         u64::try_from(self.get(counter)).unwrap_or(0)
     }
 
-    /// Returns how one of its measures is distributed.
+    /// Returns the distribution of a measure.
     #[must_use]
     pub fn histogram(&self, measure: Measure) -> &Histogram {
         &self.histograms[measure as usize]
     }
 
-    /// Adds to one of its numbers.
+    /// Adds to a counter.
     pub fn add(&mut self, counter: Counter, number: i64) {
         self.counters[counter as usize] += number;
     }
 
-    /// Returns how one of its measures is distributed, to be changed.
+    /// Returns the distribution of a measure, to be changed.
     pub fn histogram_mut(&mut self, measure: Measure) -> &mut Histogram {
         &mut self.histograms[measure as usize]
     }
 
-    /// Adds another one so many times.
+    /// Adds another rollup `times` times.
     pub fn merge(&mut self, other: &Self, times: i64) {
         for (number, other) in self.counters.iter_mut().zip(other.counters) {
             *number += other * times;
@@ -133,13 +133,13 @@ impl Rollup {
         }
     }
 
-    /// Tells whether nothing is counted.
+    /// Returns whether all counters and distributions are empty.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns what its calls took.
+    /// Returns the usage of the calls.
     #[must_use]
     pub fn usage(&self) -> Usage {
         Usage {
@@ -154,15 +154,15 @@ impl Rollup {
         }
     }
 
-    /// Returns how many chats there are, whatever their status.
+    /// Returns the number of chats of any status.
     #[must_use]
     pub fn chats(&self) -> u64 {
-        ChatStatus::ALL.into_iter().map(|status| self.count(Counter::of(status))).sum()
+        ChatStatus::ALL.into_iter().map(|status| self.count(Counter::for_status(status))).sum()
     }
 
-    /// Returns what counts nothing but what calls took.
+    /// Creates a rollup that counts only the usage of calls.
     #[must_use]
-    pub fn of_usage(usage: &Usage) -> Self {
+    pub fn from_usage(usage: &Usage) -> Self {
         let mut rollup = Self::default();
         rollup.add(Counter::Calls, signed(usage.calls));
         rollup.add(Counter::PromptTokens, signed(usage.tokens.prompt));
@@ -173,14 +173,14 @@ impl Rollup {
         rollup
     }
 
-    /// Adds so many times how much a call took to what is measured of each.
+    /// Adds the measures of a call `times` times.
     pub(super) fn measure_call(&mut self, call: &ProviderCall, times: i64) {
         self.histogram_mut(Measure::CallTokens).add(call.tokens.total, times);
         self.histogram_mut(Measure::CallCost).add(call.cost.micros(), times);
         self.histogram_mut(Measure::CallDuration).add(call.duration_ms, times);
     }
 
-    /// Adds so many times what all calls of a chat took to what is measured of each chat.
+    /// Adds the measures of a chat, which are derived from the usage of all its calls, `times` times.
     pub(super) fn measure_usage(&mut self, usage: &Usage, times: i64) {
         if usage.calls > 0 {
             self.histogram_mut(Measure::ChatTokens).add(usage.tokens.total, times);
@@ -189,7 +189,7 @@ impl Rollup {
     }
 }
 
-/// Shows what is not zero.
+/// Shows only what is not zero.
 impl fmt::Debug for Rollup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counters = Counter::ALL.iter().map(|counter| (counter.name(), self.get(*counter)));
@@ -203,9 +203,9 @@ impl fmt::Debug for Rollup {
 }
 
 impl Counter {
-    /// Returns the one for the chats of a status.
+    /// Returns the counter of the chats with a status.
     #[must_use]
-    pub fn of(status: ChatStatus) -> Self {
+    pub fn for_status(status: ChatStatus) -> Self {
         match status {
             ChatStatus::Running => Self::Running,
             ChatStatus::Paused => Self::Paused,
@@ -214,9 +214,9 @@ impl Counter {
         }
     }
 
-    /// Returns the one for the moves from one status to another.
+    /// Returns the counter of the changes from one status to another.
     #[must_use]
-    pub fn of_move(from: ChatStatus, to: ChatStatus) -> Self {
+    pub fn for_change(from: ChatStatus, to: ChatStatus) -> Self {
         match to {
             ChatStatus::Running if from.is_ended() => Self::Reopens,
             ChatStatus::Running => Self::Resumptions,
@@ -227,7 +227,7 @@ impl Counter {
     }
 }
 
-/// No number that is kept comes near the largest.
+/// Converts a number; no stored number comes near the limit.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

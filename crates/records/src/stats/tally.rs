@@ -5,21 +5,21 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Counter, Measure, Rollup};
 use crate::{ChatId, ChatSession, ChatStatus, Model, ProviderCall, Usage, truncated};
 
-/// What a rollup counts: the chats or calls of one workflow that something is common to.
+/// The key of a rollup: which chats or calls of one workflow it counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RollupKey {
-    /// What they have in common.
+    /// The subject that they have in common.
     pub subject: Subject,
-    /// The hour in which it happened, by its beginning; `None`: whenever.
+    /// The beginning of the hour in which they happened; `None` for all hours together.
     pub hour: Option<DateTime<Utc>>,
 }
 
-/// What chats or calls of a workflow have in common.
+/// The subject that chats or calls of a workflow have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
-    /// Nothing but the workflow.
+    /// Only the workflow.
     Workflow,
-    /// The agent that called, if one was named.
+    /// The agent that made the calls, if it is known.
     Agent(Option<String>),
     /// The model that answered.
     Model(Model),
@@ -27,99 +27,100 @@ pub enum Subject {
     Chat(ChatId),
 }
 
-/// A move of a chat from one status to another.
+/// A change of the status of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusChange {
     /// The chat.
     pub chat_id: ChatId,
-    /// Where it stood.
+    /// The old status.
     pub from: ChatStatus,
-    /// Where it went.
+    /// The new status.
     pub to: ChatStatus,
-    /// When.
+    /// When the status changed.
     pub changed_at: DateTime<Utc>,
 }
 
-/// Adds up the chats and calls of a workflow.
+/// Computes the rollups of the chats and calls of a workflow.
 ///
-/// What is stored changes by the same sums: a chat that changes is taken out as it was and put in as
-/// it is. So rollups always equal what adding up all the records gives.
+/// The stored rollups change by the same computation: if a chat changes, its old state is subtracted and
+/// its new state is added. So the stored rollups always equal the rollups computed from all records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     rollups: BTreeMap<RollupKey, Rollup>,
 }
 
 impl Tally {
-    /// Puts a chat in as it is, or takes it out as it was.
+    /// Adds the state of a chat `times` times; -1 subtracts it.
     pub fn chat(&mut self, chat: &ChatSession, times: i64) {
         let (started, ended) = (hour(chat.created_at), hour(chat.ended_at()));
-        self.each([None, Some(started)], |rollup| rollup.add(Counter::Starts, times));
-        self.of(Subject::Workflow, None).add(Counter::of(chat.status), times);
-        let of_chat = self.of(Subject::Chat(chat.chat_id.clone()), None);
-        of_chat.add(Counter::of(chat.status), times);
+        self.for_hours([None, Some(started)], |rollup| rollup.add(Counter::Starts, times));
+        self.rollup(Subject::Workflow, None).add(Counter::for_status(chat.status), times);
+        let of_chat = self.rollup(Subject::Chat(chat.chat_id.clone()), None);
+        of_chat.add(Counter::for_status(chat.status), times);
         if chat.status.is_ended() {
             let duration_ms = chat.duration_ms();
             let change = i64::try_from(duration_ms).unwrap_or(i64::MAX) * times;
             of_chat.add(Counter::ChatDurationMs, change);
-            self.each([None, Some(ended)], |rollup| {
+            self.for_hours([None, Some(ended)], |rollup| {
                 rollup.add(Counter::ChatDurationMs, change);
                 rollup.histogram_mut(Measure::ChatDuration).add(duration_ms, times);
             });
         }
     }
 
-    /// Counts a move of a chat.
+    /// Counts a change of the status of a chat.
     pub fn status_change(&mut self, change: &StatusChange) {
-        let counter = Counter::of_move(change.from, change.to);
-        self.each([None, Some(hour(change.changed_at))], |rollup| rollup.add(counter, 1));
+        let counter = Counter::for_change(change.from, change.to);
+        self.for_hours([None, Some(hour(change.changed_at))], |rollup| rollup.add(counter, 1));
     }
 
-    /// Counts a call so many times; less than none takes it back.
+    /// Counts a call `times` times; -1 subtracts it.
     pub fn call(&mut self, call: &ProviderCall, times: i64) {
         let mut usage = Usage::default();
         usage.add(call);
         let agent = Subject::Agent(call.agent.clone());
         for subject in [Subject::Workflow, agent, Subject::Model(call.used.clone())] {
             for hour in [None, Some(hour(call.called_at))] {
-                let rollup = self.of(subject.clone(), hour);
-                rollup.merge(&Rollup::of_usage(&usage), times);
+                let rollup = self.rollup(subject.clone(), hour);
+                rollup.merge(&Rollup::from_usage(&usage), times);
                 rollup.measure_call(call, times);
             }
         }
     }
 
-    /// Measures by all calls of a chat, which together took one thing and now take another. What
-    /// they take is for the rollup of the chat, which is the caller's.
+    /// Updates the measures of chats after the usage of one chat changed from `before` to `after`.
+    ///
+    /// The caller adds the usage itself to the rollup of the chat.
     pub fn usage(&mut self, before: &Usage, after: &Usage) {
-        let rollup = self.of(Subject::Workflow, None);
+        let rollup = self.rollup(Subject::Workflow, None);
         rollup.measure_usage(before, -1);
         rollup.measure_usage(after, 1);
     }
 
-    /// Adds what all calls of a chat took to the rollup of the chat.
-    pub fn usage_of(&mut self, chat_id: &ChatId, usage: &Usage) {
-        self.of(Subject::Chat(chat_id.clone()), None).merge(&Rollup::of_usage(usage), 1);
+    /// Adds the usage of all calls of a chat to the rollup of the chat.
+    pub fn chat_usage(&mut self, chat_id: &ChatId, usage: &Usage) {
+        self.rollup(Subject::Chat(chat_id.clone()), None).merge(&Rollup::from_usage(usage), 1);
     }
 
-    /// Returns all rollups that count something, in order.
+    /// Returns all rollups that are not empty, ordered by key.
     #[must_use]
     pub fn finish(mut self) -> BTreeMap<RollupKey, Rollup> {
         self.rollups.retain(|_, rollup| !rollup.is_zero());
         self.rollups
     }
 
-    fn each(&mut self, hours: [Option<DateTime<Utc>>; 2], change: impl Fn(&mut Rollup)) {
+    fn for_hours(&mut self, hours: [Option<DateTime<Utc>>; 2], change: impl Fn(&mut Rollup)) {
         for hour in hours {
-            change(self.of(Subject::Workflow, hour));
+            change(self.rollup(Subject::Workflow, hour));
         }
     }
 
-    fn of(&mut self, subject: Subject, hour: Option<DateTime<Utc>>) -> &mut Rollup {
+    fn rollup(&mut self, subject: Subject, hour: Option<DateTime<Utc>>) -> &mut Rollup {
         self.rollups.entry(RollupKey { subject, hour }).or_default()
     }
 }
 
-/// Returns the beginning of the hour that a moment lies in.
+/// Returns the beginning of the hour of a time.
 fn hour(at: DateTime<Utc>) -> DateTime<Utc> {
     truncated(at, TimeDelta::hours(1))
 }
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chat_that_is_reopened_is_as_if_it_had_never_ended() {
+    fn a_reopened_chat_counts_as_if_it_had_never_ended() {
         let (running, ended) = (chat(ChatStatus::Running, 0.0), chat(ChatStatus::Failed, 2_000.0));
         let mut tally = Tally::default();
         tally.chat(&running, 1);

@@ -144,7 +144,7 @@ fn title(measure: Measure) -> &'static str {
 fn readable(measure: Measure, number: u64) -> String {
     match measure {
         Measure::CallTokens | Measure::ChatTokens => number.to_string(),
-        Measure::CallCost | Measure::ChatCost => format!("${}", MicroDollars::of_sum(number)),
+        Measure::CallCost | Measure::ChatCost => format!("${}", MicroDollars::from_sum(number)),
         Measure::CallDuration | Measure::ChatDuration => {
             let (seconds, tenths) = (number / 1_000, number % 1_000 / 100);
             match seconds {

@@ -129,7 +129,8 @@ pub(crate) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> 
     let id = fields.inside(fields.document("_id")?);
     let mut rollup = Rollup::default();
     add_sums(&fields, &mut rollup)?;
-    let status = ChatStatus::ALL.into_iter().find(|status| rollup.get(Counter::of(*status)) > 0);
+    let status =
+        ChatStatus::ALL.into_iter().find(|status| rollup.get(Counter::for_status(*status)) > 0);
     let status = fields.required("running", status)?;
     let duration_ms = rollup.count(Counter::ChatDurationMs);
     Ok(ChatStats {

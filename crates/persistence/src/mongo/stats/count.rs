@@ -86,7 +86,7 @@ impl MongoStore {
             usage.add(call);
         }
         let mut change = Rollup::default();
-        change.merge(&Rollup::of_usage(&usage), times);
+        change.merge(&Rollup::from_usage(&usage), times);
         let before = self.count_usage(chat, &change, tx).await?;
         let mut after = before.clone();
         after.merge(&change, 1);

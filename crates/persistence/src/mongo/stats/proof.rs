@@ -221,7 +221,7 @@ impl MongoStore {
         }
         for (chat_id, usage) in usages {
             tally.usage(&Usage::default(), &usage);
-            tally.usage_of(&chat_id, &usage);
+            tally.chat_usage(&chat_id, &usage);
         }
         let started = |(key, rollup): (RollupKey, Rollup)| {
             let started_at = match &key.subject {

@@ -66,8 +66,8 @@ pub(crate) struct Percentiles {
 impl From<&Rollup> for Summary {
     fn from(rollup: &Rollup) -> Self {
         let statuses = Statuses::from(rollup);
-        let failed = rollup.get(Counter::of(ChatStatus::Failed));
-        let ended = failed + rollup.get(Counter::of(ChatStatus::Completed));
+        let failed = rollup.get(Counter::for_status(ChatStatus::Failed));
+        let ended = failed + rollup.get(Counter::for_status(ChatStatus::Completed));
         Self {
             chats: rollup.chats(),
             statuses,

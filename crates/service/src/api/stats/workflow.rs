@@ -227,7 +227,7 @@ pub(super) fn duration_sec(chat: &ChatStats) -> f64 {
 
 /// Returns an amount as a number of dollars, for where the shape asks for one.
 fn dollars(micros: u64) -> f64 {
-    MicroDollars::of_sum(micros).to_string().parse().unwrap_or(0.0)
+    MicroDollars::from_sum(micros).to_string().parse().unwrap_or(0.0)
 }
 
 /// Returns what a workflow has done and cost, with its newest chats.
