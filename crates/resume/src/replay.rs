@@ -103,7 +103,7 @@ impl Replay {
         self.end.is_some_and(|end| self.position >= end)
     }
 
-    /// Returns the calls because of which nothing is rendered: see [`Rendered::rejected`].
+    /// Returns the rejected calls; if there are any, nothing is rendered: see [`Rendered::rejected`].
     pub fn rejected(&self) -> &[UnsettledCall] {
         self.renderer.rejected()
     }

@@ -68,7 +68,7 @@ pub trait Renderer: fmt::Debug + Send {
     /// Adds the message at a position of the window to the rendering.
     fn push(&mut self, index: usize, message: Message, rendered: &mut Rendered);
 
-    /// Returns the calls because of which nothing is rendered: see [`Rendered::rejected`].
+    /// Returns the rejected calls; if there are any, nothing is rendered: see [`Rendered::rejected`].
     fn rejected(&self) -> &[UnsettledCall] {
         &[]
     }

@@ -96,7 +96,7 @@ proptest! {
         cuts in prop::collection::vec(any::<Index>(), 0..5),
         order in prop::collection::vec(any::<Index>(), 0..40),
     ) {
-        for (stream, tell) in [(Stream::UiMessage, told as Tell), (Stream::Acp, acp_updates)] {
+        for (stream, tell) in [(Stream::UiMessage, sdk_chunks as Tell), (Stream::Acp, acp_updates)] {
             let chunks = |cuts: &[Index]| -> Vec<Value> {
                 actions.iter().enumerate().flat_map(|(number, action)| tell(number, action, cuts)).collect()
             };

@@ -133,7 +133,7 @@ fn a_result_deleted_after_the_scan_becomes_null() {
     let chat = [caller(None::<&str>, &["a", "b"]), result("a"), result("b"), said()];
     let scanned_log = log(&chat);
     let mut found = scanned_log.clone();
-    make(&Change::Delete, &mut found[2]);
+    apply(&Change::Delete, &mut found[2]);
     let rendered = replay(scanned(&OpenAi, None, &scanned_log), &found);
     let null = json!({"role": "tool", "tool_call_id": "b", "content": "null"});
     assert_eq!(rendered.messages, [chat[0].clone(), chat[1].clone(), null, said()]);
@@ -147,7 +147,7 @@ fn a_result_deleted_after_the_scan_becomes_null() {
 fn the_results_of_a_call_deleted_after_the_scan_are_dropped() {
     let scanned_log = log(&[said(), caller("x", &["a"]), result("a")]);
     let mut found = scanned_log.clone();
-    make(&Change::Delete, &mut found[1]);
+    apply(&Change::Delete, &mut found[1]);
     let rendered = replay(scanned(&OpenAi, None, &scanned_log), &found);
     assert_eq!(rendered.messages, [said()]);
     assert_eq!(dropped(&rendered), [(1, "deleted"), (2, "orphan_result")]);

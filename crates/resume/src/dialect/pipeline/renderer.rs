@@ -31,7 +31,7 @@ pub(super) struct UnansweredCalls {
     ///
     /// They are sequences, not positions: positions change if a window begins later.
     pub(super) callers: HashSet<u64>,
-    /// The calls because of which nothing is rendered.
+    /// The rejected calls; if there are any, nothing is rendered.
     pub(super) rejected: Vec<UnsettledCall>,
 }
 
@@ -48,7 +48,7 @@ impl ToolCallRenderer {
         Self { rules, writer, unanswered, matcher, call_ids, original_ids, names }
     }
 
-    /// Returns the calls because of which nothing is rendered.
+    /// Returns the rejected calls; if there are any, nothing is rendered.
     pub(super) fn rejected(&self) -> &[UnsettledCall] {
         &self.unanswered.rejected
     }
