@@ -135,7 +135,7 @@ pub struct ResumePoint {
     ///
     /// The last resume point of a turn has its path as far as the steps of the turn describe it. A path
     /// begins with the outermost call if it has one more call than the depth of the step. Resume points that
-    /// were stored before paths were cut all have such a path.
+    /// were stored before paths were cut have their whole paths, too.
     pub stack_path: Vec<StackId>,
     /// When the turn was written.
     pub created_at: DateTime<Utc>,
