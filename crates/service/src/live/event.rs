@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Position;
-use crate::api::calls::UsageFields;
-use crate::api::input_requests::InputRequestResponse;
-use crate::api::messages::MessageResponse;
-use crate::api::presence::PresenceResponse;
+use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
 /// Something that whoever listens to a chat is told.
 ///

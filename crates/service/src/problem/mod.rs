@@ -31,9 +31,8 @@ use records::EventId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::input_requests::InputRequestResponse;
-use crate::api::leases::HolderFields;
 use crate::history::UnsettledCallResponse;
+use crate::wire::{HolderFields, InputRequestResponse};
 
 /// Something went wrong, in the words the caller is told.
 #[derive(Debug)]

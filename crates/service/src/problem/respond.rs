@@ -13,10 +13,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Details, FieldError, Problem};
-use crate::api::input_requests::InputRequestResponse;
-use crate::api::leases::HolderFields;
 use crate::history::UnsettledCallResponse;
 use crate::layers::RequestId;
+use crate::wire::{HolderFields, InputRequestResponse};
 
 /// A problem on its way out, before it has a body.
 #[derive(Debug, Clone)]

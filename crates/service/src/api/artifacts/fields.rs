@@ -1,44 +1,8 @@
 use records::{Artifact, ChatId};
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::wire::Time;
-
-/// An artifact.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Artifact)]
-pub(crate) struct ArtifactFields {
-    /// The tool that shows it.
-    #[schema(example = "code_editor")]
-    ui_tool_id: Option<String>,
-    /// The event that produced it.
-    #[schema(example = "evt_xyz789")]
-    event_id: Option<String>,
-    /// Where it is shown.
-    #[schema(example = "artifact")]
-    display: Option<String>,
-    /// The workflow that produced it.
-    #[schema(example = "Generator")]
-    workflow_name: Option<String>,
-    /// What the tool shows.
-    payload: Value,
-    /// When it was produced.
-    updated_at: Time,
-}
-
-impl From<Artifact> for ArtifactFields {
-    fn from(artifact: Artifact) -> Self {
-        Self {
-            ui_tool_id: artifact.ui_tool_id,
-            event_id: artifact.event_id,
-            display: artifact.display,
-            workflow_name: artifact.workflow_name,
-            payload: artifact.payload,
-            updated_at: artifact.updated_at.into(),
-        }
-    }
-}
+use crate::wire::ArtifactFields;
 
 /// The last artifact of a chat.
 #[derive(Debug, Serialize, ToSchema)]

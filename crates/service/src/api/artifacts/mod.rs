@@ -6,4 +6,4 @@ pub(crate) mod delete;
 pub(crate) mod get;
 pub(crate) mod put;
 
-pub(crate) use fields::{ArtifactFields, ArtifactResponse};
+pub(crate) use fields::ArtifactResponse;

@@ -1,4 +1,4 @@
-use records::{MicroDollars, ProviderCall, Usage};
+use records::ProviderCall;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -64,44 +64,6 @@ impl From<ProviderCall> for CallFields {
             duration_ms: call.duration_ms,
             request_id: call.request_id,
             called_at: call.called_at.into(),
-        }
-    }
-}
-
-/// What calls took together.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Usage)]
-pub(crate) struct UsageFields {
-    /// How many they were.
-    #[schema(example = 1)]
-    calls: u64,
-    #[schema(example = 12)]
-    prompt_tokens: u64,
-    #[schema(example = 4)]
-    completion_tokens: u64,
-    #[schema(example = 16)]
-    total_tokens: u64,
-    /// What they cost, in millionths of a US dollar.
-    #[schema(example = 1234)]
-    cost_micros_usd: u64,
-    /// The same in US dollars.
-    #[schema(example = "0.001234")]
-    cost_usd: String,
-    /// How long they took, one after the other, in milliseconds.
-    #[schema(example = 850)]
-    duration_ms: u64,
-}
-
-impl From<Usage> for UsageFields {
-    fn from(usage: Usage) -> Self {
-        Self {
-            calls: usage.calls,
-            prompt_tokens: usage.tokens.prompt,
-            completion_tokens: usage.tokens.completion,
-            total_tokens: usage.tokens.total,
-            cost_micros_usd: usage.cost_micros,
-            cost_usd: MicroDollars::from_sum(usage.cost_micros).to_string(),
-            duration_ms: usage.duration_ms,
         }
     }
 }

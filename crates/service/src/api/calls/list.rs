@@ -6,12 +6,13 @@ use records::{ChatId, Usage};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{CallFields, UsageFields};
+use super::CallFields;
 use crate::api::cursor;
 use crate::config::Limits;
 use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
+use crate::wire::UsageFields;
 
 /// Which calls to list.
 #[derive(Debug, IntoParams)]

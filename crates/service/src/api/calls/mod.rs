@@ -7,5 +7,5 @@ pub(crate) mod delete;
 pub(crate) mod list;
 pub(crate) mod record;
 
-pub(crate) use fields::{CallFields, UsageFields};
+pub(crate) use fields::CallFields;
 pub(crate) use payment::PaymentFields;

@@ -10,13 +10,10 @@ use utoipa::ToSchema;
 
 use super::ForkOriginFields;
 use super::response::LastTurnFields;
-use crate::api::artifacts::ArtifactFields;
-use crate::api::input_requests::InputRequestResponse;
-use crate::api::leases::HolderFields;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
-use crate::wire::Time;
+use crate::wire::{ArtifactFields, HolderFields, InputRequestResponse, Time};
 
 /// What a second person needs to join a running chat.
 #[derive(Debug, Serialize, ToSchema)]

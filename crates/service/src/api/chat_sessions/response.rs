@@ -2,8 +2,7 @@ use records::{ChatSession, ForkOrigin, JsonObject, LastTurn};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::leases::HolderFields;
-use crate::wire::Time;
+use crate::wire::{HolderFields, Time};
 
 /// A chat session: everything about it but its messages, artifact and context snapshot.
 #[derive(Debug, Serialize, ToSchema)]

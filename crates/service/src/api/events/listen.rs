@@ -4,16 +4,13 @@ use axum::extract::State;
 use axum::response::Response;
 use utoipa::IntoParams;
 
-use crate::api::calls::UsageFields;
-use crate::api::input_requests::InputRequestResponse;
-use crate::api::messages::MessageResponse;
-use crate::api::presence::PresenceResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, LastEventId, Listener, Params, Query, TICKET};
 use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, respond};
 use crate::metrics::{Metrics, Transport};
 use crate::openapi::ChatPath;
 use crate::problem::{EventsProblems, Problem};
+use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
 /// Where to begin.
 #[derive(Debug, IntoParams)]

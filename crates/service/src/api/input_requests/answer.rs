@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::InputRequestResponse;
 use crate::api::messages::{AppendedResponse, AuthorRequest};
 use crate::extract::{InChat, InputRequestName, Json, Query};
 use crate::openapi::{ChatPath, Fence, InputRequestPath};
 use crate::problem::{AnswerInputProblems, Problem};
-use crate::wire::{self, present};
+use crate::wire::{self, InputRequestResponse, present};
 
 /// An answer to give.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -3,11 +3,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use super::InputRequestResponse;
 use crate::api::chat_sessions::ReasonRequest;
 use crate::extract::{InChat, InputRequestName, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, Fence, InputRequestPath};
 use crate::problem::{CancelInputProblems, Problem};
+use crate::wire::InputRequestResponse;
 
 /// Takes a question back; the chat runs on unless it waits for more.
 ///

@@ -3,13 +3,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use utoipa::IntoParams;
 
-use super::InputRequestResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, InputRequestName, Json, Listener, Params, Query};
 use crate::live::Hub;
 use crate::openapi::{ChatPath, InputRequestPath};
 use crate::problem::{InputRequestProblems, Problem};
-use crate::wire::Wait;
+use crate::wire::{InputRequestResponse, Wait};
 
 /// How long to wait for the request to be closed.
 #[derive(Debug, IntoParams)]

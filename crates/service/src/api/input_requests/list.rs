@@ -6,12 +6,12 @@ use records::ChatId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::InputRequestResponse;
 use crate::api::cursor;
 use crate::config::Limits;
 use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
+use crate::wire::InputRequestResponse;
 
 /// Which requests to list.
 #[derive(Debug, IntoParams)]

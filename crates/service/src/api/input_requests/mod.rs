@@ -5,7 +5,3 @@ pub(crate) mod cancel;
 pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod request;
-
-mod response;
-
-pub(crate) use response::InputRequestResponse;

@@ -8,11 +8,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::InputRequestResponse;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::{ChatPath, Fence};
 use crate::problem::{Problem, RequestInputProblems};
-use crate::wire;
+use crate::wire::{self, InputRequestResponse};
 
 /// A question to ask.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,10 +5,10 @@ use persistence::{Store, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::response::HolderFields;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
+use crate::wire::HolderFields;
 
 /// Who carries a chat on.
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,8 +6,6 @@ pub(crate) mod release;
 pub(crate) mod renew;
 mod response;
 
-pub(crate) use response::HolderFields;
-
 use std::time::Duration;
 
 use records::Scope;

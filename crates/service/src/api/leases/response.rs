@@ -2,7 +2,7 @@ use records::Lease;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::Time;
+use crate::wire::HolderFields;
 
 /// A lease, as its holder sees it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -16,27 +16,6 @@ pub(crate) struct LeaseResponse {
     fencing_token: u64,
     #[serde(flatten)]
     holder: HolderFields,
-}
-
-/// Who holds a lease.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = LeaseHolder)]
-pub(crate) struct HolderFields {
-    #[schema(example = "orchestrator-7")]
-    owner: String,
-    acquired_at: Time,
-    /// From when on others may take it over.
-    expires_at: Time,
-}
-
-impl From<Lease> for HolderFields {
-    fn from(lease: Lease) -> Self {
-        Self {
-            owner: lease.owner.into(),
-            acquired_at: lease.acquired_at.into(),
-            expires_at: lease.expires_at.into(),
-        }
-    }
 }
 
 impl From<Lease> for LeaseResponse {

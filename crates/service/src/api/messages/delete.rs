@@ -3,10 +3,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use super::MessageResponse;
 use crate::extract::{InChat, Json, Query, Sequence};
 use crate::openapi::{ChatPath, Fence, MessagePath};
 use crate::problem::{DeleteMessageProblems, Problem};
+use crate::wire::MessageResponse;
 
 /// Deletes a message: its content is gone, its sequence stays taken.
 ///

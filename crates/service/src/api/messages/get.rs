@@ -3,10 +3,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use super::MessageResponse;
 use crate::extract::{InChat, Json, Query, Sequence};
 use crate::openapi::{ChatPath, MessagePath};
 use crate::problem::{MessageProblems, Problem};
+use crate::wire::MessageResponse;
 
 /// Returns one message; a deleted one as the tombstone it left.
 #[utoipa::path(

@@ -6,11 +6,11 @@ use records::ChatId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::MessageResponse;
 use crate::config::Limits;
 use crate::extract::{FromParams, InChat, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
+use crate::wire::MessageResponse;
 
 /// Which messages to read.
 #[derive(Debug, IntoParams)]

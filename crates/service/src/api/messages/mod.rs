@@ -15,4 +15,4 @@ pub(crate) mod update;
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::MessagesBody;
-pub(crate) use response::{AppendResponse, AppendedResponse, AuthorResponse, MessageResponse};
+pub(crate) use response::{AppendResponse, AppendedResponse};

@@ -1,91 +1,13 @@
 use axum::http::StatusCode;
 use persistence::{Append, Appended, Outcome};
-use records::{Author, ChatId, JsonObject, Message};
+use records::ChatId;
 use resume::Dropped;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::transcript::UnreadResponse;
 use crate::extract::Json;
-use crate::wire::{self, Time};
-
-/// A message in its chat, with those fields of `tool_calls`, `tool_call_id`, … that it has.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Message)]
-pub(crate) struct MessageResponse {
-    /// Its position in the chat, from 0, without gaps.
-    #[schema(example = 1)]
-    sequence: u64,
-    #[schema(example = "evt_msg_001")]
-    event_id: String,
-    #[schema(example = "assistant")]
-    role: String,
-    /// The speaker.
-    #[schema(example = "interviewer")]
-    name: Option<String>,
-    /// Text, structure or null.
-    #[schema(example = "What features should it include?")]
-    content: Value,
-    /// The caller's own time; the time of storing where none was given.
-    #[schema(example = "2025-10-02T10:00:05.000Z")]
-    timestamp: String,
-    created_at: Time,
-    #[serde(flatten)]
-    #[schema(value_type = BTreeMap<String, Value>)]
-    extra: JsonObject,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    metadata: Option<JsonObject>,
-    /// The person who wrote it, if one did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<AuthorResponse>,
-    /// When it was last changed, if it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    edited_at: Option<Time>,
-    /// When it was deleted, if it was: only its role and name are left then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deleted_at: Option<Time>,
-}
-
-impl From<Message> for MessageResponse {
-    fn from(message: Message) -> Self {
-        let created_at = Time(message.created_at);
-        let body = message.body;
-        Self {
-            sequence: message.sequence,
-            event_id: message.event_id.into(),
-            role: body.role,
-            name: body.name,
-            content: body.content,
-            timestamp: body.timestamp.unwrap_or_else(|| created_at.to_string()),
-            created_at,
-            extra: body.extra,
-            metadata: body.metadata,
-            author: message.author.map(Into::into),
-            edited_at: message.edited_at.map(Into::into),
-            deleted_at: message.deleted_at.map(Into::into),
-        }
-    }
-}
-
-/// The person who wrote a message.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = Author)]
-pub(crate) struct AuthorResponse {
-    #[schema(example = "user_alice_456")]
-    user_id: String,
-    /// What they were called then, if that was stated with the message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "Alice")]
-    display_name: Option<String>,
-}
-
-impl From<Author> for AuthorResponse {
-    fn from(author: Author) -> Self {
-        Self { user_id: author.user_id.into(), display_name: author.display_name.map(Into::into) }
-    }
-}
+use crate::wire;
 
 /// What came of an append.
 #[derive(Debug, Serialize, ToSchema)]

@@ -7,11 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::MessageResponse;
 use crate::extract::{InChat, Json, Query, Sequence};
 use crate::openapi::{ChatPath, Fence, MessagePath};
 use crate::problem::{Problem, UpdateMessageProblems};
-use crate::wire::present;
+use crate::wire::{MessageResponse, present};
 
 /// A change to a message; at least one field. What is missing stays as it is.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use super::PresenceResponse;
 use crate::extract::{InChat, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
+use crate::wire::PresenceResponse;
 
 /// Returns who is present in a chat now: who listens to it, through whichever service.
 #[utoipa::path(

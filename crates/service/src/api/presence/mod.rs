@@ -1,6 +1,3 @@
 //! Who is present in a chat.
 
 pub(crate) mod get;
-mod response;
-
-pub(crate) use response::PresenceResponse;

@@ -8,11 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::api::artifacts::ArtifactFields;
 use crate::api::chat_sessions::ChatSessionResponse;
-use crate::api::input_requests::InputRequestResponse;
 use crate::api::resume_points::ResumePointResponse;
 use crate::history::{DroppedResponse, RepairedResponse};
+use crate::wire::{ArtifactFields, InputRequestResponse};
 
 /// All that is needed to go on with a chat, as it was at one moment.
 #[derive(Debug, Serialize, ToSchema)]

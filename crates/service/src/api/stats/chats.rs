@@ -7,13 +7,12 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::workflow::duration_sec;
-use crate::api::calls::UsageFields;
 use crate::api::cursor;
 use crate::config::Limits;
 use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
-use crate::wire::Time;
+use crate::wire::{Time, UsageFields};
 
 /// Which chats to list.
 #[derive(Debug, IntoParams)]

@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
 
+use crate::wire::UsageFields;
 use records::{ChatStatus, Counter, Histogram, Measure, Rollup};
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use crate::api::calls::UsageFields;
 
 /// What a workflow, or all of an app, has done.
 #[derive(Debug, Serialize, ToSchema)]

@@ -10,12 +10,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Percentiles;
 use super::fields::{Events, percentiles};
-use crate::api::calls::UsageFields;
 use crate::config::Limits;
 use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
-use crate::wire::Time;
+use crate::wire::{Time, UsageFields};
 
 /// How many points there are at most.
 const MOST_POINTS: i32 = 1_000;

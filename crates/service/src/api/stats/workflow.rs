@@ -9,12 +9,11 @@ use utoipa::ToSchema;
 
 use super::fields::{percentiles, quotient};
 use super::{Percentiles, Summary, percentiles_of_calls};
-use crate::api::calls::UsageFields;
 use crate::api::cursor;
 use crate::extract::{Json, OfWorkflow, Query};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
-use crate::wire::Time;
+use crate::wire::{Time, UsageFields};
 
 /// How many chats come with a workflow.
 const CHATS: usize = 100;

@@ -3,8 +3,8 @@ use std::time::Duration;
 use records::{ChatId, EventId};
 use serde::Serialize;
 
-use crate::api::input_requests::InputRequestResponse;
 use crate::problem::{FieldError, Problem, ProblemKind};
+use crate::wire::InputRequestResponse;
 
 /// A frame of the client that came to nothing.
 #[derive(Debug, Serialize)]

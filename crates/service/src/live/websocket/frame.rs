@@ -4,10 +4,9 @@ use serde::Serialize;
 
 use super::error::FrameError;
 use super::resume::Resume;
-use crate::api::artifacts::ArtifactFields;
 use crate::api::user_input::Submitted;
 use crate::live::Position;
-use crate::wire::Time;
+use crate::wire::{ArtifactFields, Time};
 
 /// What the service says besides what happens in the chat.
 #[derive(Debug, Serialize)]

@@ -1,3 +1,20 @@
+//! The shapes that stand on the wire in more than one place: the records that several routes, the live
+//! events and the problems show alike, and the scalars they are made of.
+
+mod artifact;
+mod input_request;
+mod lease;
+mod message;
+mod presence;
+mod usage;
+
+pub(crate) use artifact::ArtifactFields;
+pub(crate) use input_request::InputRequestResponse;
+pub(crate) use lease::HolderFields;
+pub(crate) use message::{AuthorResponse, MessageResponse};
+pub(crate) use presence::PresenceResponse;
+pub(crate) use usage::UsageFields;
+
 use std::str::FromStr;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@ use records::{ChatId, Present};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::Time;
+use super::Time;
 
 /// Who is present in a chat: the persons who listen to it.
 #[derive(Debug, Serialize, ToSchema)]

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::api::messages::AuthorResponse;
-use crate::wire::Time;
+use super::Time;
+use super::message::AuthorResponse;
 
 /// A question that a workflow waits on, or has waited on.
 #[derive(Debug, Clone, Serialize, ToSchema)]
