@@ -26,6 +26,7 @@ mod extract;
 mod metrics;
 mod problem;
 mod registry;
+mod request_id;
 mod state;
 mod wire;
 

@@ -5,5 +5,5 @@ mod observe;
 mod panic;
 
 pub(crate) use deadline::deadline;
-pub(crate) use observe::{RequestId, observe};
+pub(crate) use observe::observe;
 pub(crate) use panic::panicked;

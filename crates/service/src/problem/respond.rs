@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::{Details, FieldError, Problem};
 use crate::history::UnsettledCallResponse;
-use crate::layers::RequestId;
+use crate::request_id::RequestId;
 use crate::wire::{HolderFields, InputRequestResponse};
 
 /// A problem on its way out, before it has a body.

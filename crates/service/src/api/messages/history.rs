@@ -14,9 +14,9 @@ use utoipa::IntoParams;
 use crate::config::Limits;
 use crate::extract::{Accepted, FromParams, InChat, Params, Query};
 use crate::history::{self, Form, HistoryLine, HistoryResponse, Source};
-use crate::layers::RequestId;
 use crate::openapi::ChatPath;
 use crate::problem::{HistoryProblems, Problem, broke_off};
+use crate::request_id::RequestId;
 
 /// In which form, and how much.
 #[derive(Debug, IntoParams)]
