@@ -17,7 +17,7 @@ pub(crate) struct Settings {
     pub(crate) auth: service::AuthConfig,
     pub(crate) apps: service::AppsConfig,
     pub(crate) wallets: service::WalletsConfig,
-    pub(crate) limits: service::Limits,
+    pub(crate) limits: service::LimitsConfig,
     pub(crate) metrics: service::MetricsConfig,
     pub(crate) log: Log,
 }

@@ -2,7 +2,7 @@
 
 mod config;
 pub use config::{
-    Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, Limits, MetricsConfig,
+    Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, MetricsConfig,
     WalletsConfig,
 };
 
@@ -32,3 +32,5 @@ mod wire;
 
 mod layers;
 mod live;
+mod submission;
+mod websocket;

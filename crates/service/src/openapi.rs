@@ -59,7 +59,7 @@ impl Modify for BearerToken {
 /// The path of an app.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `InApp` and `OfApp` read")]
+#[expect(dead_code, reason = "describes what `AppScope` and `OperatedApp` read")]
 pub(crate) struct AppPath {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
     #[param(example = "acme_corp")]
@@ -69,7 +69,7 @@ pub(crate) struct AppPath {
 /// What the path of a workflow has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `OfWorkflow` reads")]
+#[expect(dead_code, reason = "describes what `WorkflowScope` reads")]
 pub(crate) struct WorkflowPath {
     /// The workflow: 1 to 128 characters without control characters.
     #[param(example = "Generator")]
@@ -79,7 +79,7 @@ pub(crate) struct WorkflowPath {
 /// The path of a user.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `OfUser` reads")]
+#[expect(dead_code, reason = "describes what `UnscopedUser` reads")]
 pub(crate) struct UserPath {
     /// The user: 1 to 128 characters without control characters.
     #[param(example = "user_alice_456")]
@@ -89,7 +89,7 @@ pub(crate) struct UserPath {
 /// The path of a chat.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `InChat` reads")]
+#[expect(dead_code, reason = "describes what `ChatScope` reads")]
 pub(crate) struct ChatPath {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
     #[param(example = "acme_corp")]
@@ -102,8 +102,8 @@ pub(crate) struct ChatPath {
 /// The path of a WebSocket.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `Visit` reads")]
-pub(crate) struct VisitPath {
+#[expect(dead_code, reason = "describes what `SocketRequest` reads")]
+pub(crate) struct SocketPath {
     /// The workflow of the chat.
     #[param(example = "Generator")]
     workflow_name: String,
@@ -121,7 +121,7 @@ pub(crate) struct VisitPath {
 /// What the path of a message has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `Sequence` reads")]
+#[expect(dead_code, reason = "describes what `PathSequence` reads")]
 pub(crate) struct MessagePath {
     /// The position of the message in the chat.
     #[param(example = 1)]
@@ -131,7 +131,7 @@ pub(crate) struct MessagePath {
 /// What the path of a version of the context snapshot has besides.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what `ContextVersionNumber` reads")]
+#[expect(dead_code, reason = "describes what `PathContextVersion` reads")]
 pub(crate) struct ContextVersionPath {
     /// The version of the snapshot.
     #[param(example = 1)]
@@ -181,8 +181,8 @@ pub(crate) struct StackPath {
 /// The header of a write to a chat.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
-#[expect(dead_code, reason = "describes what `InChat` reads")]
-pub(crate) struct Fence {
+#[expect(dead_code, reason = "describes what `ChatScope` reads")]
+pub(crate) struct FencingHeader {
     /// The fencing token of the lease under which the caller writes; once that is gone the answer is `fenced`.
     #[param(rename = "Fencing-Token", minimum = 1, required = false)]
     fencing_token: Option<u64>,

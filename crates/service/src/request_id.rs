@@ -7,13 +7,13 @@ use records::{Ids as _, Uuid7Ids};
 
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request, in its answer and in everything logged about it.
+/// The id of a request, in its response and in every log line about it.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// Takes the id the caller sent if it is 1 to 64 of `A-Z a-z 0-9 _ -`, or mints one.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    /// Returns the id that the caller sent if it is 1 to 64 of `A-Z a-z 0-9 _ -`, otherwise a new one.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let given = headers.get(X_REQUEST_ID).filter(|id| is_request_id(id));
         let minted = || HeaderValue::try_from(Uuid7Ids.mint("req_"));
         match given {
@@ -42,6 +42,6 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
         let known = parts.extensions.get().cloned();
-        Ok(known.unwrap_or_else(|| Self::of(&parts.headers)))
+        Ok(known.unwrap_or_else(|| Self::from_headers(&parts.headers)))
     }
 }

@@ -29,14 +29,16 @@ use crate::state::AppState;
 
 /// Builds the whole API over a store.
 ///
-/// Reads the key file that the settings name, and touches nothing else: the store may be away.
+/// Reads the key file that the settings name, and does no other I/O: the store may be unreachable.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
     let limits = Arc::new(config.limits);
+    let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
+    let hub = Hub::new(Arc::clone(&store), Arc::clone(&registry), Arc::clone(&limits));
     let state = AppState {
-        hub: Arc::new(Hub::new(Arc::clone(&store), Arc::clone(&limits))),
-        registry: Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps)),
+        hub: Arc::new(hub),
+        registry,
         metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
         billing: config.wallets.billing(),
         store,
@@ -48,7 +50,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     Ok(with_layers(router, state))
 }
 
-/// Every route; the methods of one path stand on one line.
+/// Declares every route; the methods of one path are on one line.
 #[rustfmt::skip]
 fn routes(state: &AppState) -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Api::openapi())
@@ -101,7 +103,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(leases::get::get_lease, leases::acquire::acquire_lease))
         .routes(routes!(leases::renew::renew_lease, leases::release::release_lease))
 
-        // … events, which go on: to join has the deadline; tickets
+        // … events, where the deadline applies until the stream begins; tickets
         .routes(routes!(events::listen::listen))
         .routes(routes!(tickets::create::create_ticket))
 
@@ -146,24 +148,29 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
         .route_layer(from_fn_with_state(state.clone(), deadline))
 
-        // … history, which may take as long as its reader does; each of its reads has the deadline
+        // … history, without the deadline: it lasts as long as its reader needs, and each read has a timeout
         .routes(routes!(messages::history::get_history))
 }
 
-/// Wraps the routes in what happens around every request; the last layer is the outermost.
+/// Adds the middleware around all routes; the last layer is the outermost.
 fn with_layers(router: Router<AppState>, state: AppState) -> Router {
     let body_limit = DefaultBodyLimit::max(state.limits.body_bytes);
     router
-        .fallback(async || Problem::new(ProblemKind::NO_SUCH_ROUTE, "there is nothing here"))
+        .fallback(async || {
+            Problem::new(
+                ProblemKind::NO_SUCH_ROUTE,
+                "no route has this path; GET /openapi.json lists them",
+            )
+        })
         .method_not_allowed_fallback(async || {
-            let detail = "the Allow header names the methods it has";
+            let detail = "the route does not have this method; see the Allow header";
             Problem::new(ProblemKind::METHOD_NOT_ALLOWED, detail)
         })
         .layer(body_limit)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(respond))
         .layer(always(header::CACHE_CONTROL, "no-store"))
-        // The dashboard has one of its own.
+        // The dashboard sets its own policy.
         .layer(SetResponseHeaderLayer::if_not_present(
             header::CONTENT_SECURITY_POLICY,
             HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
@@ -173,7 +180,7 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
         .with_state(state)
 }
 
-/// Sets a header of every answer.
+/// Sets a header of every response.
 fn always(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
     SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
 }

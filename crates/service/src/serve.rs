@@ -15,20 +15,20 @@ use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::live::Shutdown;
 
-/// Serves `app` until `shutdown` is cancelled, then finishes what it has accepted.
+/// Serves `app` until `shutdown` is cancelled, then drains the requests in flight.
 ///
-/// The calls under way at that moment get `limits.shutdown_grace_ms`; what is not done by then is
-/// cut off. A client that does not send the head of a request within `limits.header_timeout_ms` is
-/// hung up on, whether it has sent a part of it or nothing at all; so is one that accepts nothing of
-/// its answer for `limits.write_timeout_ms`. Beyond `limits.connections`
-/// clients wait to be accepted.
+/// Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted. The
+/// server closes the connection of a client that does not send the complete head of a request within
+/// `limits.header_timeout_ms`, and of one that accepts no byte of a response for
+/// `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be
+/// accepted.
 pub async fn serve(
     listener: TcpListener,
     app: Router,
-    limits: &Limits,
+    limits: &LimitsConfig,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let server = http_server(limits);
@@ -40,11 +40,11 @@ pub async fn serve(
             Some(_ended) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
                 Ok((stream, _peer)) => {
-                    let stream = prepared(stream, write_timeout);
+                    let stream = with_write_timeout(stream, write_timeout);
                     let (server, app) = (server.clone(), app.clone());
                     connections.spawn(serve_connection(server, stream, app, shutdown.clone()));
                 }
-                Err(error) => rest_after(&error).await,
+                Err(error) => pause_after(&error).await,
             },
         }
     }
@@ -52,43 +52,46 @@ pub async fn serve(
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_grace(), drained).await.is_err() {
         let unfinished = connections.len();
-        tracing::warn!(unfinished, "shut down before every call was answered");
+        tracing::warn!(unfinished, "shut down before all requests were finished");
     }
     Ok(())
 }
 
-fn http_server(limits: &Limits) -> http1::Builder {
+fn http_server(limits: &LimitsConfig) -> http1::Builder {
     let mut server = http1::Builder::new();
     server
-        // Without a timer every timeout of hyper is silently off.
+        // Without a timer hyper ignores its timeouts silently.
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout());
     server
 }
 
-/// Sets how a connection writes.
-fn prepared(stream: TcpStream, write_timeout: Duration) -> Pin<Box<TimeoutWriter<TcpStream>>> {
+/// Gives a connection its write timeout, and disables Nagle's algorithm.
+fn with_write_timeout(
+    stream: TcpStream,
+    write_timeout: Duration,
+) -> Pin<Box<TimeoutWriter<TcpStream>>> {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "cannot switch off Nagle's algorithm");
+        tracing::debug!(%error, "failed to disable Nagle's algorithm");
     }
     let mut stream = TimeoutWriter::new(stream);
     stream.set_timeout(Some(write_timeout));
     Box::pin(stream)
 }
 
-/// Serves one connection until either side closes it, the socket it may have become included, or until
-/// its call is answered in a shutdown.
+/// Serves one connection, and the WebSocket it may become, until either side closes it. After a shutdown
+/// the connection ends with its current request.
 async fn serve_connection(
     server: http1::Builder,
     stream: Pin<Box<TimeoutWriter<TcpStream>>>,
     app: Router,
     shutdown: CancellationToken,
 ) {
-    let to_stop = Shutdown::new(shutdown.clone());
-    let told = to_stop.clone();
+    let sockets = Shutdown::new(shutdown.clone());
+    let for_requests = sockets.clone();
     let app = app.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(told.clone());
+        request.extensions_mut().insert(for_requests.clone());
         request
     });
     let connection = server
@@ -103,17 +106,20 @@ async fn serve_connection(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "connection broke");
+        tracing::debug!(%error, "the connection failed");
     }
-    to_stop.released().await;
+    sockets.sockets_ended().await;
 }
 
-/// Waits when the process has run out of sockets; single connections may fail at any time.
-async fn rest_after(error: &io::Error) {
+/// Pauses after a failed accept, unless only that one connection has failed.
+///
+/// When the process has run out of file descriptors, every accept fails at once: without a pause the loop
+/// would use a whole core.
+async fn pause_after(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
         return;
     }
-    tracing::error!(%error, "cannot accept a connection");
+    tracing::error!(%error, "failed to accept a connection");
     tokio::time::sleep(Duration::from_millis(500)).await;
 }

@@ -4,19 +4,19 @@ use axum::extract::FromRef;
 use persistence::{Billing, Store};
 
 use crate::auth::Authenticator;
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::registry::AppRegistry;
 
-/// What every handler and extractor may need.
+/// The shared state of handlers and extractors.
 #[derive(Debug, Clone)]
 pub(crate) struct AppState {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) registry: Arc<AppRegistry>,
-    pub(crate) limits: Arc<Limits>,
-    /// Whether the calls that are recorded are paid for.
+    pub(crate) limits: Arc<LimitsConfig>,
+    /// Whether recorded calls are debited from a wallet.
     pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
@@ -28,7 +28,7 @@ impl FromRef<AppState> for Arc<Hub> {
     }
 }
 
-impl FromRef<AppState> for Arc<Limits> {
+impl FromRef<AppState> for Arc<LimitsConfig> {
     fn from_ref(state: &AppState) -> Self {
         Self::clone(&state.limits)
     }

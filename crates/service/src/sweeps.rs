@@ -1,7 +1,7 @@
-//! What lies about in the store until somebody tidies it.
+//! Periodic clean-up tasks.
 //!
-//! Any number of processes may do so at a time, and nobody waits for it: whoever meets such a thing before
-//! it is tidied takes it for what it is.
+//! Any number of processes may run them at the same time. Nothing waits for them: readers treat a record
+//! that is due but not yet swept as if it were.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,43 +10,44 @@ use std::time::Duration;
 use persistence::{Interrupted, Store, StoreError};
 use tokio::time::sleep;
 
-/// What one call may tidy.
-const AT_A_TIME: usize = 100;
+/// The most records that one sweep handles.
+const BATCH_SIZE: usize = 100;
 
-/// Closes input requests that are overdue, whichever chats they are of, until it is dropped.
+/// Closes the overdue input requests of all chats, until the future is dropped.
 ///
-/// A request that is overdue takes no answer anyway: this lets its chat run on, and whoever listens know.
+/// An overdue request refuses answers anyway. Closing it lets its chat run on and notifies subscribers.
 pub async fn expire_input_requests(store: Arc<dyn Store>) {
-    let sweep = || store.expire_input_requests(AT_A_TIME);
-    keep_sweeping("overdue input requests", 750..1_250, sweep).await;
+    let sweep = || store.expire_input_requests(BATCH_SIZE);
+    sweep_repeatedly("overdue input requests", 750..1_250, sweep).await;
 }
 
-/// Interrupts the chats that those who carried them on have left, until it is dropped.
+/// Interrupts the chats whose leases have expired, until the future is dropped.
 ///
-/// Whoever comes to resume such a chat takes its lease over anyway.
+/// A worker that resumes such a chat can acquire its lease anyway. Interrupting the chat shows that no
+/// worker continues it.
 pub async fn interrupt_abandoned_chats(store: Arc<dyn Store>) {
     let sweep = || async {
-        let interrupted = store.interrupt_abandoned(AT_A_TIME).await?;
+        let interrupted = store.interrupt_abandoned(BATCH_SIZE).await?;
         for Interrupted { app_id, chat_id, lease } in &interrupted {
-            tracing::info!(%app_id, %chat_id, owner = %lease.owner, "interrupted: its lease has run out");
+            tracing::info!(%app_id, %chat_id, owner = %lease.owner, "chat interrupted: its lease has expired");
         }
         Ok(interrupted.len())
     };
-    keep_sweeping("abandoned chats", 3_000..5_000, sweep).await;
+    sweep_repeatedly("abandoned chats", 3_000..5_000, sweep).await;
 }
 
-/// Sweeps again at once where there may be more, and after a pause where there is not: one of so many
-/// milliseconds, so that not all processes come at once.
-async fn keep_sweeping<Sweep>(what: &str, pause: Range<u64>, sweep: impl Fn() -> Sweep)
+/// Repeats a sweep: at once after a full batch, otherwise after a random pause from a range of
+/// milliseconds, so that the processes do not sweep at the same moment.
+async fn sweep_repeatedly<Sweep>(records: &str, pause_ms: Range<u64>, sweep: impl Fn() -> Sweep)
 where
     Sweep: Future<Output = Result<usize, StoreError>>,
 {
     loop {
         match sweep().await {
-            Ok(AT_A_TIME) => continue,
+            Ok(BATCH_SIZE) => continue,
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, "could not look for {what}"),
+            Err(error) => tracing::debug!(%error, "failed to sweep {records}"),
         }
-        sleep(Duration::from_millis(fastrand::u64(pause.clone()))).await;
+        sleep(Duration::from_millis(fastrand::u64(pause_ms.clone()))).await;
     }
 }

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::routing::any;
 use bytes::Bytes;
 use persistence::Store;
-use service::{Config, Limits};
+use service::{Config, LimitsConfig};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -33,10 +33,10 @@ impl Server {
     pub(crate) async fn of_nothing(answer_bytes: usize) -> Result<Self> {
         let answer = Bytes::from("x".repeat(answer_bytes));
         let answering = move |_body: Bytes| std::future::ready(answer.clone());
-        Self::start(Router::new().fallback(any(answering)), Limits::default()).await
+        Self::start(Router::new().fallback(any(answering)), LimitsConfig::default()).await
     }
 
-    async fn start(router: Router, limits: Limits) -> Result<Self> {
+    async fn start(router: Router, limits: LimitsConfig) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let shutdown = CancellationToken::new();

@@ -44,10 +44,10 @@ pub(crate) struct Identity {
 /// What only some roles may do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Privilege {
-    KeepApps,
+    ManageApps,
     ReadMetrics,
     ReadStats,
-    FillWallets,
+    CreditWallets,
 }
 
 /// The apps a caller may touch.
@@ -74,7 +74,7 @@ impl Authenticator {
         match self {
             Self::Open => match local::objection(headers) {
                 Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
-                None => Ok(Identity::of_this_machine()),
+                None => Ok(Identity::local()),
             },
             Self::Jwt { .. } => self.verify(bearer_token(headers).map_err(unauthenticated)?),
         }
@@ -83,7 +83,7 @@ impl Authenticator {
     /// Recognises the caller by a token, wherever it stood.
     pub(crate) fn verify(&self, token: &str) -> Result<Identity, Problem> {
         match self {
-            Self::Open => Ok(Identity::of_this_machine()),
+            Self::Open => Ok(Identity::local()),
             Self::Jwt { verifier, .. } => verifier.verify(token).map_err(unauthenticated),
         }
     }
@@ -105,12 +105,12 @@ impl Authenticator {
 
 impl Identity {
     /// Whoever reaches a service that asks for no tokens.
-    fn of_this_machine() -> Self {
+    fn local() -> Self {
         Self { caller: Caller::Service, is_operator: true, expires_at: None, apps: Apps::All }
     }
 
     /// Whoever shows a ticket to a chat of an app.
-    pub(crate) fn of_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
+    pub(crate) fn from_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
         let Ticket { caller, caller_expires_at: expires_at } = ticket;
         if expires_at.is_some_and(|expires_at| expires_at <= SystemClock.now()) {
             return Err(unauthenticated("the token of who asked for the ticket has expired"));
@@ -122,7 +122,7 @@ impl Identity {
     pub(crate) fn require(&self, privilege: Privilege) -> Result<(), Problem> {
         let is_service = self.caller == Caller::Service;
         let (is_held, rule) = match privilege {
-            Privilege::KeepApps => (
+            Privilege::ManageApps => (
                 self.is_operator,
                 "only a token with the role operator may keep the registry of apps",
             ),
@@ -134,7 +134,7 @@ impl Identity {
                 self.is_operator || is_service,
                 "what workflows do is for the roles service and operator",
             ),
-            Privilege::FillWallets => {
+            Privilege::CreditWallets => {
                 (is_service, "only a token with the role service may fill a wallet")
             }
         };
@@ -142,7 +142,7 @@ impl Identity {
     }
 
     /// Tells whether the caller may touch the app.
-    pub(crate) fn may_touch(&self, app_id: &AppId) -> bool {
+    pub(crate) fn may_use_app(&self, app_id: &AppId) -> bool {
         match &self.apps {
             Apps::All => true,
             Apps::These(apps) => apps.contains(app_id),

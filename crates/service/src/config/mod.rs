@@ -26,7 +26,7 @@ pub struct Config {
     /// What wallets pay for.
     pub wallets: WalletsConfig,
     /// How much a call may ask for.
-    pub limits: Limits,
+    pub limits: LimitsConfig,
     /// Who may read the metrics, and which apps they name.
     pub metrics: MetricsConfig,
 }
@@ -154,7 +154,7 @@ impl WalletsConfig {
 /// How much a call may ask for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct LimitsConfig {
     /// Largest request body, in bytes.
     pub body_bytes: usize,
     /// How long a call may take, its body included; of a history, each of its reads.
@@ -194,7 +194,7 @@ pub struct Limits {
     pub context_history: u64,
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             body_bytes: 16 << 20,
@@ -219,7 +219,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl LimitsConfig {
     pub(crate) fn request_timeout(&self) -> Duration {
         Duration::from_millis(self.request_timeout_ms)
     }

@@ -7,9 +7,10 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
-/// Reads a body of one of the `accepted` types, or returns `None` where there is none at all.
+/// Reads a body of one of the `accepted` media types; `None` if the request has no body.
 ///
-/// A length that is announced is checked before anything is read; one that is not, while reading.
+/// A `Content-Length` above the limit is refused before anything is read. Without the header the limit is
+/// checked while reading.
 pub(super) async fn read_body(
     request: Request,
     state: &AppState,
@@ -19,7 +20,7 @@ pub(super) async fn read_body(
     let headers = request.headers();
     check_encoding(headers)?;
     let has_type = check_type(headers, accepted)?;
-    if announced_length(headers).is_some_and(|length| length > limit as u64) {
+    if content_length(headers).is_some_and(|length| length > limit as u64) {
         return Err(too_large(limit));
     }
     let bytes = Bytes::from_request(request, state).await;
@@ -31,7 +32,7 @@ pub(super) async fn read_body(
     }
 }
 
-/// Refuses compressed bodies: what they grow to is not known before they have grown.
+/// Refuses compressed bodies: their size is known only after they are decompressed.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     let is_identity = headers
         .get_all(CONTENT_ENCODING)
@@ -40,10 +41,13 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     if is_identity {
         return Ok(());
     }
-    Err(Problem::new(ProblemKind::UNSUPPORTED_MEDIA_TYPE, "compressed bodies are not accepted"))
+    Err(Problem::new(
+        ProblemKind::UNSUPPORTED_MEDIA_TYPE,
+        "compressed bodies are not supported; send the body without Content-Encoding",
+    ))
 }
 
-/// Tells whether the body has a type, and refuses the wrong ones.
+/// Tells whether the request has a `Content-Type`, and refuses a wrong one.
 fn check_type(headers: &HeaderMap, accepted: &[&str]) -> Result<bool, Problem> {
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return Ok(false);
@@ -54,12 +58,12 @@ fn check_type(headers: &HeaderMap, accepted: &[&str]) -> Result<bool, Problem> {
     if is_accepted { Ok(true) } else { Err(wrong_type(accepted)) }
 }
 
-fn announced_length(headers: &HeaderMap) -> Option<u64> {
+fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 fn wrong_type(accepted: &[&str]) -> Problem {
-    let detail = format!("the body must have the Content-Type {}", accepted.join(" or "));
+    let detail = format!("the Content-Type must be {}", accepted.join(" or "));
     Problem::new(ProblemKind::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
@@ -68,11 +72,14 @@ fn unreadable(rejection: &BytesRejection, limit: usize) -> Problem {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             too_large(limit)
         }
-        _ => Problem::new(ProblemKind::MALFORMED_JSON, "the body broke off before its end"),
+        _ => Problem::new(
+            ProblemKind::MALFORMED_JSON,
+            "the connection closed before the end of the body",
+        ),
     }
 }
 
 fn too_large(limit: usize) -> Problem {
-    let detail = format!("the limit is {limit} bytes");
+    let detail = format!("the body is larger than the limit of {limit} bytes");
     Problem::new(ProblemKind::BODY_TOO_LARGE, detail)
 }

@@ -14,15 +14,15 @@ use crate::state::AppState;
 const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// A JSON body, on the way in and on the way out.
+/// A JSON body, of a request or of a response.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// A JSON body that may be left out, type and all, to mean the default.
+/// An optional JSON body: without a body, and without a `Content-Type`, it is the default.
 #[derive(Debug)]
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
-/// A JSON merge patch (RFC 7386), under its own media type or as plain JSON.
+/// A JSON merge patch (RFC 7386), as its own media type or as plain JSON.
 #[derive(Debug)]
 pub(crate) struct MergePatch(pub(crate) JsonObject);
 
@@ -58,20 +58,20 @@ impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self.0) {
             Ok(text) => ([(CONTENT_TYPE, JSON)], text).into_response(),
-            Err(error) => Problem::new(ProblemKind::INTERNAL, "the answer cannot be written")
+            Err(error) => Problem::new(ProblemKind::INTERNAL, "failed to write the response")
                 .caused_by(error)
                 .into_response(),
         }
     }
 }
 
-/// Reads a JSON body of any shape.
+/// Reads a body of any JSON value.
 pub(super) async fn read_json(request: Request, state: &AppState) -> Result<Value, Problem> {
     let text = read_body(request, state, &[JSON]).await?;
     parse(&text.unwrap_or_default())
 }
 
-/// Gives a JSON value its type, or points at what does not fit.
+/// Deserializes a JSON value; on failure the problem points at the field that does not fit.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let pointer = pointer(error.path());
@@ -79,7 +79,7 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     })
 }
 
-/// Reads JSON of any shape.
+/// Parses any JSON value, and refuses what would be lost.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, Problem> {
     records::json::parse(text).map_err(|error| match error {
         ParseError::Syntax(error) => Problem::new(ProblemKind::MALFORMED_JSON, error.to_string()),

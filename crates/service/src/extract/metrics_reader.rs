@@ -5,8 +5,8 @@ use crate::auth::Privilege;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// Somebody who may read the metrics: everybody where they are public, otherwise who runs the
-/// service or a program of theirs.
+/// A caller that may read the metrics: anybody if they are public, otherwise the roles `service` and
+/// `operator`.
 #[derive(Debug)]
 pub(crate) struct MetricsReader;
 

@@ -1,36 +1,36 @@
-//! How a request becomes typed values: extractors parse and refuse, so that handlers need not.
+//! Extractors: they turn a request into typed values and refuse what is invalid, so that handlers need not.
 
-mod accepted;
+mod accepted_format;
+mod batch_shape;
 mod body;
-mod fencing;
-mod form;
+mod chat_stream;
+mod fencing_token;
 mod json;
-mod listener;
 mod metrics_reader;
 mod operator;
 mod params;
 mod path;
 mod query;
 mod scope;
-mod stats;
+mod socket;
+mod stats_scope;
 mod ticket;
-mod visit;
-mod wallet;
+mod wallet_scope;
 
-pub(crate) use accepted::Accepted;
-pub(crate) use fencing::FencingToken;
-pub(crate) use form::Form;
+pub(crate) use accepted_format::AcceptedFormat;
+pub(crate) use batch_shape::BatchShape;
+pub(crate) use chat_stream::{ChatStream, LastEventId, TokenExpiry};
+pub(crate) use fencing_token::PathFencingToken;
 pub(crate) use json::{Json, MergePatch, OptionalJson, parse, typed};
-pub(crate) use listener::{LastEventId, Listener, TokenExpiry};
 pub(crate) use metrics_reader::MetricsReader;
-pub(crate) use operator::{OfApp, Operator};
+pub(crate) use operator::{OperatedApp, Operator};
 pub(crate) use params::Params;
 pub(crate) use path::{
-    CallName, ContextVersionNumber, InputRequestName, Sequence, StackName, UserName,
+    PathCallId, PathContextVersion, PathInputRequestId, PathSequence, PathStackId, PathUserId,
 };
 pub(crate) use query::{FromParams, Query};
-pub(crate) use scope::{Anywhere, InApp, InChat, admitted_to_chat, check_is_own};
-pub(crate) use stats::{OfApps, OfWorkflow, StatsReader};
-pub(crate) use ticket::TICKET;
-pub(crate) use visit::{Place, Visit};
-pub(crate) use wallet::{FillWallet, InWallet, OfUser};
+pub(crate) use scope::{AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for};
+pub(crate) use socket::{SocketRequest, SocketTarget};
+pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
+pub(crate) use ticket::TICKET_PARAM;
+pub(crate) use wallet_scope::{CreditScope, UnscopedUser, WalletScope};

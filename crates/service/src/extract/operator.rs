@@ -7,7 +7,7 @@ use crate::auth::Privilege;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A call by somebody who keeps the registry of apps.
+/// A request by an operator, who manages the registry of apps.
 #[derive(Debug)]
 pub(crate) struct Operator;
 
@@ -16,15 +16,15 @@ impl FromRequestParts<AppState> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
-        identity.require(Privilege::KeepApps).map(|()| Self)
+        identity.require(Privilege::ManageApps).map(|()| Self)
     }
 }
 
-/// A call by such a caller about one app, registered or not.
+/// A request by an operator about one app, registered or not.
 #[derive(Debug)]
-pub(crate) struct OfApp(pub(crate) AppId);
+pub(crate) struct OperatedApp(pub(crate) AppId);
 
-impl FromRequestParts<AppState> for OfApp {
+impl FromRequestParts<AppState> for OperatedApp {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {

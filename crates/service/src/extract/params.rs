@@ -4,19 +4,19 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::problem::Problem;
 
-/// The parameters of a query string, each given once, to be taken by name.
+/// The parameters of a query string, by name; each may be given once.
 #[derive(Debug)]
 pub(crate) struct Params(BTreeMap<String, String>);
 
 impl Params {
-    /// Refuses names given twice and values that are not text.
+    /// Refuses names that are given twice, and values that are not valid UTF-8.
     pub(super) fn new(pairs: Vec<(String, String)>) -> Result<Self, Problem> {
         let mut params = BTreeMap::new();
         for (name, value) in pairs {
-            // The decoder puts this character where the bytes are not UTF-8.
+            // The decoder replaces invalid UTF-8 with this character.
             if value.contains(char::REPLACEMENT_CHARACTER) {
                 return Err(Problem::invalid_parameter(&name, "is not valid UTF-8"));
             }
@@ -30,7 +30,7 @@ impl Params {
         Ok(Self(params))
     }
 
-    /// Takes a parameter that any `FromStr` knows how to read.
+    /// Takes a parameter, and parses it.
     pub(crate) fn take<T>(&mut self, name: &str) -> Result<Option<T>, Problem>
     where
         T: FromStr<Err: Display>,
@@ -56,13 +56,13 @@ impl Params {
         })
     }
 
-    /// Takes how many entries of a list to return.
-    pub(crate) fn take_limit(&mut self, limits: &Limits) -> Result<usize, Problem> {
+    /// Takes `limit`, the number of entries of a list to return.
+    pub(crate) fn take_limit(&mut self, limits: &LimitsConfig) -> Result<usize, Problem> {
         let limit = self.take_in("limit", 1..=limits.list_max)?;
         Ok(limit.unwrap_or(limits.list_default))
     }
 
-    /// Takes a parameter that `read` knows how to read.
+    /// Takes a parameter, and parses it with `read`.
     pub(crate) fn take_with<T, E: Display>(
         &mut self,
         name: &str,
@@ -77,7 +77,7 @@ impl Params {
         }
     }
 
-    /// Refuses whatever has not been taken.
+    /// Refuses parameters that were not taken.
     pub(super) fn finish(self) -> Result<(), Problem> {
         match self.0.first_key_value() {
             None => Ok(()),

@@ -25,11 +25,11 @@ where
     text.parse().map_err(|error: T::Err| Problem::invalid_parameter(name, error.to_string()))
 }
 
-/// A call, from the path.
+/// The id of a call, from the path.
 #[derive(Debug)]
-pub(crate) struct CallName(pub(crate) CallId);
+pub(crate) struct PathCallId(pub(crate) CallId);
 
-impl<S: Sync> FromRequestParts<S> for CallName {
+impl<S: Sync> FromRequestParts<S> for PathCallId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -37,11 +37,11 @@ impl<S: Sync> FromRequestParts<S> for CallName {
     }
 }
 
-/// An input request, from the path.
+/// The id of an input request, from the path.
 #[derive(Debug)]
-pub(crate) struct InputRequestName(pub(crate) InputRequestId);
+pub(crate) struct PathInputRequestId(pub(crate) InputRequestId);
 
-impl<S: Sync> FromRequestParts<S> for InputRequestName {
+impl<S: Sync> FromRequestParts<S> for PathInputRequestId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -49,11 +49,11 @@ impl<S: Sync> FromRequestParts<S> for InputRequestName {
     }
 }
 
-/// A call of a call stack, from the path.
+/// The id of a call in a call stack, from the path.
 #[derive(Debug)]
-pub(crate) struct StackName(pub(crate) StackId);
+pub(crate) struct PathStackId(pub(crate) StackId);
 
-impl<S: Sync> FromRequestParts<S> for StackName {
+impl<S: Sync> FromRequestParts<S> for PathStackId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -61,11 +61,11 @@ impl<S: Sync> FromRequestParts<S> for StackName {
     }
 }
 
-/// A user, from the path.
+/// The id of a user, from the path.
 #[derive(Debug)]
-pub(crate) struct UserName(pub(crate) UserId);
+pub(crate) struct PathUserId(pub(crate) UserId);
 
-impl<S: Sync> FromRequestParts<S> for UserName {
+impl<S: Sync> FromRequestParts<S> for PathUserId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -73,11 +73,11 @@ impl<S: Sync> FromRequestParts<S> for UserName {
     }
 }
 
-/// The position of a message, from the path.
+/// The sequence of a message, from the path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sequence(pub(crate) u64);
+pub(crate) struct PathSequence(pub(crate) u64);
 
-impl<S: Sync> FromRequestParts<S> for Sequence {
+impl<S: Sync> FromRequestParts<S> for PathSequence {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -85,11 +85,11 @@ impl<S: Sync> FromRequestParts<S> for Sequence {
     }
 }
 
-/// A version of the context snapshot, from the path.
+/// The version of a context snapshot, from the path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ContextVersionNumber(pub(crate) u64);
+pub(crate) struct PathContextVersion(pub(crate) u64);
 
-impl<S: Sync> FromRequestParts<S> for ContextVersionNumber {
+impl<S: Sync> FromRequestParts<S> for PathContextVersion {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -101,13 +101,13 @@ async fn parse_path_number(parts: &mut Parts, name: &str) -> Result<u64, Problem
     parse_number(name, &path_param(parts, name).await?, 0)
 }
 
-/// Parses a number that the store can count to: one that fits in 63 bits.
-pub(super) fn parse_number(name: &str, text: &str, least: u64) -> Result<u64, Problem> {
+/// Parses a number that the store can hold: it counts with signed 64-bit integers.
+pub(super) fn parse_number(name: &str, text: &str, min: u64) -> Result<u64, Problem> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse::<u64>().ok().filter(|n| is_plain && *n >= least);
+    let number = text.parse::<u64>().ok().filter(|n| is_plain && *n >= min);
     let number = number.filter(|n| i64::try_from(*n).is_ok());
     number.ok_or_else(|| {
-        let rule = format!("must be an integer from {least} to {}", i64::MAX);
+        let rule = format!("must be an integer from {min} to {}", i64::MAX);
         Problem::invalid_parameter(name, rule)
     })
 }

@@ -2,25 +2,25 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use super::Params;
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::problem::Problem;
 use crate::state::AppState;
 
 /// The query string of a request, read into `T`.
 ///
-/// What `T` does not take is refused by name, so that a misspelt parameter cannot be overlooked.
+/// A parameter that `T` does not take is refused by name: a misspelt one must not be ignored silently.
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// Something that can be read from a query string.
+/// A type that is read from a query string.
 pub(crate) trait FromParams: Sized {
-    /// Takes its parameters, within the limits configured.
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem>;
+    /// Takes its parameters, within the configured limits.
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem>;
 }
 
-/// Routes without parameters refuse every one of them.
+/// A route without parameters refuses all of them.
 impl FromParams for () {
-    fn from_params(_params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(_params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(())
     }
 }
@@ -39,6 +39,6 @@ impl<T: FromParams> FromRequestParts<AppState> for Query<T> {
 /// Reads the parameters of the query string.
 pub(super) fn params(parts: &Parts) -> Result<Params, Problem> {
     let pairs = axum_extra::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri)
-        .map_err(|_| Problem::invalid_parameter("", "the query string cannot be read"))?;
+        .map_err(|_| Problem::invalid_parameter("", "the query string is malformed"))?;
     Params::new(pairs.0)
 }

@@ -3,53 +3,53 @@ use axum::http::request::Parts;
 use persistence::StoreError;
 use records::{AppId, Caller, ChatId, Scope, UserId};
 
-use super::fencing::carried;
+use super::fencing_token::fencing_header;
 use super::path::{parse_path_param, path_param};
 use crate::auth::Identity;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
-/// A call to an app as a whole.
+/// A request to an app as a whole.
 ///
-/// An app the caller's token does not name is refused with 403: the answer is the same whether the
-/// app exists or not, and tells an honest caller that the token is the problem.
+/// An app that the caller's token does not name is refused with 403. The answer is the same whether the
+/// app exists or not, so it reveals nothing, and it tells the caller that the token is the problem.
 #[derive(Debug)]
-pub(crate) struct InApp(pub(crate) Scope);
+pub(crate) struct AppScope(pub(crate) Scope);
 
-impl FromRequestParts<AppState> for InApp {
+impl FromRequestParts<AppState> for AppScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
         let app_id = app_id(parts).await?;
-        Ok(Self(admitted(app_id, &identity, state).await?))
+        Ok(Self(authorize_app(app_id, &identity, state).await?))
     }
 }
 
-/// A call to one chat.
+/// A request to one chat.
 ///
-/// A chat of an app the caller's token does not name is answered like an id never used, 404: who
-/// may not see a chat cannot find out that it exists.
+/// A chat of an app that the caller's token does not name is answered with 404, like an id that was never
+/// used: a caller that may not see a chat cannot find out that it exists.
 #[derive(Debug)]
-pub(crate) struct InChat {
+pub(crate) struct ChatScope {
     pub(crate) scope: Scope,
     pub(crate) chat_id: ChatId,
 }
 
-impl FromRequestParts<AppState> for InChat {
+impl FromRequestParts<AppState> for ChatScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
-        in_chat(parts, &identity, state).await
+        read_chat_scope(parts, &identity, state).await
     }
 }
 
-/// A call that names its app outside the path.
+/// The caller of a route whose path names no app: the app is in the body.
 #[derive(Debug)]
-pub(crate) struct Anywhere(Identity);
+pub(crate) struct UnscopedCaller(Identity);
 
-impl FromRequestParts<AppState> for Anywhere {
+impl FromRequestParts<AppState> for UnscopedCaller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
@@ -57,76 +57,80 @@ impl FromRequestParts<AppState> for Anywhere {
     }
 }
 
-impl Anywhere {
-    /// Enters the app named.
-    pub(crate) async fn in_app(
+impl UnscopedCaller {
+    /// Returns the scope of the caller in an app.
+    pub(crate) async fn scope_in(
         self,
         app_id: Option<&str>,
         state: &AppState,
     ) -> Result<Scope, Problem> {
-        admitted(named_app(app_id)?, &self.0, state).await
+        authorize_app(required_app_id(app_id)?, &self.0, state).await
     }
 }
 
-/// Reads a call to one chat.
-pub(super) async fn in_chat(
+/// Reads the chat from the path, and authorizes the caller.
+pub(super) async fn read_chat_scope(
     parts: &mut Parts,
     identity: &Identity,
     state: &AppState,
-) -> Result<InChat, Problem> {
+) -> Result<ChatScope, Problem> {
     let app_id = app_id(parts).await?;
     let chat_id = parse_path_param(parts, "chat_id").await?;
-    let fencing_token = carried(parts)?;
-    let scope = admitted_to_chat(app_id, &chat_id, identity, state).await?;
-    Ok(InChat { scope: Scope { fencing_token, ..scope }, chat_id })
+    let fencing_token = fencing_header(parts)?;
+    let scope = authorize_chat(app_id, &chat_id, identity, state).await?;
+    Ok(ChatScope { scope: Scope { fencing_token, ..scope }, chat_id })
 }
 
-/// Admits a caller to the app of a chat.
-pub(crate) async fn admitted_to_chat(
+/// Authorizes a caller for the app of a chat; `ChatNotFound` if it may not use the app.
+pub(crate) async fn authorize_chat(
     app_id: AppId,
     chat_id: &ChatId,
     identity: &Identity,
     state: &AppState,
 ) -> Result<Scope, Problem> {
-    if !identity.may_touch(&app_id) {
+    if !identity.may_use_app(&app_id) {
         return Err(StoreError::ChatNotFound(chat_id.clone()).into());
     }
-    admitted(app_id, identity, state).await
+    authorize_app(app_id, identity, state).await
 }
 
-/// Refuses to let a person act for somebody else, whether what they ask for is there or not; `detail` says
-/// what each may do for themselves alone.
-pub(crate) fn check_is_own(caller: &Caller, user_id: &UserId, detail: &str) -> Result<(), Problem> {
+/// Refuses a user that acts for another user, whether the requested record exists or not. `detail` says what
+/// users may do only for themselves.
+pub(crate) fn check_acts_for(
+    caller: &Caller,
+    user_id: &UserId,
+    detail: &str,
+) -> Result<(), Problem> {
     if caller.may_act_for(user_id) {
         return Ok(());
     }
     Err(Problem::new(ProblemKind::FORBIDDEN_OWNER, detail))
 }
 
-/// Returns the app in the path.
+/// Returns the app from the path.
 pub(super) async fn app_id(parts: &mut Parts) -> Result<AppId, Problem> {
     parse_app_id(path_param(parts, "app_id").await?)
 }
 
-/// Parses an app id, wherever it stands.
+/// Parses an app id from any part of the request.
 pub(super) fn parse_app_id(text: impl Into<String>) -> Result<AppId, Problem> {
     AppId::parse(text).map_err(|error| Problem::new(ProblemKind::INVALID_APP_ID, error.to_string()))
 }
 
-/// Parses an app id that stands outside the path, where it must not be missing.
-pub(super) fn named_app(text: Option<&str>) -> Result<AppId, Problem> {
+/// Parses an app id from the query or the body, where it is required.
+pub(super) fn required_app_id(text: Option<&str>) -> Result<AppId, Problem> {
     let missing = || Problem::new(ProblemKind::INVALID_APP_ID, "app_id is missing");
     parse_app_id(text.ok_or_else(missing)?)
 }
 
-/// Admits a caller to an app that the token names and the registry does not close.
-pub(super) async fn admitted(
+/// Authorizes a caller for an app: the token must name it, and the registry must allow it.
+pub(super) async fn authorize_app(
     app_id: AppId,
     identity: &Identity,
     state: &AppState,
 ) -> Result<Scope, Problem> {
-    if !identity.may_touch(&app_id) {
-        let detail = "the token does not name this app";
+    if !identity.may_use_app(&app_id) {
+        let detail = "the token is not valid for this app; use one whose apps claim names it";
         return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
     }
     state.registry.check(&app_id).await?;

@@ -9,27 +9,28 @@ use crate::auth::{Identity, unauthenticated};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// The parameter that a ticket stands in.
-pub(crate) const TICKET: &str = "ticket";
+/// The query parameter that carries a ticket.
+pub(crate) const TICKET_PARAM: &str = "ticket";
 
-/// Recognises a caller of a chat by the ticket in the query, which is used up; `None` where there is
-/// none.
+/// Identifies the caller by the ticket in the query, and redeems it; `None` if there is no ticket.
 pub(super) async fn identify_by_ticket(
     parts: &mut Parts,
     state: &AppState,
 ) -> Result<Option<Identity>, Problem> {
-    let Some(ticket) = params(parts)?.take::<String>(TICKET)? else { return Ok(None) };
+    let Some(ticket) = params(parts)?.take::<String>(TICKET_PARAM)? else { return Ok(None) };
     if parts.headers.contains_key(AUTHORIZATION) {
-        return Err(unauthenticated("a token or a ticket is needed, and there are both"));
+        return Err(unauthenticated("send a token or a ticket, not both"));
     }
     if state.authenticator.is_open() {
-        // Only programs of this machine may call.
+        // In open mode only programs of this machine may call, with a ticket too.
         state.authenticator.identify(&parts.headers)?;
     }
     let app_id = app_id(parts).await?;
     let chat_id = parse_path_param(parts, "chat_id").await?;
     let digest = TicketDigest::of(&ticket);
     let redeemed = state.store.redeem_ticket(&app_id, &chat_id, digest).await?;
-    let refused = || unauthenticated("the ticket is not one to this chat, or no longer");
-    Identity::of_ticket(app_id, redeemed.ok_or_else(refused)?).map(Some)
+    let refused = || {
+        unauthenticated("the ticket is not valid for this chat, has expired, or was used already")
+    };
+    Identity::from_ticket(app_id, redeemed.ok_or_else(refused)?).map(Some)
 }

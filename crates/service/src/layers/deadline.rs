@@ -12,34 +12,40 @@ use crate::wire::Wait;
 
 /// Ends a request that takes too long, the arrival of its body included.
 ///
-/// A read is told to come back; of a write nobody can say whether it has happened.
+/// A read can simply be retried. A write may or may not have been applied when its deadline passes.
 pub(crate) async fn deadline(
     State(state): State<AppState>,
     request: Request,
     next: Next,
 ) -> Response {
     let is_read = request.method().is_safe();
-    let time = state.limits.request_timeout() + asked_to_wait(&request);
+    let time = state.limits.request_timeout() + requested_wait(&request);
     match tokio::time::timeout(time, next.run(request)).await {
         Ok(response) => response,
-        Err(_) if is_read => late(ProblemKind::DEADLINE_EXCEEDED, "try again later"),
-        Err(_) => late(ProblemKind::OUTCOME_UNKNOWN, "repeat the request with the same ids"),
+        Err(_) if is_read => late(
+            ProblemKind::DEADLINE_EXCEEDED,
+            "the response took too long; retry after Retry-After seconds",
+        ),
+        Err(_) => late(
+            ProblemKind::OUTCOME_UNKNOWN,
+            "the write may have been applied; repeat the request with the same ids to find out",
+        ),
     }
 }
 
-/// The parameter by which a caller asks to wait for something to happen.
+/// The query parameter with which a caller asks to wait for a change.
 #[derive(Deserialize)]
-struct Waiting {
+struct WaitQuery {
     wait: String,
 }
 
-/// Returns how long a caller asks to wait, which counts as no delay of the route.
-fn asked_to_wait(request: &Request) -> Duration {
-    let query = Query::<Waiting>::try_from_uri(request.uri());
+/// Returns how long the caller asks to wait: the deadline starts after that.
+fn requested_wait(request: &Request) -> Duration {
+    let query = Query::<WaitQuery>::try_from_uri(request.uri());
     let wait = query.ok().and_then(|Query(query)| query.wait.parse::<Wait>().ok());
     wait.unwrap_or_default().0
 }
 
 fn late(kind: ProblemKind, detail: &str) -> Response {
-    Problem::new(kind, detail).retry_after(Duration::from_secs(1)).into_response()
+    Problem::new(kind, detail).with_retry_after(Duration::from_secs(1)).into_response()
 }

@@ -1,4 +1,4 @@
-//! What happens around every request, whatever the route.
+//! Middleware that wraps every request.
 
 mod deadline;
 mod observe;

@@ -9,17 +9,17 @@ use tracing::Instrument as _;
 use crate::metrics::Metrics;
 use crate::request_id::{RequestId, X_REQUEST_ID};
 
-/// Gives the request its id, measures it, and logs one line about it when it is answered.
+/// Gives the request its id, measures it, and logs one line when the response begins.
 ///
-/// The line names the route, never the path: ids and what somebody put in their place stay out of
-/// the log, as do headers and bodies.
+/// The line names the route, never the path: a path contains ids, or secrets that a caller has put in
+/// their place. Headers and bodies are not logged either.
 pub(crate) async fn observe(
     State(metrics): State<Arc<Metrics>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let started = Instant::now();
-    let id = RequestId::of(request.headers());
+    let id = RequestId::from_headers(request.headers());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let in_flight = metrics.requests.begin(&method, route.clone(), request.uri().path());

@@ -6,9 +6,12 @@ use crate::problem::{Problem, ProblemKind};
 
 /// Answers a request whose handler panicked.
 ///
-/// What the panic said may repeat what the caller sent: it is not logged here.
+/// The panic message may repeat input of the caller, so it is not logged here.
 pub(crate) fn panicked(_panic: Box<dyn Any + Send>) -> Response {
-    Problem::new(ProblemKind::INTERNAL, "the request could not be handled")
-        .caused_by("the handler panicked")
-        .into_response()
+    Problem::new(
+        ProblemKind::INTERNAL,
+        "the service failed; the operator finds the reason in the log under request_id",
+    )
+    .caused_by("the handler panicked")
+    .into_response()
 }

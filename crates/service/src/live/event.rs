@@ -5,41 +5,41 @@ use records::{ChatId, InputRequest, Message, Usage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Position;
+use super::position::Position;
 use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
-/// Something that whoever listens to a chat is told.
+/// An event of a chat, as its subscribers are sent it.
 ///
-/// Written once, however many listen; cheap to clone.
+/// It is serialized once, for any number of subscribers, and is cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// What kind of event it is.
-    pub(super) name: &'static str,
-    /// JSON, an object.
-    pub(super) data: Arc<str>,
-    /// Of a message, what a WebSocket frame has besides: JSON, an object.
-    pub(super) lead: Option<Arc<str>>,
+    /// The kind of event, by its name in server-sent events.
+    pub(crate) name: &'static str,
+    /// The text of a JSON object.
+    pub(crate) data: Arc<str>,
+    /// For a message, the further fields of its WebSocket frame: the text of a JSON object.
+    pub(crate) frame_fields: Option<Arc<str>>,
 }
 
-/// See [`Event::lead`].
+/// See [`Event::frame_fields`].
 #[derive(Serialize)]
-struct Lead<'a> {
-    /// The sequence, by the name it has in frames.
+struct FrameFields<'a> {
+    /// The sequence, by its name in frames.
     index: u64,
-    /// Who speaks: the name, or the role where there is none.
+    /// The speaker: the name, or the role where the message has no name.
     agent: &'a str,
-    /// A null where the message has none.
+    /// Null where the message has no metadata; otherwise `data` has the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<()>,
 }
 
-/// What is read of it again.
+/// The part of [`FrameFields`] that is read back.
 #[derive(Deserialize)]
 struct Speaker {
     agent: String,
 }
 
-/// An event, and where it brings its reader if it does.
+/// An event, and the position that a subscriber has after it, if the event moves it.
 #[derive(Debug, Clone)]
 pub(crate) struct Delivery {
     pub(crate) event: Event,
@@ -50,12 +50,12 @@ impl Event {
     const MESSAGE: &str = "message";
     const CAUGHT_UP: &str = "caught-up";
 
-    /// A message that is new to the reader.
+    /// Creates the event of a message that is new to the subscriber.
     pub(super) fn message(message: Message) -> Self {
         Self::of_message(Self::MESSAGE, message)
     }
 
-    /// A message that the reader knows has changed.
+    /// Creates the event of an edited or deleted message that the subscriber already has.
     pub(super) fn edit(message: Message) -> Self {
         let name = if message.deleted_at.is_some() { "message-deleted" } else { "message-updated" };
         Self::of_message(name, message)
@@ -63,34 +63,35 @@ impl Event {
 
     fn of_message(name: &'static str, message: Message) -> Self {
         let body = &message.body;
-        let lead = Lead {
+        let fields = FrameFields {
             index: message.sequence,
             agent: body.name.as_deref().unwrap_or(&body.role),
             metadata: body.metadata.is_none().then_some(()),
         };
-        let lead = Some(written(&lead));
-        Self { lead, ..Self::new(name, &MessageResponse::from(message)) }
+        let frame_fields = Some(to_json(&fields));
+        Self { frame_fields, ..Self::new(name, &MessageResponse::from(message)) }
     }
 
-    /// Tells whether it is a message that is new to the reader.
-    pub(super) fn is_message(&self) -> bool {
+    /// Tells whether the event is a message that is new to the subscriber.
+    pub(crate) fn is_message(&self) -> bool {
         self.name == Self::MESSAGE
     }
 
-    /// Returns who speaks, if it is a message.
-    pub(super) fn speaker(&self) -> Option<String> {
-        let lead: Speaker = serde_json::from_str(self.lead.as_ref()?).ok()?;
-        Some(lead.agent)
+    /// Returns the speaker, if the event is a message.
+    pub(crate) fn speaker(&self) -> Option<String> {
+        let fields: Speaker = serde_json::from_str(self.frame_fields.as_ref()?).ok()?;
+        Some(fields.agent)
     }
 
-    /// Tells whether it says that there is no more for now.
-    pub(super) fn is_caught_up(&self) -> bool {
+    /// Tells whether the event says that the subscriber has caught up.
+    pub(crate) fn is_caught_up(&self) -> bool {
         self.name == Self::CAUGHT_UP
     }
 
+    /// Creates the event that ends catching up.
     pub(super) fn caught_up(head: &ChatHead, position: Position) -> Self {
         let data = CaughtUpResponse {
-            sequence: position.last(),
+            sequence: position.last_sequence(),
             revision: position.revision,
             status: head.status.as_str(),
             status_reason: head.status_reason.clone(),
@@ -101,83 +102,86 @@ impl Event {
         Self::new(Self::CAUGHT_UP, &data)
     }
 
-    /// A question, or what became of it.
+    /// Creates the event of an input request that was asked or closed.
     pub(super) fn input(request: InputRequest) -> Self {
         let name = if request.closing.is_some() { "input-response" } else { "input-request" };
         Self::new(name, &InputRequestResponse::from(request))
     }
 
+    /// Creates the event of a new status.
     pub(super) fn status(head: &ChatHead) -> Self {
         let (status, status_reason) = (head.status.as_str(), head.status_reason.clone());
         Self::new("status", &StatusResponse { status, status_reason })
     }
 
+    /// Creates the event of a new context snapshot.
     pub(super) fn context(head: &ChatHead) -> Self {
         Self::new("context", &VersionResponse { version: head.context_version })
     }
 
+    /// Creates the event of a new artifact.
     pub(super) fn artifact(head: &ChatHead) -> Self {
         Self::new("artifact", &VersionResponse { version: head.artifact_version })
     }
 
-    /// Who is present.
+    /// Creates the event of who is present.
     pub(super) fn presence(chat_id: &ChatId, presence: ChatPresence) -> Self {
-        Self::new("presence", &PresenceResponse::of(chat_id, presence))
+        Self::new("presence", &PresenceResponse::new(chat_id, presence))
     }
 
-    /// What the calls of the chat took.
+    /// Creates the event of what the calls of the chat used.
     pub(super) fn usage(usage: Usage) -> Self {
         Self::new("usage", &UsageFields::from(usage))
     }
 
     fn new(name: &'static str, data: &impl Serialize) -> Self {
-        Self { name, data: written(data), lead: None }
+        Self { name, data: to_json(data), frame_fields: None }
     }
 }
 
-fn written(data: &impl Serialize) -> Arc<str> {
-    // What is written are plain structs and JSON, neither of which can fail.
+fn to_json(data: &impl Serialize) -> Arc<str> {
+    // Plain structs and JSON values always serialize.
     serde_json::to_string(data).unwrap_or_default().into()
 }
 
-/// With `caught-up`: how the chat stands when its reader has everything there is.
+/// With `caught-up`: the state of the chat once the subscriber has everything there is.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CaughtUp)]
 pub(crate) struct CaughtUpResponse {
-    /// The sequence of the last message, -1 where there is none.
+    /// The sequence of the last message, -1 for an empty chat.
     #[schema(example = 41)]
     sequence: i64,
-    /// How often messages have been edited or deleted.
+    /// The number of edits and deletions of messages so far.
     revision: u64,
     /// `running`, `paused`, `completed` or `failed`.
     #[schema(example = "running")]
     status: &'static str,
-    /// Why it was paused or failed.
+    /// Why the chat was paused or failed.
     status_reason: Option<String>,
-    /// How often the context snapshot was written.
+    /// The number of times the context snapshot has been written.
     context_version: u64,
-    /// How often the last artifact was replaced or removed.
+    /// The number of times the last artifact has been replaced or removed.
     artifact_version: u64,
-    /// The ids of the input requests that are pending; each comes as an `input-request` right after.
+    /// The ids of the pending input requests; an `input-request` event for each follows.
     pending_inputs: Vec<String>,
 }
 
-/// With `status`: where the chat stands now.
+/// With `status`: the new status of the chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = StatusChanged)]
 pub(crate) struct StatusResponse {
     /// `running`, `paused`, `completed` or `failed`.
     #[schema(example = "paused")]
     status: &'static str,
-    /// Why it was paused or failed.
+    /// Why the chat was paused or failed.
     status_reason: Option<String>,
 }
 
-/// With `context` and `artifact`: it has changed, and is to be read.
+/// With `context` and `artifact`: it has changed; read it to get the new one.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = VersionChanged)]
 pub(crate) struct VersionResponse {
-    /// How often it has changed by now.
+    /// The number of changes so far.
     #[schema(example = 3)]
     version: u64,
 }

@@ -1,99 +1,114 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
+use async_stream::try_stream;
 use futures::future::try_join_all;
+use futures::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use persistence::{ChatHead, MessageRange, Store, StoreError};
-use records::{ChatId, InputRequest, InputRequestId, Message, Scope};
+use records::{AppId, ChatId, InputRequest, InputRequestId, Message, Scope};
 use tokio::sync::{Notify, watch};
-use tokio::time::sleep;
 
-use super::Position;
+use super::backoff::Backoff;
+use super::position::Position;
+use super::state_feed::StateFeed;
 use super::window::Window;
 
-/// Messages that are read at a time.
-pub(super) const PAGE: usize = 256;
+/// The number of messages read with one store call.
+const PAGE_MESSAGES: usize = 256;
 
-/// The pause after which a reading that failed, or came too early, is tried again: at first, at most.
-pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-
-/// One chat that somebody listens to: reads what is new in it, once for all of them.
+/// Reads what is new in one live chat, once for all of its subscribers, and puts it into the window of
+/// the chat.
+///
+/// A change notification only wakes the feed. What the feed then reads, and what it sends, follow from
+/// the counters of the chat alone: a notification that is lost, late or repeated costs time, but never a
+/// message.
 #[derive(Debug)]
 pub(super) struct Feed {
-    pub(super) store: Arc<dyn Store>,
-    /// The service's own: who listens was admitted before.
-    pub(super) scope: Scope,
-    pub(super) chat_id: ChatId,
-    pub(super) window: watch::Sender<Window>,
+    store: Arc<dyn Store>,
+    /// The scope of the service itself: each subscriber's own rights are checked when it subscribes, and
+    /// again by its `StreamLimits`.
+    scope: Scope,
+    chat_id: ChatId,
+    window: watch::Sender<Window>,
+    states: StateFeed,
     wake: Notify,
-    /// Others may be present.
-    pub(super) presence_moved: Notify,
-    /// Calls may have been recorded or deleted.
-    pub(super) usage_moved: Notify,
-    /// The counter the chat is known to have reached.
-    counter: AtomicU64,
-    /// Whether more than messages may have changed.
+    /// The highest counter that a change notification has reported. It lets the feed read new messages
+    /// without reading the head of the chat first.
+    reported_counter: AtomicU64,
+    /// Whether the head must be read, because more than the counter may have changed.
     is_stale: AtomicBool,
 }
 
 impl Feed {
-    pub(super) fn new(store: Arc<dyn Store>, scope: Scope, chat_id: ChatId) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, app_id: AppId, chat_id: ChatId) -> Self {
+        let scope = Scope::service(app_id);
         let (window, _) = watch::channel(Window::new());
-        let (counter, is_stale) = (AtomicU64::new(0), AtomicBool::new(true));
-        Self {
-            store,
-            scope,
-            chat_id,
-            window,
-            wake: Notify::new(),
-            presence_moved: Notify::new(),
-            usage_moved: Notify::new(),
-            counter,
-            is_stale,
-        }
+        let states = StateFeed::new(Arc::clone(&store), scope.clone(), chat_id.clone());
+        let wake = Notify::new();
+        // A new feed knows nothing yet, so it starts with the head.
+        let (reported_counter, is_stale) = (AtomicU64::new(0), AtomicBool::new(true));
+        Self { store, scope, chat_id, window, states, wake, reported_counter, is_stale }
     }
 
-    /// Takes notice that the chat has reached a counter, or of any change where it is `None`.
-    pub(super) fn notice(&self, counter: Option<u64>) {
+    pub(super) fn app_id(&self) -> &AppId {
+        &self.scope.app_id
+    }
+
+    pub(super) fn chat_id(&self) -> &ChatId {
+        &self.chat_id
+    }
+
+    pub(super) fn states(&self) -> &StateFeed {
+        &self.states
+    }
+
+    /// Returns a receiver that sees each change of the window.
+    pub(super) fn subscribe(&self) -> watch::Receiver<Window> {
+        self.window.subscribe()
+    }
+
+    /// Wakes the feed: the chat has reached a counter, or has changed in any way where that is `None`.
+    pub(super) fn chat_changed(&self, counter: Option<u64>) {
         match counter {
             Some(counter) => {
-                self.counter.fetch_max(counter, Ordering::AcqRel);
+                self.reported_counter.fetch_max(counter, Ordering::AcqRel);
             }
             None => self.is_stale.store(true, Ordering::Release),
         }
+        // `notify_one` stores the wake-up if the feed is busy reading, so none is lost in between.
         self.wake.notify_one();
     }
 
-    /// Takes notice of how the chat stands, if that is new.
-    pub(super) fn notice_head(&self, head: &ChatHead) {
+    /// Wakes the feed if a head that was polled is newer than the one it knows.
+    pub(super) fn head_polled(&self, head: &ChatHead) {
         let is_new = self.window.borrow().head().is_none_or(|known| {
-            // A moment after an election the store may show less than it did before.
+            // Right after an election the store may show an older head than before.
             let is_older = head.last_sequence < known.last_sequence || head.is_older_than(known);
             !is_older && head != known
         });
         if is_new {
-            self.notice(None);
+            self.chat_changed(None);
         }
     }
 
-    /// Reads what is new whenever there is something, until the chat is gone.
+    /// Reads what is new whenever the feed is woken, until the chat is gone.
     pub(super) async fn run(self: Arc<Self>) {
         tokio::select! {
             () = self.follow_messages() => {}
-            () = self.follow_presence() => {}
-            () = self.follow_usage() => {}
+            () = self.states.run(&self.window) => {}
         }
     }
 
     async fn follow_messages(&self) {
-        let mut pause = PAUSES.0;
+        let mut backoff = Backoff::new();
         loop {
             match self.refresh().await {
                 Ok(true) => {
-                    pause = PAUSES.0;
+                    backoff.reset();
                     self.wake.notified().await;
                     continue;
                 }
+                // The store does not show yet what was reported: read again soon.
                 Ok(false) => {}
                 Err(StoreError::ChatNotFound(_)) => {
                     self.window.send_modify(Window::close);
@@ -101,18 +116,18 @@ impl Feed {
                 }
                 Err(error) => {
                     self.is_stale.store(true, Ordering::Release);
-                    tracing::warn!(%error, chat_id = %self.chat_id, "could not read a live chat");
+                    tracing::warn!(%error, chat_id = %self.chat_id, "failed to read a live chat");
                 }
             }
-            sleep(pause).await;
-            pause = (pause * 2).min(PAUSES.1);
+            backoff.wait().await;
         }
     }
 
-    /// Reads what is new; `false`: the store does not show all of it yet.
+    /// Reads what is new; `false` means that the store does not show all of it yet.
     async fn refresh(&self) -> Result<bool, StoreError> {
+        // The flag is cleared before the read: a change during the read sets it again.
         let head = if self.is_stale.swap(false, Ordering::AcqRel) {
-            Some(self.head().await?)
+            Some(self.read_head().await?)
         } else {
             None
         };
@@ -120,16 +135,17 @@ impl Feed {
         let Some(known) = known else {
             if let Some(head) = head {
                 let pending = self.read_inputs(&head.pending_inputs).await?;
-                self.window.send_modify(|window| window.begin(head, pending));
+                self.window.send_modify(|window| window.initialize(head, pending));
             }
-            // Once more, for what was noticed meanwhile.
+            // Changes that were reported during the first read are picked up by a second one.
             self.wake.notify_one();
             return Ok(true);
         };
-        let shown = head.as_ref().map_or(0, |head| head.last_sequence);
-        let counter = shown.max(self.counter.load(Ordering::Acquire));
+        let counter_in_head = head.as_ref().map_or(0, |head| head.last_sequence);
+        let counter = counter_in_head.max(self.reported_counter.load(Ordering::Acquire));
         if !self.read_messages(known.last_sequence, counter).await? {
-            // What the head says besides comes after the messages.
+            // The window takes a head only after the messages that it counts: otherwise a subscriber
+            // could see a status or an edit before the message it belongs to.
             self.is_stale.fetch_or(head.is_some(), Ordering::AcqRel);
             return Ok(false);
         }
@@ -141,17 +157,19 @@ impl Feed {
         Ok(true)
     }
 
-    /// Takes what a reader says to hold to what there can be.
+    /// Reduces the position that a client claims to one that the chat can have: positions past the end
+    /// are clamped to the end.
     ///
-    /// What lies beyond the head is asked for again, with certainty: a moment after an election the
-    /// store may show less than somebody was given before.
-    pub(super) async fn corrected(
+    /// For a position past the head known here the head is read again with majority concern. Right after
+    /// an election a plain read may be behind what the client was sent before, and clamping to it would
+    /// send messages twice.
+    pub(super) async fn clamp_position(
         &self,
         at: Position,
         head: &ChatHead,
     ) -> Result<Position, StoreError> {
         if at.next == 0 {
-            // Every message is to come, as it is now or later.
+            // The client will be sent every message in its current form, so it misses no edit so far.
             return Ok(Position { next: 0, revision: head.revision });
         }
         if at == Position::END {
@@ -165,22 +183,25 @@ impl Feed {
         Ok(Position { next, revision })
     }
 
-    async fn head(&self) -> Result<ChatHead, StoreError> {
+    async fn read_head(&self) -> Result<ChatHead, StoreError> {
         let chats = std::slice::from_ref(&self.chat_id);
         match self.store.heads(&self.scope, chats).await?.pop() {
             Some(head) => Ok(head),
+            // A plain read may miss a chat that was just created. Only a confirmed read may say that the
+            // chat is gone, because that ends the streams of all subscribers.
             None => self.store.confirmed_head(&self.scope, &self.chat_id).await,
         }
     }
 
-    /// Reads messages up to a counter; tells whether it got there.
+    /// Reads messages up to a counter into the window; tells whether the store showed all of them.
     async fn read_messages(&self, mut next: u64, counter: u64) -> Result<bool, StoreError> {
-        if counter.saturating_sub(next) > Window::MESSAGES as u64 {
+        if counter.saturating_sub(next) > Window::MAX_MESSAGES as u64 {
+            // The window could not hold them all: subscribers read what is older from the store.
             self.window.send_modify(|window| window.skip_to(counter));
             return Ok(true);
         }
         while next < counter {
-            let messages = self.page(next).await?;
+            let messages = self.read_page(next).await?;
             let Some(last) = messages.last() else { return Ok(false) };
             next = last.sequence + 1;
             self.window.send_modify(|window| window.append(messages));
@@ -188,13 +209,30 @@ impl Feed {
         Ok(true)
     }
 
-    /// Reads some of the messages from a sequence on.
-    pub(super) async fn page(&self, next: u64) -> Result<Vec<Message>, StoreError> {
-        let range = MessageRange::Oldest { after: next.checked_sub(1), before: None, limit: PAGE };
+    /// Reads one page of messages, from a sequence on.
+    pub(super) async fn read_page(&self, next: u64) -> Result<Vec<Message>, StoreError> {
+        let range =
+            MessageRange::Oldest { after: next.checked_sub(1), before: None, limit: PAGE_MESSAGES };
         Ok(self.store.messages(&self.scope, &self.chat_id, range).await?.messages)
     }
 
-    /// Reads what was edited since a revision, if that is known.
+    /// Reads one message.
+    pub(super) async fn read_message(&self, sequence: u64) -> Result<Message, StoreError> {
+        self.store.get_message(&self.scope, &self.chat_id, sequence).await
+    }
+
+    /// Streams all messages of the chat, oldest first.
+    pub(super) fn history(self: Arc<Self>) -> BoxStream<'static, Result<Message, StoreError>> {
+        let messages = try_stream! {
+            let mut history = self.store.history(&self.scope, &self.chat_id);
+            while let Some(message) = history.try_next().await? {
+                yield message;
+            }
+        };
+        messages.boxed()
+    }
+
+    /// Reads the messages edited after a revision; `None` if the head no longer lists that many edits.
     async fn read_edits(
         &self,
         head: &ChatHead,
@@ -203,12 +241,12 @@ impl Feed {
         let Some(edits) = head.edits_since(revision) else { return Ok(None) };
         let mut messages = Vec::new();
         for (revision, sequence) in edits {
-            messages.push((revision, self.message(sequence).await?));
+            messages.push((revision, self.read_message(sequence).await?));
         }
         Ok(Some(messages))
     }
 
-    /// Returns the input requests that were made or closed since a head was known.
+    /// Returns the input requests that were asked or closed since an older head.
     async fn changed_inputs(
         &self,
         head: &ChatHead,
@@ -217,25 +255,23 @@ impl Feed {
         if let Some(changed) = head.inputs_since(known.input_version) {
             return Ok(changed.into_iter().cloned().collect());
         }
-        // Each one that was made adds one to those pending, each one closed takes one away.
+        // There were more changes than a head lists. The version grows by one with each request that is
+        // asked and with each that is closed; the number pending grows with the first and shrinks with
+        // the second. Half of the sum of both differences is thus how many were asked, and these are the
+        // newest of the list. All others that can have changed were pending before.
         let changes =
             usize::try_from(head.input_version - known.input_version).unwrap_or(usize::MAX);
-        let made =
+        let asked =
             (changes + head.pending_inputs.len()).saturating_sub(known.pending_inputs.len()) / 2;
         let page =
-            self.store.list_input_requests(&self.scope, &self.chat_id, made.max(1), None).await?;
-        let made = page.requests.into_iter().rev().map(|request| request.request_id);
-        Ok(known.pending_inputs.iter().cloned().chain(made).collect())
+            self.store.list_input_requests(&self.scope, &self.chat_id, asked.max(1), None).await?;
+        let asked = page.requests.into_iter().rev().map(|request| request.request_id);
+        Ok(known.pending_inputs.iter().cloned().chain(asked).collect())
     }
 
     async fn read_inputs(&self, ids: &[InputRequestId]) -> Result<Vec<InputRequest>, StoreError> {
         let inputs = ids.iter();
         let inputs = inputs.map(|id| self.store.get_input_request(&self.scope, &self.chat_id, id));
         try_join_all(inputs).await
-    }
-
-    /// Reads one message.
-    pub(super) async fn message(&self, sequence: u64) -> Result<Message, StoreError> {
-        self.store.get_message(&self.scope, &self.chat_id, sequence).await
     }
 }

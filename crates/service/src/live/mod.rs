@@ -1,30 +1,32 @@
-//! Live chats: whoever listens to a chat is given everything it holds, and then everything that comes,
-//! without a seam.
+//! Live chats: each subscriber of a chat is sent everything the chat holds, and then everything that
+//! happens in it, without a gap and without a duplicate.
 //!
-//! Nobody is sent anything. A subscription knows how far it is, and takes what comes after that: from
-//! the newest events, which the feed of its chat keeps in memory for all of them, or from the store
-//! where it is not as far yet, or no longer. So there is no difference between joining, lagging and
-//! coming back, and no queue that a slow reader could fill.
+//! A subscriber is a position, and takes what comes after it: from the window, which holds the newest
+//! events of the chat in memory for all subscribers, or from the store where its position is older than
+//! the window. Nothing is pushed. So joining, lagging and reconnecting are the same case, and there is no
+//! queue that a slow subscriber could fill.
 
-mod aside;
-mod ends;
+mod backoff;
 mod event;
 mod feed;
+mod feeds;
 mod hub;
 mod position;
 mod presence;
 mod shutdown;
 mod sse;
+mod state_events;
+mod state_feed;
+mod stream_limits;
 mod subscription;
-mod watch;
-pub(crate) mod websocket;
+mod watcher;
 mod window;
 
-pub(crate) use ends::Ends;
-pub(crate) use event::{CaughtUpResponse, StatusResponse, VersionResponse};
+pub(crate) use event::{CaughtUpResponse, Delivery, Event, StatusResponse, VersionResponse};
 pub(crate) use hub::Hub;
 pub(crate) use position::Position;
-pub(crate) use presence::Announced;
+pub(crate) use presence::PresenceGuard;
 pub(crate) use shutdown::Shutdown;
-pub(crate) use sse::respond;
+pub(crate) use sse::event_stream;
+pub(crate) use stream_limits::{StreamEnd, StreamLimits};
 pub(crate) use subscription::Subscription;

@@ -1,28 +1,28 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How much of a chat somebody holds.
+/// How much of a chat a subscriber has.
 ///
-/// As text, which is the id of an event: the sequence of the last message, and after a dot the
-/// revision, where messages have been edited: `41`, `41.3`. A sequence alone says that nothing is known
-/// of edits.
+/// As text it is the id of an event: the sequence of the last message and, if messages have been edited,
+/// a dot and the revision: `41`, `41.3`. A sequence without a revision means that the subscriber knows
+/// of no edits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The sequence of the message that comes next.
+    /// The sequence of the next message.
     pub(crate) next: u64,
-    /// The revision up to which edits of the messages before that are known.
+    /// The revision up to which the subscriber knows the edits of the messages before `next`.
     pub(crate) revision: u64,
 }
 
 impl Position {
-    /// Nothing at all.
+    /// Before the first message.
     pub(crate) const BEGINNING: Self = Self { next: 0, revision: 0 };
 
-    /// Everything, however much there is.
+    /// After everything, however much there is.
     pub(crate) const END: Self = Self { next: u64::MAX, revision: u64::MAX };
 
-    /// Returns the sequence of the last message held, -1 for none.
-    pub(crate) fn last(self) -> i64 {
+    /// Returns the sequence of the last message before the position, -1 if there is none.
+    pub(crate) fn last_sequence(self) -> i64 {
         i64::try_from(self.next).map_or(i64::MAX, |next| next - 1)
     }
 }
@@ -47,7 +47,7 @@ impl FromStr for Position {
         }
         let number = |text: &str| {
             let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-            // What the store can count is what fits in 63 bits.
+            // The store counts with signed 64-bit integers.
             text.parse::<i64>().ok().filter(|_| is_plain).map(i64::unsigned_abs).ok_or(RULE)
         };
         let (last, revision) = text.split_once('.').unwrap_or((text, "0"));

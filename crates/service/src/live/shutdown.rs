@@ -7,33 +7,35 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// Whether the process is asked to stop, and who is to be waited for before it does.
+/// The shutdown of the process, as one connection sees it: whether it was requested, and which sockets
+/// must end before the connection may.
 ///
-/// Nobody ever asks, and nobody waits, where a connection has not said so.
+/// The default is never requested and tracks nothing: tests call routes without a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shutdown {
-    asked: CancellationToken,
+    requested: CancellationToken,
     sockets: TaskTracker,
 }
 
 impl Shutdown {
-    pub(crate) fn new(asked: CancellationToken) -> Self {
-        Self { asked, sockets: TaskTracker::new() }
+    pub(crate) fn new(requested: CancellationToken) -> Self {
+        Self { requested, sockets: TaskTracker::new() }
     }
 
-    /// Returns when the process is asked to stop.
-    pub(crate) async fn asked(&self) {
-        self.asked.cancelled().await;
+    /// Returns once the process is asked to stop.
+    pub(crate) async fn requested(&self) {
+        self.requested.cancelled().await;
     }
 
-    /// Keeps the connection from ending while what is returned lives: a socket outlives the request
-    /// that opened it.
-    pub(crate) fn hold(&self) -> TaskTrackerToken {
+    /// Keeps the connection alive while the token is held.
+    ///
+    /// A WebSocket outlives the request that opened it, so the server would otherwise not wait for it.
+    pub(crate) fn track_socket(&self) -> TaskTrackerToken {
         self.sockets.token()
     }
 
-    /// Waits for everything that is held.
-    pub(crate) async fn released(&self) {
+    /// Waits until every tracked socket has ended.
+    pub(crate) async fn sockets_ended(&self) {
         self.sockets.close();
         self.sockets.wait().await;
     }
@@ -47,7 +49,9 @@ impl<S: Sync> FromRequestParts<S> for Shutdown {
     }
 }
 
-/// When to come back after a shutdown: not all at once.
-pub(super) fn retry_after() -> Duration {
+/// Returns how long a client should wait before it reconnects after a shutdown.
+///
+/// The random part keeps thousands of clients from reconnecting to another process at the same moment.
+pub(super) fn reconnect_delay() -> Duration {
     Duration::from_millis(fastrand::u64(500..3_000))
 }

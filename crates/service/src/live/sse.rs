@@ -9,53 +9,58 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures::stream::Stream;
 
-use super::ends::{End, Ends};
 use super::event::Delivery;
-use super::shutdown::retry_after;
-use super::{Announced, Subscription};
-use crate::metrics::Listening;
+use super::presence::PresenceGuard;
+use super::shutdown::reconnect_delay;
+use super::stream_limits::{StreamEnd, StreamLimits};
+use super::subscription::Subscription;
+use crate::metrics::SubscriberMetrics;
 
-/// Keeps proxies from holding events back.
+/// Keeps proxies from buffering events.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Answers with the events of a subscription, until one of its ends; so long a person is present.
-pub(crate) fn respond(
+/// Responds with the events of a subscription until one of its limits is reached.
+///
+/// The person who subscribed is present while the response lasts.
+pub(crate) fn event_stream(
     subscription: Subscription,
-    announced: Option<Announced>,
-    ends: Ends,
+    presence: Option<PresenceGuard>,
+    limits: StreamLimits,
     keep_alive: Duration,
-    listening: Listening,
+    metrics: SubscriberMetrics,
 ) -> Response {
     let keep_alive = KeepAlive::new().interval(keep_alive).text("alive");
-    let events = Sse::new(events(subscription, announced, ends, listening)).keep_alive(keep_alive);
+    let events = Sse::new(events(subscription, presence, limits, metrics)).keep_alive(keep_alive);
     ([(X_ACCEL_BUFFERING, "no")], events).into_response()
 }
 
 fn events(
     mut subscription: Subscription,
-    mut announced: Option<Announced>,
-    ends: Ends,
-    listening: Listening,
+    mut presence: Option<PresenceGuard>,
+    limits: StreamLimits,
+    metrics: SubscriberMetrics,
 ) -> impl Stream<Item = Result<SseEvent, Infallible>> {
     stream! {
-        let ended = ends.reached();
-        tokio::pin!(ended);
+        let limit_reached = limits.reached();
+        tokio::pin!(limit_reached);
         loop {
             tokio::select! {
                 biased;
-                end = &mut ended => {
-                    if matches!(end, End::Shutdown) {
-                        yield Ok(SseEvent::default().retry(retry_after()));
-                        if let Some(announced) = announced.take() {
-                            announced.withdrawn().await;
+                end = &mut limit_reached => {
+                    if matches!(end, StreamEnd::Shutdown) {
+                        yield Ok(SseEvent::default().retry(reconnect_delay()));
+                        // The process is about to stop, so the guard's own withdrawal in the background
+                        // might not be written any more.
+                        if let Some(presence) = presence.take() {
+                            presence.withdraw().await;
                         }
                     }
                     break;
                 }
                 next = subscription.next() => match next {
                     Some(delivery) => {
-                        listening.told();
-                        yield Ok(written(&delivery));
+                        metrics.event_sent();
+                        yield Ok(to_sse(&delivery));
                     }
                     None => break,
                 },
@@ -64,7 +69,7 @@ fn events(
     }
 }
 
-fn written(delivery: &Delivery) -> SseEvent {
+fn to_sse(delivery: &Delivery) -> SseEvent {
     let event = SseEvent::default().event(delivery.event.name);
     let event = match delivery.position {
         Some(position) => event.id(position.to_string()),

@@ -1,226 +1,223 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use async_stream::try_stream;
-use futures::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
+use futures::stream::{BoxStream, TryStreamExt as _};
 use persistence::{ChatHead, StoreError};
 use records::Message;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::sleep;
 
-use super::Position;
-use super::aside::Aside;
+use super::backoff::Backoff;
 use super::event::{Delivery, Event};
-use super::feed::{Feed, PAUSES};
-use super::hub::Seat;
-use super::window::{Next, Window};
+use super::feeds::SubscriberPermit;
+use super::position::Position;
+use super::state_events::StateEvents;
+use super::window::{NextStep, Window};
 
-/// Somebody who listens to a chat: how far they are, and how to come by what follows.
+/// One subscriber of a chat: its position, and the way to what comes next.
 pub(crate) struct Subscription {
-    seat: Seat,
+    permit: SubscriberPermit,
     window: watch::Receiver<Window>,
-    /// Whose turn it is to read from the store.
-    readers: Arc<Semaphore>,
-    /// What they hold when they have taken what is ready.
-    held: Position,
-    /// What they are to take next.
-    ready: VecDeque<Delivery>,
-    /// Of what has no sequence, what they were told last; `None` until they have caught up.
-    told: Option<ChatHead>,
-    /// And of what is told beside the messages.
-    told_aside: Aside,
-    search: Option<Search>,
+    /// Bounds how many subscriptions read from the store at a time.
+    read_permits: Arc<Semaphore>,
+    /// The position after everything in `queue` has been delivered.
+    position: Position,
+    /// The events to deliver next.
+    queue: VecDeque<Delivery>,
+    /// The head whose status, versions and input requests were last delivered; `None` until the
+    /// subscriber has caught up.
+    sent_head: Option<ChatHead>,
+    /// The states without a sequence that were last delivered.
+    sent_states: StateEvents,
+    edit_scan: Option<EditScan>,
 }
 
-/// A search through the whole chat for messages that were edited.
-struct Search {
+/// A scan of the whole chat for edited messages.
+struct EditScan {
     messages: BoxStream<'static, Result<Message, StoreError>>,
-    /// When it is over, all edits up to this revision are known.
+    /// After the scan the subscriber knows all edits up to this revision.
     revision: u64,
 }
 
 impl Subscription {
     pub(super) fn new(
-        seat: Seat,
+        permit: SubscriberPermit,
         window: watch::Receiver<Window>,
-        readers: Arc<Semaphore>,
-        held: Position,
+        read_permits: Arc<Semaphore>,
+        position: Position,
     ) -> Self {
-        let ready = VecDeque::new();
         Self {
-            seat,
+            permit,
             window,
-            readers,
-            held,
-            ready,
-            told: None,
-            told_aside: Aside::default(),
-            search: None,
+            read_permits,
+            position,
+            queue: VecDeque::new(),
+            sent_head: None,
+            sent_states: StateEvents::default(),
+            edit_scan: None,
         }
     }
 
-    /// Waits for what comes next; `None` when the chat is no longer there.
+    /// Waits for the next event; `None` once the chat no longer exists.
     ///
-    /// While the store is away nothing comes.
+    /// While the store is away there are no events, and no error: the subscriber continues when the store
+    /// is back. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Option<Delivery> {
-        let mut pause = PAUSES.0;
+        let mut backoff = Backoff::new();
         loop {
-            if let Some(delivery) = self.ready.pop_front() {
+            if let Some(delivery) = self.queue.pop_front() {
                 return Some(delivery);
             }
-            match self.prepare().await {
-                Ok(true) => pause = PAUSES.0,
-                Ok(false) => {
-                    sleep(pause).await;
-                    pause = (pause * 2).min(PAUSES.1);
-                }
+            match self.fill_queue().await {
+                Ok(true) => backoff.reset(),
+                Ok(false) => backoff.wait().await,
                 Err(StoreError::ChatNotFound(_)) => return None,
                 Err(error) => {
-                    tracing::debug!(%error, "a subscription could not be read for");
-                    self.search = None;
-                    sleep(pause).await;
-                    pause = (pause * 2).min(PAUSES.1);
+                    tracing::debug!(%error, "failed to read events for a subscriber");
+                    // The stream of a scan ends with its first error, so the scan starts again. Edits
+                    // that were delivered before are delivered once more; an edit replaces a message,
+                    // so that is harmless.
+                    self.edit_scan = None;
+                    backoff.wait().await;
                 }
             }
         }
     }
 
-    /// Goes on from elsewhere, and returns from where: a position beyond the end is taken back to the
-    /// end.
+    /// Continues from another position, and returns it: a position past the end is clamped to the end.
     ///
-    /// On an error it goes on from where it is.
+    /// On an error the subscription continues from where it was.
     pub(crate) async fn resume(&mut self, at: Position) -> Result<Position, StoreError> {
         let head = self.window.borrow().head().cloned().ok_or_else(|| self.gone())?;
-        let at = self.seat.feed.corrected(at, &head).await?;
-        (self.held, self.told, self.search) = (at, None, None);
-        self.ready.clear();
+        let at = self.permit.feed.clamp_position(at, &head).await?;
+        (self.position, self.sent_head, self.edit_scan) = (at, None, None);
+        self.queue.clear();
         Ok(at)
     }
 
-    /// Returns how far they are when they have taken what is ready.
-    pub(crate) fn held(&self) -> Position {
-        self.held
+    /// Returns the position after everything that is queued.
+    pub(crate) fn position(&self) -> Position {
+        self.position
     }
 
-    /// Returns how the chat stood when they were told last; `None` until they have caught up.
-    pub(crate) fn told(&self) -> Option<&ChatHead> {
-        self.told.as_ref()
+    /// Returns the head whose state was last delivered; `None` until the subscriber has caught up.
+    pub(crate) fn sent_head(&self) -> Option<&ChatHead> {
+        self.sent_head.as_ref()
     }
 
-    /// Makes something ready; `false`: the store does not show it yet.
-    async fn prepare(&mut self) -> Result<bool, StoreError> {
-        if let Some(search) = &mut self.search {
-            match search.messages.try_next().await? {
-                Some(message) => self.found(message),
-                None => self.search_is_over(),
+    /// Makes one step towards the next event; `false` means that the store does not show it yet.
+    async fn fill_queue(&mut self) -> Result<bool, StoreError> {
+        if let Some(scan) = &mut self.edit_scan {
+            match scan.messages.try_next().await? {
+                Some(message) => self.queue_if_edited(message),
+                None => self.finish_scan(),
             }
             return Ok(true);
         }
-        let next = self.window.borrow_and_update().next(self.held);
-        match next {
-            Next::Take(deliveries) => self.take(deliveries),
-            Next::ReadMessages => return self.read_messages().await,
-            Next::ReadEdits(edits) => self.read_edits(edits).await?,
-            Next::LookThrough { revision } => {
-                let messages = history(Arc::clone(&self.seat.feed));
-                self.search = Some(Search { messages, revision });
+        let step = self.window.borrow_and_update().next_step(self.position);
+        match step {
+            NextStep::Deliver(deliveries) => self.queue(deliveries),
+            NextStep::ReadMessages => return self.read_messages().await,
+            NextStep::ReadEdits(edits) => self.read_edits(edits).await?,
+            NextStep::ScanForEdits { revision } => {
+                let messages = Arc::clone(&self.permit.feed).history();
+                self.edit_scan = Some(EditScan { messages, revision });
             }
-            Next::Wait if self.tell() => {}
-            Next::Wait => {
-                // An error says that the feed has ended, and the window why.
+            // All messages and edits are delivered: now the state of the chat, if that has changed.
+            NextStep::Wait if self.queue_state_changes() => {}
+            NextStep::Wait => {
+                // The sender is gone only when the feed has ended, because the chat no longer exists.
                 let changed = self.window.changed().await;
                 return changed.map(|()| true).map_err(|_| self.gone());
             }
-            Next::Leave => return Err(self.gone()),
+            NextStep::End => return Err(self.gone()),
         }
         Ok(true)
     }
 
     fn gone(&self) -> StoreError {
-        StoreError::ChatNotFound(self.seat.feed.chat_id.clone())
+        StoreError::ChatNotFound(self.permit.feed.chat_id().clone())
     }
 
-    fn take(&mut self, deliveries: impl IntoIterator<Item = Delivery>) {
-        self.ready.extend(deliveries);
-        if let Some(position) = self.ready.back().and_then(|delivery| delivery.position) {
-            self.held = position;
+    fn queue(&mut self, deliveries: impl IntoIterator<Item = Delivery>) {
+        self.queue.extend(deliveries);
+        if let Some(position) = self.queue.back().and_then(|delivery| delivery.position) {
+            self.position = position;
         }
     }
 
     async fn read_messages(&mut self) -> Result<bool, StoreError> {
         let messages = {
-            let _turn = self.readers.acquire().await;
-            self.seat.feed.page(self.held.next).await?
+            let _permit = self.read_permits.acquire().await;
+            self.permit.feed.read_page(self.position.next).await?
         };
-        let revision = self.held.revision;
+        let revision = self.position.revision;
         let deliveries = messages.into_iter().map(|message| Delivery {
             position: Some(Position { next: message.sequence + 1, revision }),
             event: Event::message(message),
         });
-        self.take(deliveries);
-        Ok(!self.ready.is_empty())
+        self.queue(deliveries);
+        Ok(!self.queue.is_empty())
     }
 
     async fn read_edits(&mut self, edits: Vec<(u64, u64)>) -> Result<(), StoreError> {
         let mut deliveries = Vec::new();
         for (revision, sequence) in edits {
-            let _turn = self.readers.acquire().await;
-            let event = Event::edit(self.seat.feed.message(sequence).await?);
-            let position = Some(Position { revision, ..self.held });
+            let _permit = self.read_permits.acquire().await;
+            let event = Event::edit(self.permit.feed.read_message(sequence).await?);
+            let position = Some(Position { revision, ..self.position });
             deliveries.push(Delivery { event, position });
         }
-        self.take(deliveries);
+        self.queue(deliveries);
         Ok(())
     }
 
-    fn found(&mut self, message: Message) {
+    fn queue_if_edited(&mut self, message: Message) {
         let is_edited = message.edited_at.is_some() || message.deleted_at.is_some();
-        if is_edited && message.sequence < self.held.next {
-            self.ready.push_back(Delivery { event: Event::edit(message), position: None });
+        if is_edited && message.sequence < self.position.next {
+            // No position: until the scan is over, a client that reconnects must scan again.
+            self.queue.push_back(Delivery { event: Event::edit(message), position: None });
         }
     }
 
-    fn search_is_over(&mut self) {
-        if let Some(search) = self.search.take() {
-            self.held.revision = search.revision;
+    fn finish_scan(&mut self) {
+        if let Some(scan) = self.edit_scan.take() {
+            self.position.revision = scan.revision;
         }
     }
 
-    /// Makes ready what is new besides messages, if anything is, or that there is nothing more.
-    fn tell(&mut self) -> bool {
+    /// Queues what has changed besides messages, or `caught-up` the first time; tells whether anything
+    /// was queued.
+    ///
+    /// States are compared with what was last delivered, not collected as they happen. A subscriber that
+    /// lags is sent the latest state alone, and needs no queue for those it missed.
+    fn queue_state_changes(&mut self) -> bool {
         let window = self.window.borrow();
         let Some(head) = window.head() else { return false };
-        let Some(told) = &self.told else {
-            let position = (self.held.next > 0).then_some(self.held);
-            self.ready.push_back(Delivery { event: Event::caught_up(head, self.held), position });
+        let Some(sent) = &self.sent_head else {
+            let position = (self.position.next > 0).then_some(self.position);
+            let event = Event::caught_up(head, self.position);
+            self.queue.push_back(Delivery { event, position });
             let pending = window.pending_inputs().cloned();
-            self.ready.extend(pending.map(|event| Delivery { event, position: None }));
-            self.told = Some(head.clone());
+            self.queue.extend(pending.map(|event| Delivery { event, position: None }));
+            self.sent_head = Some(head.clone());
             return true;
         };
-        let status = |head: &ChatHead| (head.status, head.status_reason.clone());
-        let events = [
-            (status(told) != status(head)).then(|| Event::status(head)),
-            (told.context_version != head.context_version).then(|| Event::context(head)),
-            (told.artifact_version != head.artifact_version).then(|| Event::artifact(head)),
-        ];
-        let inputs = window.inputs_since(told.input_version).into_iter().cloned();
-        let events = events.into_iter().flatten().chain(inputs);
-        self.ready.extend(events.map(|event| Delivery { event, position: None }));
-        let aside = window.aside().since(&self.told_aside);
-        self.ready.extend(aside.map(|event| Delivery { event, position: None }));
-        (self.told, self.told_aside) = (Some(head.clone()), window.aside().clone());
-        !self.ready.is_empty()
+        let inputs = window.inputs_since(sent.input_version).into_iter().cloned();
+        let states = window.states().changed_since(&self.sent_states);
+        let events = head_changes(sent, head).chain(inputs).chain(states);
+        self.queue.extend(events.map(|event| Delivery { event, position: None }));
+        (self.sent_head, self.sent_states) = (Some(head.clone()), window.states().clone());
+        !self.queue.is_empty()
     }
 }
 
-/// Streams the whole chat.
-fn history(feed: Arc<Feed>) -> BoxStream<'static, Result<Message, StoreError>> {
-    let messages = try_stream! {
-        let mut history = feed.store.history(&feed.scope, &feed.chat_id);
-        while let Some(message) = history.try_next().await? {
-            yield message;
-        }
-    };
-    messages.boxed()
+/// Returns the events for what differs between two heads, besides messages and input requests.
+fn head_changes(sent: &ChatHead, head: &ChatHead) -> impl Iterator<Item = Event> {
+    let status = |head: &ChatHead| (head.status, head.status_reason.clone());
+    let events = [
+        (status(sent) != status(head)).then(|| Event::status(head)),
+        (sent.context_version != head.context_version).then(|| Event::context(head)),
+        (sent.artifact_version != head.artifact_version).then(|| Event::artifact(head)),
+    ];
+    events.into_iter().flatten()
 }

@@ -3,74 +3,79 @@ use std::collections::VecDeque;
 use persistence::ChatHead;
 use records::{InputRequest, InputRequestId, Message};
 
-use super::Position;
-use super::aside::Aside;
 use super::event::{Delivery, Event};
+use super::position::Position;
+use super::state_events::StateEvents;
 
-/// The newest events of a chat, for all who listen to it.
+/// The newest events of one chat, shared by all of its subscribers.
+///
+/// The window is a cache, and has no queue per subscriber: each subscriber compares its own position with
+/// the window and takes what comes next. A subscriber that is older than the window reads from the store.
+/// So a slow subscriber costs no memory, and joining, lagging and reconnecting are the same case.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// How the chat stands; its counter and revision are those up to which the events go. `None` until
-    /// it was read for the first time.
+    /// The head of the chat as far as the window reflects it: its counter and revision are those of the
+    /// newest events held here, so they may be behind the store. `None` until the first read.
     head: Option<ChatHead>,
-    /// The newest messages, up to the counter.
+    /// The newest messages, without gaps, up to the counter of `head`.
     messages: VecDeque<Event>,
-    /// Their size.
-    bytes: usize,
-    /// The newest edits, each under the revision it made.
+    /// The size of `messages`.
+    message_bytes: usize,
+    /// The newest edits, each with the revision it made.
     edits: VecDeque<(u64, Event)>,
-    /// The edits after this revision are there.
-    edits_since: u64,
-    /// The input requests that are pending, oldest first.
+    /// `edits` holds every edit with a revision above this one.
+    edits_held_after: u64,
+    /// The pending input requests, oldest first.
     pending: Vec<(InputRequestId, Event)>,
-    /// What became of input requests last, each under the version by which it was known.
+    /// The newest changes of input requests, each with the version of the head that showed it.
     inputs: VecDeque<(u64, InputRequestId, Event)>,
-    /// What became of them after this version is there.
-    inputs_since: u64,
-    /// What is told beside the messages.
-    aside: Aside,
-    /// The chat is no longer there.
+    /// `inputs` holds every change with a version above this one.
+    inputs_held_after: u64,
+    /// The states without a sequence.
+    states: StateEvents,
+    /// Whether the chat no longer exists.
     is_gone: bool,
 }
 
-/// What somebody at a position is to do next.
+/// What a subscriber has to do next, given its position.
 #[derive(Debug)]
-pub(super) enum Next {
-    /// To take these.
-    Take(Vec<Delivery>),
-    /// To read messages from the store.
+pub(super) enum NextStep {
+    /// Deliver these events.
+    Deliver(Vec<Delivery>),
+    /// Read messages from the store: the window no longer holds them.
     ReadMessages,
-    /// To read these edited messages from the store, each under its revision.
+    /// Read these edited messages from the store: pairs of a revision and a sequence.
     ReadEdits(Vec<(u64, u64)>),
-    /// To look through the whole chat for what was edited up to a revision.
-    LookThrough { revision: u64 },
-    /// To wait.
+    /// Scan the whole chat for edits up to a revision: no list of them reaches back far enough.
+    ScanForEdits { revision: u64 },
+    /// Wait for the window to change.
     Wait,
-    /// To leave.
-    Leave,
+    /// End: the chat no longer exists.
+    End,
 }
 
 impl Window {
-    /// The most messages that are kept.
-    pub(super) const MESSAGES: usize = 512;
-    /// The most bytes of messages that are kept; the newest one is kept in any case.
-    const BYTES: usize = 512 << 10;
-    /// The most that is kept of what became of input requests.
-    const INPUTS: usize = 512;
-    /// How many events are taken at a time.
-    const TAKEN: usize = 64;
+    /// The most messages held.
+    pub(super) const MAX_MESSAGES: usize = 512;
+    /// The most bytes of messages held; the newest message is held even if it is larger.
+    const MAX_MESSAGE_BYTES: usize = 512 << 10;
+    /// The most changes of input requests held.
+    const MAX_INPUTS: usize = 512;
+    /// The most messages delivered in one step. It bounds what a slow subscriber copies into its own
+    /// queue, and how long it holds the lock of the window.
+    const MAX_DELIVERIES: usize = 64;
 
     pub(super) fn new() -> Self {
         Self {
             head: None,
             messages: VecDeque::new(),
-            bytes: 0,
+            message_bytes: 0,
             edits: VecDeque::new(),
-            edits_since: 0,
+            edits_held_after: 0,
             pending: Vec::new(),
             inputs: VecDeque::new(),
-            inputs_since: 0,
-            aside: Aside::default(),
+            inputs_held_after: 0,
+            states: StateEvents::default(),
             is_gone: false,
         }
     }
@@ -79,12 +84,12 @@ impl Window {
         self.head.as_ref()
     }
 
-    pub(super) fn aside(&self) -> &Aside {
-        &self.aside
+    pub(super) fn states(&self) -> &StateEvents {
+        &self.states
     }
 
-    pub(super) fn aside_mut(&mut self) -> &mut Aside {
-        &mut self.aside
+    pub(super) fn states_mut(&mut self) -> &mut StateEvents {
+        &mut self.states
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -95,93 +100,110 @@ impl Window {
         self.is_gone = true;
     }
 
-    /// Begins where the chat stands.
-    pub(super) fn begin(&mut self, head: ChatHead, pending: Vec<InputRequest>) {
-        self.edits_since = head.revision;
-        self.inputs_since = head.input_version;
+    /// Starts with the current head and the pending input requests, without any older event.
+    pub(super) fn initialize(&mut self, head: ChatHead, pending: Vec<InputRequest>) {
+        self.edits_held_after = head.revision;
+        self.inputs_held_after = head.input_version;
         self.head = Some(head);
         let pending = pending.into_iter().filter(|request| request.closing.is_none());
         self.pending =
             pending.map(|request| (request.request_id.clone(), Event::input(request))).collect();
     }
 
-    /// Leaves out the messages before a sequence, which are too many.
+    /// Moves the counter past messages that are too many to hold.
     pub(super) fn skip_to(&mut self, sequence: u64) {
         if let Some(head) = &mut self.head {
             head.last_sequence = sequence.max(head.last_sequence);
+            // What is held must end at the counter without a gap, so nothing older can stay.
             self.messages.clear();
-            self.bytes = 0;
+            self.message_bytes = 0;
         }
     }
 
-    /// Adds the messages that follow; any that do not are left out.
+    /// Appends the messages that follow the counter, and ignores all others.
+    ///
+    /// A page that was read may overlap with what is held already; the counter decides.
     pub(super) fn append(&mut self, messages: Vec<Message>) {
         let Some(head) = &mut self.head else { return };
         for message in messages {
             if message.sequence == head.last_sequence {
                 let event = Event::message(message);
-                self.bytes += event.data.len();
+                self.message_bytes += event.data.len();
                 self.messages.push_back(event);
                 head.last_sequence += 1;
             }
         }
-        while self.messages.len() > Self::MESSAGES
-            || self.bytes > Self::BYTES && self.messages.len() > 1
+        while self.messages.len() > Self::MAX_MESSAGES
+            || self.message_bytes > Self::MAX_MESSAGE_BYTES && self.messages.len() > 1
         {
             let oldest = self.messages.pop_front();
-            self.bytes -= oldest.map_or(0, |event| event.data.len());
+            self.message_bytes -= oldest.map_or(0, |event| event.data.len());
         }
     }
 
-    /// Takes over a newer head, with the messages edited since the last one, each under its revision, or
-    /// `None` where they are not known; and with the input requests that were made or closed.
+    /// Takes a newer head, with what has changed since the last one: the edited messages, each with its
+    /// revision, and the input requests that were asked or closed.
     ///
-    /// An edited message is replaced among the newest, too: who has not taken it yet may be told of no
-    /// edit of it.
+    /// `edits` is `None` where the edits are not known. The counter stays: it moves with the messages
+    /// alone, in [`append`](Self::append).
     pub(super) fn advance(
         &mut self,
         newer: ChatHead,
         edits: Option<Vec<(u64, Message)>>,
         inputs: Vec<InputRequest>,
     ) {
-        self.note_inputs(newer.input_version, inputs);
+        self.record_inputs(newer.input_version, inputs);
         let Some(head) = &mut self.head else { return };
-        let counter = head.last_sequence;
-        let since = head.revision;
+        let (counter, last_revision) = (head.last_sequence, head.revision);
         *head = ChatHead { last_sequence: counter, ..newer };
+        match edits {
+            Some(edits) => self.record_edits(counter, last_revision, edits),
+            None => self.forget_messages(),
+        }
+    }
+
+    /// Records edits: as events for subscribers that hold the old message, and in the held messages for
+    /// those that do not.
+    ///
+    /// A subscriber's revision says which edits it knows of the messages before its position. So one that
+    /// takes a held message later is sent no edit of it, and must be given the edited form at once.
+    fn record_edits(&mut self, counter: u64, last_revision: u64, edits: Vec<(u64, Message)>) {
         let first = counter - self.messages.len() as u64;
-        let Some(edits) = edits else {
-            // What was edited is not known, so what is kept may be out of date.
-            (self.edits_since, self.bytes) = (head.revision, 0);
-            self.edits.clear();
-            self.messages.clear();
-            return;
-        };
         for (revision, message) in edits {
             let index = message.sequence.checked_sub(first);
-            let kept = index.and_then(|index| self.messages.get_mut(usize::try_from(index).ok()?));
-            if let Some(kept) = kept {
+            let held = index.and_then(|index| self.messages.get_mut(usize::try_from(index).ok()?));
+            if let Some(held) = held {
                 let event = Event::message(message.clone());
-                self.bytes = self.bytes + event.data.len() - kept.data.len();
-                *kept = event;
+                self.message_bytes = self.message_bytes + event.data.len() - held.data.len();
+                *held = event;
             }
-            if revision > since {
+            if revision > last_revision {
                 self.edits.push_back((revision, Event::edit(message)));
             }
         }
         while self.edits.len() > ChatHead::RECENT_EDITS {
-            self.edits_since = self.edits.pop_front().map_or(self.edits_since, |edit| edit.0);
+            self.edits_held_after =
+                self.edits.pop_front().map_or(self.edits_held_after, |edit| edit.0);
         }
     }
 
-    fn note_inputs(&mut self, version: u64, inputs: Vec<InputRequest>) {
+    /// Drops all messages and edits: any of them may have been edited, and it is not known which.
+    fn forget_messages(&mut self) {
+        self.edits_held_after = self.head.as_ref().map_or(0, |head| head.revision);
+        self.message_bytes = 0;
+        self.edits.clear();
+        self.messages.clear();
+    }
+
+    fn record_inputs(&mut self, version: u64, inputs: Vec<InputRequest>) {
         for request in inputs {
             let id = request.request_id.clone();
             let is_pending = request.closing.is_none();
             let was_pending = self.pending.iter().any(|(pending, _)| *pending == id);
-            let is_told = self.inputs.iter().any(|(_, told, _)| *told == id);
-            // It may have been read when more had become of it than its chat said then.
-            if is_pending == was_pending && is_told {
+            let is_recorded = self.inputs.iter().any(|(_, recorded, _)| *recorded == id);
+            // A request is read after its head, so it may already be in a state that only a later head
+            // reports. That later report brings nothing new and must not become a second event.
+            if is_pending == was_pending && is_recorded {
                 continue;
             }
             let event = Event::input(request);
@@ -191,53 +213,56 @@ impl Window {
             }
             self.inputs.push_back((version, id, event));
         }
-        while self.inputs.len() > Self::INPUTS {
-            self.inputs_since = self.inputs.pop_front().map_or(self.inputs_since, |input| input.0);
+        while self.inputs.len() > Self::MAX_INPUTS {
+            self.inputs_held_after =
+                self.inputs.pop_front().map_or(self.inputs_held_after, |input| input.0);
         }
     }
 
-    /// Returns the input requests that are pending.
+    /// Returns the pending input requests.
     pub(super) fn pending_inputs(&self) -> impl Iterator<Item = &Event> {
         self.pending.iter().map(|(_, event)| event)
     }
 
-    /// Returns what became of input requests since a version; of more than is remembered, those that are
-    /// pending.
+    /// Returns the changes of input requests after a version; all pending requests instead where the
+    /// window no longer holds every change.
     pub(super) fn inputs_since(&self, version: u64) -> Vec<&Event> {
-        if version < self.inputs_since {
+        if version < self.inputs_held_after {
             return self.pending_inputs().collect();
         }
         let newer = self.inputs.iter().filter(|(of, ..)| *of > version);
         newer.map(|(_, _, event)| event).collect()
     }
 
-    /// Says what somebody at a position is to do next: messages first, then edits of them.
-    pub(super) fn next(&self, at: Position) -> Next {
-        let Some(head) = &self.head else { return Next::Wait };
+    /// Decides what a subscriber at a position has to do next.
+    ///
+    /// Messages come before edits: an edit may concern a message that the subscriber has not got yet.
+    pub(super) fn next_step(&self, at: Position) -> NextStep {
+        let Some(head) = &self.head else { return NextStep::Wait };
         if self.is_gone {
-            return Next::Leave;
+            return NextStep::End;
         }
         if at.next < head.last_sequence {
             let first = head.last_sequence - self.messages.len() as u64;
             return match at.next.checked_sub(first).map(usize::try_from) {
-                Some(Ok(index)) => Next::Take(self.messages_from(index, at)),
-                _ => Next::ReadMessages,
+                Some(Ok(index)) => NextStep::Deliver(self.messages_from(index, at)),
+                _ => NextStep::ReadMessages,
             };
         }
         if at.revision >= head.revision {
-            return Next::Wait;
+            return NextStep::Wait;
         }
-        if at.revision >= self.edits_since {
-            return Next::Take(self.edits_after(at));
+        if at.revision >= self.edits_held_after {
+            return NextStep::Deliver(self.edits_after(at));
         }
         match head.edits_since(at.revision) {
-            Some(edits) => Next::ReadEdits(edits),
-            None => Next::LookThrough { revision: head.revision },
+            Some(edits) => NextStep::ReadEdits(edits),
+            None => NextStep::ScanForEdits { revision: head.revision },
         }
     }
 
     fn messages_from(&self, index: usize, at: Position) -> Vec<Delivery> {
-        let events = self.messages.iter().skip(index).take(Self::TAKEN);
+        let events = self.messages.iter().skip(index).take(Self::MAX_DELIVERIES);
         let positions = (at.next + 1..).map(|next| Position { next, ..at });
         let delivery = |(event, position): (&Event, Position)| Delivery {
             event: event.clone(),

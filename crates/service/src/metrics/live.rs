@@ -4,14 +4,14 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// Who listens to chats, and what they are sent.
+/// The live subscribers, and the events they are sent.
 #[derive(Debug)]
 pub(crate) struct LiveMetrics {
     subscribers: Family<TransportLabels, Gauge>,
     events: Family<TransportLabels, Counter>,
 }
 
-/// How somebody listens.
+/// The transport of a subscriber.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Transport {
     Sse,
@@ -36,42 +36,42 @@ impl From<Transport> for TransportLabels {
 impl LiveMetrics {
     pub(super) fn new(registry: &mut Registry) -> Self {
         let metrics = Self { subscribers: Family::default(), events: Family::default() };
-        let help = "Who listens to chats at the moment";
+        let help = "Live subscribers of chats at the moment";
         registry.register("reprise_live_subscribers", help, metrics.subscribers.clone());
-        let help = "Events of chats that were sent to who listens";
+        let help = "Events of chats that were sent to live subscribers";
         registry.register("reprise_live_events", help, metrics.events.clone());
         for transport in [Transport::Sse, Transport::WebSocket] {
-            // So that there are series before anybody listens.
-            metrics.listening(transport);
+            // Creates the series, so that they exist before the first subscriber.
+            metrics.subscriber(transport);
         }
         metrics
     }
 
-    /// Counts somebody as long as what is returned lives.
-    pub(crate) fn listening(&self, transport: Transport) -> Listening {
+    /// Counts a subscriber while the returned value is held.
+    pub(crate) fn subscriber(&self, transport: Transport) -> SubscriberMetrics {
         let labels = transport.into();
         let subscribers = self.subscribers.get_or_create(&labels).clone();
         let events = self.events.get_or_create(&labels).clone();
         subscribers.inc();
-        Listening { subscribers, events }
+        SubscriberMetrics { subscribers, events }
     }
 }
 
-/// Somebody who listens.
+/// The metrics of one subscriber.
 #[derive(Debug)]
-pub(crate) struct Listening {
+pub(crate) struct SubscriberMetrics {
     subscribers: Gauge,
     events: Counter,
 }
 
-impl Listening {
-    /// Counts an event that they are sent.
-    pub(crate) fn told(&self) {
+impl SubscriberMetrics {
+    /// Counts an event that the subscriber is sent.
+    pub(crate) fn event_sent(&self) {
         self.events.inc();
     }
 }
 
-impl Drop for Listening {
+impl Drop for SubscriberMetrics {
     fn drop(&mut self) {
         self.subscribers.dec();
     }

@@ -1,4 +1,4 @@
-//! What `GET /metrics` shows: what the service measures of its requests, and what its store counts.
+//! The metrics that `GET /metrics` returns: those of requests and live subscribers, and those of the store.
 
 mod live;
 mod requests;
@@ -15,7 +15,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::config::MetricsConfig;
-pub(crate) use live::{Listening, LiveMetrics, Transport};
+pub(crate) use live::{LiveMetrics, SubscriberMetrics, Transport};
 pub(crate) use requests::RequestMetrics;
 use store::StoreCollector;
 
@@ -32,10 +32,10 @@ impl Metrics {
     pub(crate) fn new(config: &MetricsConfig, store: Arc<dyn Store>) -> Self {
         let mut registry = Registry::default();
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("reprise_build", "The version that runs", build);
+        registry.register("reprise_build", "The version of the service", build);
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started = ConstGauge::new(started.as_secs_f64());
-        let help = "When the service was started, in seconds since 1970";
+        let help = "Start time of the service, in seconds since 1970";
         registry.register("process_start_time_seconds", help, started);
         let requests = RequestMetrics::new(&config.apps, &mut registry);
         let live = LiveMetrics::new(&mut registry);
@@ -43,7 +43,7 @@ impl Metrics {
         Self { is_public: config.public, requests, live, registry }
     }
 
-    /// Returns everything as it stands, as OpenMetrics text.
+    /// Returns the current metrics as OpenMetrics text.
     pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

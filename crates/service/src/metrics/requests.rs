@@ -14,21 +14,22 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use records::AppId;
 
-/// The requests and how they were answered.
+/// The metrics of HTTP requests.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
-    answered: Family<AnswerLabels, Counter>,
+    responses: Family<ResponseLabels, Counter>,
     durations: Family<RouteLabels, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     by_app: Family<AppLabels, Counter>,
-    /// The names of the apps that have one, and of all others.
+    /// The apps that have a label of their own.
     apps: Vec<Arc<str>>,
+    /// The label of all other apps.
     other_apps: Arc<str>,
 }
 
-/// How a request was answered.
+/// The labels of a finished request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct AnswerLabels {
+struct ResponseLabels {
     method: &'static str,
     route: Route,
     status: &'static str,
@@ -46,7 +47,7 @@ struct AppLabels {
     status: &'static str,
 }
 
-/// The template of a route, never a path: there are as many as there are routes.
+/// The template of a route, never a path: this bounds the number of series.
 #[derive(Debug, Clone)]
 struct Route(Option<MatchedPath>);
 
@@ -79,26 +80,26 @@ impl EncodeLabelValue for Route {
 impl RequestMetrics {
     pub(super) fn new(apps: &[AppId], registry: &mut Registry) -> Self {
         let metrics = Self {
-            answered: Family::default(),
+            responses: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(duration_bounds_sec())),
             in_flight: Gauge::default(),
             by_app: Family::default(),
             apps: apps.iter().map(|app| Arc::from(app.as_str())).collect(),
             other_apps: Arc::from("other"),
         };
-        let help = "Requests, by how they were answered";
-        registry.register("reprise_http_requests", help, metrics.answered.clone());
-        let help = "How long requests took until their answer began";
+        let help = "HTTP requests, by method, route and class of status";
+        registry.register("reprise_http_requests", help, metrics.responses.clone());
+        let help = "Time from the request to the start of its response";
         let name = "reprise_http_request_duration_seconds";
         registry.register(name, help, metrics.durations.clone());
-        let help = "Requests whose answer has not begun";
+        let help = "Requests whose response has not started";
         registry.register("reprise_http_requests_in_flight", help, metrics.in_flight.clone());
-        let help = "Requests that concern an app, by the app and how they were answered";
+        let help = "HTTP requests of an app, by app and class of status";
         registry.register("reprise_app_requests", help, metrics.by_app.clone());
         metrics
     }
 
-    /// Counts a request when its answer begins, or when it is broken off before.
+    /// Counts a request when its response starts, or when the client aborts it before that.
     pub(crate) fn begin(
         &self,
         method: &Method,
@@ -106,18 +107,18 @@ impl RequestMetrics {
         path: &str,
     ) -> InFlight<'_> {
         self.in_flight.inc();
-        let labels = RouteLabels { method: known(method), route: Route(route) };
-        let app = app_in(labels.route.as_str(), path).map(|app| self.name(app));
+        let labels = RouteLabels { method: method_label(method), route: Route(route) };
+        let app = app_in(labels.route.as_str(), path).map(|app| self.app_label(app));
         InFlight { metrics: self, labels, app, start: Instant::now(), status: "aborted" }
     }
 
-    fn name(&self, app: &str) -> Arc<str> {
+    fn app_label(&self, app: &str) -> Arc<str> {
         let named = self.apps.iter().find(|named| &***named == app);
         Arc::clone(named.unwrap_or(&self.other_apps))
     }
 }
 
-/// A request whose answer has not begun.
+/// A request whose response has not started; dropping it counts the request.
 #[derive(Debug)]
 pub(crate) struct InFlight<'a> {
     metrics: &'a RequestMetrics,
@@ -128,9 +129,9 @@ pub(crate) struct InFlight<'a> {
 }
 
 impl InFlight<'_> {
-    /// Ends it with its answer.
+    /// Ends the request with the status of its response.
     pub(crate) fn end(mut self, status: StatusCode) {
-        self.status = class(status);
+        self.status = status_class(status);
     }
 }
 
@@ -141,20 +142,20 @@ impl Drop for InFlight<'_> {
         let elapsed = self.start.elapsed().as_secs_f64();
         metrics.durations.get_or_create(&self.labels).observe(elapsed);
         let RouteLabels { method, route } = self.labels.clone();
-        metrics.answered.get_or_create(&AnswerLabels { method, route, status }).inc();
+        metrics.responses.get_or_create(&ResponseLabels { method, route, status }).inc();
         if let Some(app) = self.app.take() {
             metrics.by_app.get_or_create(&AppLabels { app, status }).inc();
         }
     }
 }
 
-/// Returns the name of a method; those that no route has share one, because anybody can make them up.
-fn known(method: &Method) -> &'static str {
+/// Returns the label of a method. Unknown methods share one label: a client can invent any number of them.
+fn method_label(method: &Method) -> &'static str {
     const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("other")
 }
 
-fn class(status: StatusCode) -> &'static str {
+fn status_class(status: StatusCode) -> &'static str {
     match status.as_u16() {
         ..200 => "1xx",
         200..300 => "2xx",
@@ -164,7 +165,7 @@ fn class(status: StatusCode) -> &'static str {
     }
 }
 
-/// Returns what stands in a path where its route has the app.
+/// Returns the segment of a path at the position of `{app_id}` in its route.
 fn app_in<'p>(route: &str, path: &'p str) -> Option<&'p str> {
     let mut segments = iter::zip(route.split('/'), path.split('/'));
     segments.find(|(name, _)| *name == "{app_id}").map(|(_, app)| app)

@@ -7,7 +7,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-/// Renders what a store counts about itself.
+/// Renders the metrics of the store.
 #[derive(Debug)]
 pub(super) struct StoreCollector(pub(super) Arc<dyn Store>);
 
@@ -22,7 +22,7 @@ impl Collector for StoreCollector {
     reason = "the method alone is not general enough in its lifetimes"
 )]
 fn render(encoder: &mut DescriptorEncoder<'_>, family: &Family) -> fmt::Result {
-    // The library adds it again to the series.
+    // The library appends the suffix to each series itself.
     let name = family.name.strip_suffix("_total").unwrap_or(family.name);
     let kind = match family.series {
         Series::Counter(_) => MetricType::Counter,

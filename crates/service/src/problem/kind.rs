@@ -1,6 +1,6 @@
 use axum::http::StatusCode;
 
-/// A kind of problem: a stable slug, a title for people, and the HTTP status it comes with.
+/// A kind of problem: its stable slug, its title for people, and its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProblemKind {
     pub(crate) slug: &'static str,
@@ -14,7 +14,7 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 
 #[rustfmt::skip]
 impl ProblemKind {
-    /// Every kind there is.
+    /// Every kind.
     pub(crate) const ALL: [Self; 57] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
@@ -45,7 +45,7 @@ impl ProblemKind {
     pub(crate) const CONTEXT_VERSION_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "context-version-not-found", "No such version of the context snapshot");
     pub(crate) const WALLET_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "wallet-not-found", "No such wallet");
     pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");
-    pub(crate) const NOT_ACCEPTABLE: Self = kind(StatusCode::NOT_ACCEPTABLE, "not-acceptable", "The answer has no such form");
+    pub(crate) const NOT_ACCEPTABLE: Self = kind(StatusCode::NOT_ACCEPTABLE, "not-acceptable", "No acceptable media type");
     pub(crate) const UPGRADE_REQUIRED: Self = kind(StatusCode::UPGRADE_REQUIRED, "upgrade-required", "The route speaks WebSocket");
     pub(crate) const CHAT_EXISTS: Self = kind(StatusCode::CONFLICT, "chat-exists", "The chat exists already");
     pub(crate) const CHAT_ENDED: Self = kind(StatusCode::CONFLICT, "chat-ended", "The chat takes no more messages");
@@ -58,9 +58,9 @@ impl ProblemKind {
     pub(crate) const INPUT_CLOSED: Self = kind(StatusCode::CONFLICT, "input-closed", "The input request takes no more answers");
     pub(crate) const TOOL_CALL_MISMATCH: Self = kind(StatusCode::CONFLICT, "tool-call-mismatch", "The answer is for another tool call");
     pub(crate) const UNSETTLED_TOOL_CALLS: Self = kind(StatusCode::CONFLICT, "unsettled-tool-calls", "Tool calls have no results");
-    pub(crate) const TOO_MANY_INPUTS: Self = kind(StatusCode::CONFLICT, "too-many-inputs", "The chat waits for too much already");
+    pub(crate) const TOO_MANY_INPUTS: Self = kind(StatusCode::CONFLICT, "too-many-inputs", "Too many pending input requests");
     pub(crate) const TOO_MANY_PARTICIPANTS: Self = kind(StatusCode::CONFLICT, "too-many-participants", "The chat has as many participants as it may have");
-    pub(crate) const BUSY: Self = kind(StatusCode::CONFLICT, "busy", "Somebody else carries the chat on");
+    pub(crate) const BUSY: Self = kind(StatusCode::CONFLICT, "busy", "Another owner holds the lease");
     pub(crate) const FENCED: Self = kind(StatusCode::CONFLICT, "fenced", "The lease is gone");
     pub(crate) const TURN_CONFLICT: Self = kind(StatusCode::CONFLICT, "turn-conflict", "The request id belongs to another turn");
     pub(crate) const BROKEN_CALL_STACK: Self = kind(StatusCode::CONFLICT, "broken-call-stack", "The call stack has no root");

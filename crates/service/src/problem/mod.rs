@@ -1,7 +1,7 @@
-//! The one form in which a caller is told that something went wrong: RFC 9457, problem details.
+//! The form of every error response: problem details (RFC 9457).
 //!
-//! Whatever fails becomes a [`Problem`]. As a response it carries no body yet: the `respond` layer
-//! gives it the request id, writes the body, and logs what the caller must not see.
+//! Every failure becomes a [`Problem`]. As a response it has no body yet: the `respond` layer adds the
+//! request id, writes the body, and logs the causes that the caller must not see.
 
 mod kind;
 mod openapi;
@@ -21,7 +21,7 @@ pub(crate) use openapi::{
     SocketProblems, StackProblems, StatsProblems, StatusProblems, SubmitProblems, TicketProblems,
     TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,
 };
-pub(crate) use respond::{ProblemResponse, broke_off, respond};
+pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ use utoipa::ToSchema;
 use crate::history::UnsettledCallResponse;
 use crate::wire::{HolderFields, InputRequestResponse};
 
-/// Something went wrong, in the words the caller is told.
+/// A failure, as the caller is told of it.
 #[derive(Debug)]
 pub(crate) struct Problem(Box<Details>);
 
@@ -49,7 +49,7 @@ struct Details {
     holder: Option<Box<HolderFields>>,
     unsettled: Vec<UnsettledCallResponse>,
     retry_after: Option<Duration>,
-    /// What is logged and not told.
+    /// The cause, which is logged and never sent.
     source: Option<BoxError>,
 }
 
@@ -63,18 +63,18 @@ pub(crate) struct FieldError {
     /// Name of the path or query parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
-    /// What is wrong with it, and the limit where there is one.
+    /// What is wrong with it, and the limit if there is one.
     detail: String,
 }
 
-/// The message an `event_id` belongs to already.
+/// The message that already has an `event_id`.
 #[derive(Debug, Clone)]
 struct Conflict {
     event_id: EventId,
     sequence: u64,
 }
 
-/// What a wallet lacks.
+/// A wallet's balance, and the amount that exceeds it.
 #[derive(Debug, Clone)]
 struct Shortfall {
     balance: i64,
@@ -99,13 +99,14 @@ impl Problem {
 
     /// Refuses a part of the body.
     pub(crate) fn invalid_body(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(ProblemKind::INVALID_REQUEST, "the request body is not acceptable")
+        Self::new(ProblemKind::INVALID_REQUEST, "the request body is invalid; see errors")
             .at_pointer(pointer, detail)
     }
 
     /// Refuses a parameter of the path or the query.
     pub(crate) fn invalid_parameter(name: &str, detail: impl Into<String>) -> Self {
-        let mut problem = Self::new(ProblemKind::INVALID_REQUEST, "a parameter is not acceptable");
+        let mut problem =
+            Self::new(ProblemKind::INVALID_REQUEST, "a parameter is invalid; see errors");
         problem.0.errors.push(FieldError {
             pointer: None,
             parameter: Some(shortened(name.to_owned())),
@@ -114,6 +115,7 @@ impl Problem {
         problem
     }
 
+    /// Adds an error about a part of the body.
     pub(crate) fn at_pointer(
         mut self,
         pointer: impl Into<String>,
@@ -127,7 +129,7 @@ impl Problem {
         self
     }
 
-    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
+    pub(crate) fn with_retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
     }
@@ -145,50 +147,55 @@ impl Problem {
         &self.0.detail
     }
 
-    /// Returns the parts of the request that were refused.
+    /// Returns the input request that is closed already, with `input-closed`.
     pub(crate) fn input_request(&self) -> Option<&InputRequestResponse> {
         self.0.input_request.as_deref()
     }
 
+    /// Returns the parts of the request that were refused.
     pub(crate) fn errors(&self) -> &[FieldError] {
         &self.0.errors
     }
 
-    /// Returns how long to wait before trying again, if that may help.
-    pub(crate) fn wait(&self) -> Option<Duration> {
+    /// Returns how long to wait before a retry, if a retry may help.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Logs what lies behind it, where it is told otherwise than as a response.
+    /// Logs the cause. For problems that are not sent as an HTTP response, which the `respond` layer logs.
     pub(crate) fn log(&self) {
         respond::log(&self.0);
     }
 
-    /// Gives what is said of the items of a list, by position, the places where they came from.
-    pub(crate) fn placed(mut self, list: &str, place: impl Fn(usize) -> Option<String>) -> Self {
+    /// Replaces the pointers to items of a list, by the index of the item.
+    pub(crate) fn map_items(
+        mut self,
+        list: &str,
+        pointer_to: impl Fn(usize) -> Option<String>,
+    ) -> Self {
         for error in &mut self.0.errors {
             let item = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(list));
             let index = item.and_then(|item| item.split('/').next()?.parse().ok());
-            if let Some(place) = index.and_then(&place) {
-                error.pointer = Some(place);
+            if let Some(pointer) = index.and_then(&pointer_to) {
+                error.pointer = Some(pointer);
             }
         }
         self
     }
 
-    /// Gives pointers to the items of a list, by position, the positions where they were sent.
-    pub(crate) fn renumbered(
+    /// Replaces the indices in pointers to items of a list by the indices at which the items were sent.
+    pub(crate) fn renumber_items(
         mut self,
         list: &str,
         sent_at: impl Fn(usize) -> Option<usize>,
     ) -> Self {
         for error in &mut self.0.errors {
             let item = error.pointer.as_deref().and_then(|pointer| pointer.strip_prefix(list));
-            let Some((place, rest)) = item.map(|item| item.split_once('/').unwrap_or((item, "")))
+            let Some((index, rest)) = item.map(|item| item.split_once('/').unwrap_or((item, "")))
             else {
                 continue;
             };
-            if let Some(index) = place.parse().ok().and_then(&sent_at) {
+            if let Some(index) = index.parse().ok().and_then(&sent_at) {
                 let slash = if rest.is_empty() { "" } else { "/" };
                 error.pointer = Some(format!("{list}{index}{slash}{rest}"));
             }
@@ -196,16 +203,17 @@ impl Problem {
         self
     }
 
-    /// Puts pointers below a part of the body.
-    pub(crate) fn below(mut self, part: &str) -> Self {
+    /// Prefixes all pointers with the pointer to a part of the body.
+    pub(crate) fn prefix_pointers(mut self, part: &str) -> Self {
         for error in &mut self.0.errors {
             error.pointer = error.pointer.take().map(|pointer| format!("{part}{pointer}"));
         }
         self
     }
 
-    /// Turns pointers below `from` into pointers below `to`, for a body that is built otherwise.
-    pub(crate) fn moved(mut self, from: &str, to: &str) -> Self {
+    /// Replaces the prefix `from` of pointers by `to`, for a body with another structure than the store's
+    /// arguments.
+    pub(crate) fn move_pointers(mut self, from: &str, to: &str) -> Self {
         for error in &mut self.0.errors {
             if let Some(rest) = error.pointer.as_deref().and_then(|p| p.strip_prefix(from)) {
                 error.pointer = Some(format!("{to}{rest}"));
@@ -218,12 +226,12 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.0.kind.status.into_response();
-        response.extensions_mut().insert(respond::Pending::from(self));
+        response.extensions_mut().insert(respond::PendingProblem::from(self));
         response
     }
 }
 
-/// Cuts a text that repeats what the caller sent, which can be long.
+/// Cuts a text that may repeat a long input of the caller.
 fn shortened(text: String) -> String {
     const MAX_CHARS: usize = 500;
     match text.char_indices().nth(MAX_CHARS) {

@@ -17,30 +17,30 @@ use crate::history::UnsettledCallResponse;
 use crate::request_id::RequestId;
 use crate::wire::{HolderFields, InputRequestResponse};
 
-/// A problem on its way out, before it has a body.
+/// A problem in a response that has no body yet.
 #[derive(Debug, Clone)]
-pub(super) struct Pending(Arc<Details>);
+pub(super) struct PendingProblem(Arc<Details>);
 
-impl From<Problem> for Pending {
+impl From<Problem> for PendingProblem {
     fn from(problem: Problem) -> Self {
         Self(Arc::from(problem.0))
     }
 }
 
-/// A problem as it stands on the wire.
+/// A problem document (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemResponse {
     /// The kind of problem: a stable slug.
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
-    /// The kind of problem, in words.
+    /// The kind of problem as a phrase. Match on `type`, never on this.
     pub(super) title: &'static str,
     /// The HTTP status.
     pub(super) status: u16,
-    /// What happened this time.
+    /// What was wrong with this request, and what to do.
     pub(super) detail: String,
-    /// The id under which the service has logged the request.
+    /// The id of the request in the log of the service.
     pub(super) request_id: String,
     /// The parts of the request that were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -51,27 +51,27 @@ pub(crate) struct ProblemResponse {
     /// With `event-conflict`: the message that has that id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sequence: Option<u64>,
-    /// With `insufficient-tokens`: what the wallet holds.
+    /// With `insufficient-tokens`: the balance of the wallet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) balance: Option<i64>,
-    /// With `insufficient-tokens`: what was asked for.
+    /// With `insufficient-tokens`: the requested amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) amount: Option<i64>,
-    /// With `input-closed`: the request as it stands, with the answer that was first.
+    /// With `input-closed`: the input request in its current state, with the answer that closed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input_request: Option<Box<InputRequestResponse>>,
-    /// With `busy`: who carries the chat on.
+    /// With `busy`: the holder of the lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) holder: Option<Box<HolderFields>>,
-    /// With `unsettled-tool-calls`: the calls.
+    /// With `unsettled-tool-calls`: the calls without results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unsettled_calls: Vec<UnsettledCallResponse>,
 }
 
-/// Writes the body of every problem that comes out of the routes.
+/// Writes the body of every problem that a route returns, and logs its cause.
 pub(crate) async fn respond(request_id: RequestId, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    let Some(Pending(details)) = response.extensions_mut().remove() else {
+    let Some(PendingProblem(details)) = response.extensions_mut().remove() else {
         return response;
     };
     log(&details);
@@ -114,7 +114,7 @@ fn headers(details: &Details) -> HeaderMap {
     headers
 }
 
-/// Logs what lies behind a failure of ours, once, with everything that led to it.
+/// Logs the cause of a failure of the service, once, with its whole chain of sources.
 pub(super) fn log(details: &Details) {
     let Some(error) = &details.source else {
         return;
@@ -122,12 +122,12 @@ pub(super) fn log(details: &Details) {
     tracing::error!(problem = details.kind.slug, error = chain(&**error), "request failed");
 }
 
-/// Logs why an answer ends before its end; the caller sees no more than that it does.
-pub(crate) fn broke_off(error: &(dyn Error + 'static), request_id: &RequestId) {
-    tracing::error!(request_id = request_id.as_str(), error = chain(error), "answer broken off");
+/// Logs why a response was aborted; the caller sees only that the connection closes.
+pub(crate) fn log_aborted_response(error: &(dyn Error + 'static), request_id: &RequestId) {
+    tracing::error!(request_id = request_id.as_str(), error = chain(error), "response aborted");
 }
 
-/// Returns an error and everything that led to it.
+/// Returns an error with its chain of sources, as one line.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let causes = iter::successors(Some(error), |&error| error.source());
     let causes = causes.map(ToString::to_string);

@@ -10,7 +10,7 @@ use crate::history::HistoryError;
 /// When to repeat a call that waits for an operator to finish an upgrade.
 const UPGRADE_RETRY: Duration = Duration::from_secs(60);
 
-/// When to ask what became of a write whose outcome is unknown.
+/// How long to wait before repeating a write whose outcome is unknown.
 pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
 
 impl From<StoreError> for Problem {
@@ -31,26 +31,26 @@ impl From<StoreError> for Problem {
             }
             StoreError::Fenced { .. } => Self::new(ProblemKind::FENCED, detail),
             StoreError::TurnConflict { .. } => Self::new(ProblemKind::TURN_CONFLICT, detail)
-                .at_pointer("/request_id", "is that of another turn"),
+                .at_pointer("/request_id", "belongs to another turn"),
             StoreError::IllegalTransition { .. } => {
                 Self::new(ProblemKind::ILLEGAL_TRANSITION, detail)
             }
             StoreError::EventConflict { event_id, sequence, index, .. } => {
                 let pointer = format!("/messages/{index}/event_id");
                 let mut problem = Self::new(ProblemKind::EVENT_CONFLICT, detail)
-                    .at_pointer(pointer, format!("is that of message {sequence}"));
+                    .at_pointer(pointer, format!("belongs to message {sequence}"));
                 problem.0.conflict = Some(Conflict { event_id, sequence });
                 problem
             }
             StoreError::CallConflict { index, .. } => {
                 let pointer = format!("/calls/{index}/call_id");
-                let other = "is that of a call recorded with another body";
+                let other = "belongs to a call that was recorded with another body";
                 Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
             }
             StoreError::CallNotFound { .. } => Self::new(ProblemKind::CALL_NOT_FOUND, detail),
             StoreError::InputNotFound { .. } => Self::new(ProblemKind::INPUT_NOT_FOUND, detail),
             StoreError::InputConflict { .. } => Self::new(ProblemKind::INPUT_CONFLICT, detail)
-                .at_pointer("/request_id", "is that of another question"),
+                .at_pointer("/request_id", "belongs to another question"),
             StoreError::InputClosed(request) => {
                 let mut problem = Self::new(ProblemKind::INPUT_CLOSED, detail);
                 problem.0.input_request = Some(Box::new((*request).into()));
@@ -58,8 +58,12 @@ impl From<StoreError> for Problem {
             }
             StoreError::ToolCallMismatch { bound_to, .. } => {
                 let expected = match bound_to {
-                    Some(id) => format!("must be for call {id}, as it stands in the request"),
-                    None => "must be missing: the request is bound to no call".to_owned(),
+                    Some(id) => format!(
+                        "must name call {id} with the name and arguments of the input request"
+                    ),
+                    None => {
+                        "must be omitted: the input request is not bound to a tool call".to_owned()
+                    }
                 };
                 Self::new(ProblemKind::TOOL_CALL_MISMATCH, detail)
                     .at_pointer("/tool_call", expected)
@@ -78,10 +82,10 @@ impl From<StoreError> for Problem {
             StoreError::BalanceTooLarge { .. } => Self::new(ProblemKind::BALANCE_TOO_LARGE, detail),
             StoreError::EntryConflict { kind, amount, .. } => {
                 Self::new(ProblemKind::ENTRY_CONFLICT, detail)
-                    .at_pointer("/entry_id", format!("is that of a {kind} of {amount} tokens"))
+                    .at_pointer("/entry_id", format!("belongs to a {kind} of {amount} tokens"))
             }
             StoreError::Invalid(invalid) => invalid.into(),
-            other => broken(other),
+            other => store_failure(other),
         }
     }
 }
@@ -103,48 +107,56 @@ impl From<HistoryError> for Problem {
         match error {
             HistoryError::Store(error) => error.into(),
             HistoryError::Unsettled(calls) => {
-                let detail = "the chat has tool calls without results";
+                let detail = "the chat has tool calls without results; append the results, or choose another value of unsettled";
                 let mut problem = Self::new(ProblemKind::UNSETTLED_TOOL_CALLS, detail);
                 problem.0.unsettled = calls.into_iter().map(Into::into).collect();
                 problem
             }
             HistoryError::Unwritable(error) => {
-                Self::new(ProblemKind::INTERNAL, "the answer cannot be written").caused_by(error)
+                Self::new(ProblemKind::INTERNAL, "failed to write the response").caused_by(error)
             }
         }
     }
 }
 
-/// Tells of a failure that is not the caller's: the cause goes to the log, never into the answer.
-fn broken(error: StoreError) -> Problem {
+/// Creates the problem of a failure that the caller has not caused. The cause is logged, never sent.
+fn store_failure(error: StoreError) -> Problem {
     let (kind, detail) = match &error {
-        StoreError::Unavailable { .. } => {
-            (ProblemKind::STORE_UNAVAILABLE, "nothing was changed; try again later")
-        }
-        StoreError::OutcomeUnknown { .. } => {
-            (ProblemKind::OUTCOME_UNKNOWN, "repeat the request with the same ids")
-        }
-        StoreError::Overloaded { .. } => {
-            (ProblemKind::OVERLOADED, "nothing was changed; try again later, or from fewer writers")
-        }
+        StoreError::Unavailable { .. } => (
+            ProblemKind::STORE_UNAVAILABLE,
+            "the store did not answer and nothing was changed; retry after Retry-After seconds",
+        ),
+        StoreError::OutcomeUnknown { .. } => (
+            ProblemKind::OUTCOME_UNKNOWN,
+            "the write may have been applied; repeat the request with the same ids to find out",
+        ),
+        StoreError::Overloaded { .. } => (
+            ProblemKind::OVERLOADED,
+            "too many appends are queued and nothing was changed; retry after Retry-After seconds, with fewer concurrent writers",
+        ),
         StoreError::UnsupportedVersion { .. } => (
             ProblemKind::UNSUPPORTED_SCHEMA_VERSION,
-            "the data was written by a newer version of this service",
+            "the data was written by a newer version of the service; upgrade this one",
         ),
-        StoreError::Corrupt { .. } => {
-            (ProblemKind::CORRUPT_DOCUMENT, "a stored document cannot be read")
-        }
-        StoreError::Refused { .. } => {
-            (ProblemKind::STORE_REFUSED, "the store does not accept the command")
-        }
-        _ => (ProblemKind::INTERNAL, "the request could not be handled"),
+        StoreError::Corrupt { .. } => (
+            ProblemKind::CORRUPT_DOCUMENT,
+            "a stored document is damaged; the operator finds it in the log under request_id",
+        ),
+        StoreError::Refused { .. } => (
+            ProblemKind::STORE_REFUSED,
+            "the store refused the command; the operator finds the reason in the log under request_id",
+        ),
+        _ => (
+            ProblemKind::INTERNAL,
+            "the service failed; the operator finds the reason in the log under request_id",
+        ),
     };
     let problem = Problem::new(kind, detail);
     let problem = match &error {
         StoreError::Unavailable { retry_after, .. } | StoreError::Overloaded { retry_after } => {
-            problem.retry_after(*retry_after)
+            problem.with_retry_after(*retry_after)
         }
-        StoreError::OutcomeUnknown { .. } => problem.retry_after(UNKNOWN_RETRY),
+        StoreError::OutcomeUnknown { .. } => problem.with_retry_after(UNKNOWN_RETRY),
         _ => problem,
     };
     problem.caused_by(error)
@@ -155,13 +167,15 @@ impl From<Invalid> for Problem {
         let Invalid { pointer, detail, kind } = invalid;
         match kind {
             InvalidKind::Value => Self::invalid_body(pointer, detail),
-            InvalidKind::TooLarge => Self::new(too_large(&pointer), "a size limit is exceeded")
-                .at_pointer(pointer, detail),
+            InvalidKind::TooLarge => {
+                Self::new(too_large(&pointer), "a size limit is exceeded; see errors")
+                    .at_pointer(pointer, detail)
+            }
         }
     }
 }
 
-/// Tells by its place what is too large.
+/// Returns the kind of problem for a field that is too large.
 fn too_large(pointer: &str) -> ProblemKind {
     match pointer {
         "" => ProblemKind::CONTEXT_TOO_LARGE,

@@ -11,7 +11,7 @@ mod usage;
 pub(crate) use artifact::ArtifactFields;
 pub(crate) use input_request::InputRequestResponse;
 pub(crate) use lease::HolderFields;
-pub(crate) use message::{AuthorResponse, MessageResponse};
+pub(crate) use message::MessageResponse;
 pub(crate) use presence::PresenceResponse;
 pub(crate) use usage::UsageFields;
 
@@ -26,7 +26,7 @@ use utoipa::ToSchema;
 
 /// Says how a write is answered: with 201 where something was stored, with 200 where all of it had been
 /// before.
-pub(crate) fn status(outcomes: impl IntoIterator<Item = Outcome>) -> StatusCode {
+pub(crate) fn write_status(outcomes: impl IntoIterator<Item = Outcome>) -> StatusCode {
     let is_new = outcomes.into_iter().any(|outcome| outcome == Outcome::Stored);
     if is_new { StatusCode::CREATED } else { StatusCode::OK }
 }
@@ -96,7 +96,7 @@ impl FromStr for Wait {
 pub(crate) struct EmptyRequest {}
 
 /// Tells a field that is null from one that is missing: `Some(Null)` and `None`.
-pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(crate) fn keep_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,

@@ -19,7 +19,7 @@ pub(crate) struct PresenceResponse {
 }
 
 impl PresenceResponse {
-    pub(crate) fn of(chat_id: &ChatId, presence: ChatPresence) -> Self {
+    pub(crate) fn new(chat_id: &ChatId, presence: ChatPresence) -> Self {
         Self {
             chat_id: chat_id.to_string(),
             present: presence.present.into_iter().map(Into::into).collect(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 
 use insta::assert_snapshot;
-use service::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, Limits, router};
+use service::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, router};
 use tempfile::TempDir;
 
 use crate::harness::memory;
@@ -81,11 +81,11 @@ fn a_key_of_another_kind_is_refused() {
 #[test]
 fn limits_that_admit_nothing_are_refused() {
     let limits = [
-        Limits { body_bytes: 0, ..Limits::default() },
-        Limits { request_timeout_ms: 0, ..Limits::default() },
-        Limits { write_timeout_ms: 0, ..Limits::default() },
-        Limits { list_default: 101, ..Limits::default() },
-        Limits { messages_max: 10, ..Limits::default() },
+        LimitsConfig { body_bytes: 0, ..LimitsConfig::default() },
+        LimitsConfig { request_timeout_ms: 0, ..LimitsConfig::default() },
+        LimitsConfig { write_timeout_ms: 0, ..LimitsConfig::default() },
+        LimitsConfig { list_default: 101, ..LimitsConfig::default() },
+        LimitsConfig { messages_max: 10, ..LimitsConfig::default() },
     ];
     let refusals = limits.map(|limits| refusal(Config { limits, ..Config::default() }));
     assert_snapshot!("limits", refusals.join("\n"));

@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 use insta::assert_json_snapshot;
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
-use service::{Config, Limits, router};
+use service::{Config, LimitsConfig, router};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
@@ -127,7 +127,7 @@ async fn say(client: &Client, path: &str, count: usize) {
     assert_eq!(answer.status, 201);
 }
 
-fn service(store: &Arc<MemoryStore>, limits: Limits) -> Client {
+fn service(store: &Arc<MemoryStore>, limits: LimitsConfig) -> Client {
     Client::over(Arc::<MemoryStore>::clone(store), Config { limits, ..Config::default() })
 }
 
@@ -351,7 +351,8 @@ async fn a_status_comes_after_every_message_before_it() {
 
 #[tokio::test]
 async fn beyond_the_limits_nobody_may_listen_and_a_place_that_is_left_is_free() {
-    let limits = Limits { subscribers: 3, subscribers_per_chat: 2, ..Limits::default() };
+    let limits =
+        LimitsConfig { subscribers: 3, subscribers_per_chat: 2, ..LimitsConfig::default() };
     let client = service(&memory(), limits);
     let (one, other) = (client.create_chat("c1").await, client.create_chat("c2").await);
     let (one, other) = (format!("{one}/events"), format!("{other}/events"));
@@ -370,7 +371,7 @@ async fn beyond_the_limits_nobody_may_listen_and_a_place_that_is_left_is_free() 
 
 #[tokio::test]
 async fn comments_keep_a_silent_line_alive() {
-    let client = service(&memory(), Limits { keep_alive_ms: 20, ..Limits::default() });
+    let client = service(&memory(), LimitsConfig { keep_alive_ms: 20, ..LimitsConfig::default() });
     let path = client.create_chat("c1").await;
     let mut reader = Reader::open(&client, &format!("{path}/events"), None).await;
     reader.until("caught-up").await;
@@ -414,7 +415,8 @@ async fn only_who_may_see_a_chat_may_listen_to_it() {
 async fn whoever_joins_whenever_sees_every_message_once_and_in_order() {
     const MESSAGES: u64 = 3_000;
     let store = memory();
-    let services = [service(&store, Limits::default()), service(&store, Limits::default())];
+    let services =
+        [service(&store, LimitsConfig::default()), service(&store, LimitsConfig::default())];
     let path = services[0].create_chat("c1").await;
     let writers = (0..6).map(|writer: usize| {
         let (client, path) = (services[writer % 2].clone(), path.clone());
@@ -483,7 +485,7 @@ async fn a_reader_that_does_not_read_holds_nobody_up_and_misses_nothing() {
 #[tokio::test]
 async fn routers_do_not_outlive_their_last_reader() {
     let store = memory();
-    let client = service(&store, Limits::default());
+    let client = service(&store, LimitsConfig::default());
     let path = client.create_chat("c1").await;
     let reader = Reader::open(&client, &format!("{path}/events"), None).await;
     drop(client);

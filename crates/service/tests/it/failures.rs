@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
-use service::{Config, Limits};
+use service::{Config, LimitsConfig};
 
 use crate::faulty::{APP_TO_LOOK_UP, Fault, Faulty};
 use crate::harness::{Answer, Client, memory};
@@ -16,7 +16,7 @@ fn client(fault: Fault) -> Client {
 }
 
 fn hurried(fault: Fault) -> Client {
-    let limits = Limits { request_timeout_ms: 20, ..Limits::default() };
+    let limits = LimitsConfig { request_timeout_ms: 20, ..LimitsConfig::default() };
     let config = Config { limits, ..Config::default() };
     Client::over(Arc::new(Faulty::new(fault)), config)
 }

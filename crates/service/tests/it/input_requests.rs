@@ -9,7 +9,7 @@ use persistence::InputRequests as _;
 use persistence::memory::MemoryStore;
 use records::{AppId, ChatId, NewInputRequest, Question, Scope};
 use serde_json::{Value, json};
-use service::{AuthConfig, Config, Limits};
+use service::{AuthConfig, Config, LimitsConfig};
 use tokio::time::{sleep, timeout};
 
 use crate::events::Reader;
@@ -252,7 +252,7 @@ async fn every_question_is_told_once_however_fast_they_come() {
 
 #[tokio::test]
 async fn too_many_who_wait_are_refused() {
-    let limits = Limits { subscribers_per_chat: 1, ..Limits::default() };
+    let limits = LimitsConfig { subscribers_per_chat: 1, ..LimitsConfig::default() };
     let client = Client::over(memory(), Config { limits, ..Config::default() });
     let chat = client.create_chat("c1").await;
     ask(&client, &chat, choice()).await;
@@ -433,7 +433,7 @@ async fn a_wait_ends_with_the_token() {
 #[tokio::test]
 async fn a_wait_ends_with_its_app_however_much_is_asked_meanwhile() {
     let store = Arc::new(MemoryStore::default());
-    let limits = Limits { recheck_ms: 200, ..Limits::default() };
+    let limits = LimitsConfig { recheck_ms: 200, ..LimitsConfig::default() };
     let config = Config { limits, ..Config::default() };
     let client = Client::over(Arc::<MemoryStore>::clone(&store), config);
     let chat = client.create_chat("c1").await;

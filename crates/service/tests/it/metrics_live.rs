@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use persistence::memory::MemoryStore;
-use service::{Config, Limits};
+use service::{Config, LimitsConfig};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::harness::{Client, memory};
@@ -29,7 +29,7 @@ async fn who_listens_is_counted_by_the_way_they_do() {
     let store = memory();
     let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
     let chat = client.create_chat("c1").await;
-    let server = start(store, Limits::default()).await;
+    let server = start(store, LimitsConfig::default()).await;
     assert_eq!(both(&server, SUBSCRIBERS).await, [0, 0]);
     let stream = listen(&server, &chat).await;
     let mut sockets = [Socket::open(&server, JOIN).await, Socket::open(&server, JOIN).await];

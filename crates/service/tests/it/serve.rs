@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use persistence::Store;
 use serde_json::json;
-use service::{Config, Limits, router, serve};
+use service::{Config, LimitsConfig, router, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -23,7 +23,7 @@ pub(crate) struct Server {
 }
 
 /// Serves on a free port.
-pub(crate) async fn start(store: Arc<dyn Store>, limits: Limits) -> Server {
+pub(crate) async fn start(store: Arc<dyn Store>, limits: LimitsConfig) -> Server {
     start_with(store, Config { limits, ..Config::default() }).await
 }
 
@@ -79,7 +79,7 @@ fn head(length: usize) -> String {
 
 #[tokio::test]
 async fn a_client_that_does_not_finish_its_headers_is_hung_up_on() {
-    let limits = Limits { header_timeout_ms: 200, ..Limits::default() };
+    let limits = LimitsConfig { header_timeout_ms: 200, ..LimitsConfig::default() };
     let server = start(memory(), limits).await;
     for text in ["", "GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "] {
         let started = Instant::now();
@@ -92,7 +92,7 @@ async fn a_client_that_does_not_finish_its_headers_is_hung_up_on() {
 
 #[tokio::test]
 async fn a_shutdown_finishes_what_was_accepted() {
-    let server = start(memory(), Limits::default()).await;
+    let server = start(memory(), LimitsConfig::default()).await;
     let mut stream = server.connect().await;
     stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
     // The handler is at work once it asks for the body.
@@ -108,7 +108,7 @@ async fn a_shutdown_finishes_what_was_accepted() {
 
 #[tokio::test]
 async fn a_shutdown_does_not_wait_for_idle_connections() {
-    let server = start(memory(), Limits::default()).await;
+    let server = start(memory(), LimitsConfig::default()).await;
     let mut stream = server.connect().await;
     let request = "GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_shutdown_does_not_wait_for_idle_connections() {
 
 #[tokio::test]
 async fn a_shutdown_waits_no_longer_than_its_grace() {
-    let limits = Limits { shutdown_grace_ms: 100, ..Limits::default() };
+    let limits = LimitsConfig { shutdown_grace_ms: 100, ..LimitsConfig::default() };
     let server = start(Arc::new(Faulty::new(Fault::Hang)), limits).await;
     let mut stream = server.connect().await;
     stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_shutdown_waits_no_longer_than_its_grace() {
 
 #[tokio::test]
 async fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
-    let server = start(memory(), Limits::default()).await;
+    let server = start(memory(), LimitsConfig::default()).await;
     let mut stream = server.connect().await;
     stream.write_all(head(1 << 30).as_bytes()).await.unwrap();
     let answer = read_until(&mut stream, "body-too-large").await;
@@ -144,7 +144,7 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_sent() {
 
 #[tokio::test]
 async fn oversized_headers_are_refused() {
-    let server = start(memory(), Limits::default()).await;
+    let server = start(memory(), LimitsConfig::default()).await;
     let mut stream = server.connect().await;
     let request =
         format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
@@ -156,7 +156,7 @@ async fn oversized_headers_are_refused() {
 
 #[tokio::test]
 async fn beyond_the_limit_connections_wait_for_their_turn() {
-    let limits = Limits { connections: 1, ..Limits::default() };
+    let limits = LimitsConfig { connections: 1, ..LimitsConfig::default() };
     let server = start(memory(), limits).await;
     let request = "GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut first = server.connect().await;
@@ -183,7 +183,7 @@ pub(crate) async fn listen(server: &Server, path: &str) -> TcpStream {
 async fn a_shutdown_ends_the_events_and_says_when_to_come_back() {
     let store = memory();
     let path = Client::over(store.clone(), Config::default()).create_chat("c1").await;
-    let server = start(store, Limits::default()).await;
+    let server = start(store, LimitsConfig::default()).await;
     let mut stream = listen(&server, &path).await;
     read_until(&mut stream, "\n\n").await;
     server.shutdown.cancel();
@@ -202,7 +202,7 @@ async fn a_reader_of_events_that_accepts_nothing_is_hung_up_on() {
         let messages = json!({"messages": vec![large.clone(); 8]});
         assert_eq!(client.post(&format!("{path}/messages"), messages).await.status, 201);
     }
-    let limits = Limits { write_timeout_ms: 300, subscribers: 1, ..Limits::default() };
+    let limits = LimitsConfig { write_timeout_ms: 300, subscribers: 1, ..LimitsConfig::default() };
     let server = start(store, limits).await;
     let _stalled = listen(&server, &path).await;
     // There is room for one only.

@@ -7,7 +7,7 @@ use futures::stream;
 use insta::assert_json_snapshot;
 use persistence::StoreError;
 use serde_json::{Value, json};
-use service::{Config, Limits};
+use service::{Config, LimitsConfig};
 
 use crate::harness::{Client, memory};
 
@@ -49,7 +49,7 @@ async fn an_announced_body_beyond_the_limit_is_refused_unread() {
 
 #[tokio::test]
 async fn an_unannounced_body_is_refused_once_it_passes_the_limit() {
-    let limits = Limits { body_bytes: 1_000, ..Limits::default() };
+    let limits = LimitsConfig { body_bytes: 1_000, ..LimitsConfig::default() };
     let client = Client::over(memory(), Config { limits, ..Config::default() });
     let endless = stream::repeat_with(|| Ok::<_, StoreError>(" ".repeat(100)));
     let request = client

@@ -11,7 +11,7 @@ use persistence::{Messages as _, Store};
 use records::{AppId, ChatId, Scope};
 use resume::{Options, dialect, window};
 use serde_json::{Value, json};
-use service::{Config, Limits, router};
+use service::{Config, LimitsConfig, router};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tower::ServiceExt as _;
@@ -140,7 +140,7 @@ async fn ask(address: SocketAddr, media_type: &str) -> TcpStream {
 #[tokio::test]
 async fn an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one() {
     let Server { address, .. } =
-        start(Arc::new(Faulty::new(Fault::BreakOff(500))), Limits::default()).await;
+        start(Arc::new(Faulty::new(Fault::BreakOff(500))), LimitsConfig::default()).await;
     for media_type in ["application/json", NDJSON] {
         let mut text = String::new();
         ask(address, media_type).await.read_to_string(&mut text).await.unwrap();
@@ -178,7 +178,7 @@ async fn until_dropped(meter: &Meter) {
 async fn a_slow_reader_holds_up_only_its_own_reading_and_ends_it_when_it_goes_away() {
     let meter: &Meter = Box::leak(Box::default());
     let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
-    let Server { address, .. } = start(store, Limits::default()).await;
+    let Server { address, .. } = start(store, LimitsConfig::default()).await;
     let stream = ask(address, NDJSON).await;
     // What is read ahead fills the buffers of the system, and little more.
     let read = settled(meter).await;
@@ -192,14 +192,14 @@ async fn a_slow_reader_holds_up_only_its_own_reading_and_ends_it_when_it_goes_aw
 async fn a_reader_that_accepts_nothing_is_hung_up_on() {
     let meter: &Meter = Box::leak(Box::default());
     let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
-    let limits = Limits { write_timeout_ms: 300, ..Limits::default() };
+    let limits = LimitsConfig { write_timeout_ms: 300, ..LimitsConfig::default() };
     let Server { address, .. } = start(store, limits).await;
     let _stalled = ask(address, NDJSON).await;
     until_dropped(meter).await;
 }
 
 fn hurried(fault: Fault) -> Client {
-    let limits = Limits { request_timeout_ms: 100, ..Limits::default() };
+    let limits = LimitsConfig { request_timeout_ms: 100, ..LimitsConfig::default() };
     Client::over(Arc::new(Faulty::new(fault)), Config { limits, ..Config::default() })
 }
 

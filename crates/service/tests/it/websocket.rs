@@ -5,7 +5,7 @@ use std::sync::Arc;
 use insta::assert_json_snapshot;
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
-use service::{Config, Limits};
+use service::{Config, LimitsConfig};
 
 use crate::harness::{Client, memory};
 use crate::serve::{Server, start};
@@ -23,7 +23,7 @@ async fn house(messages: usize) -> House {
     let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
     let path = client.create_chat("c1").await;
     say(&client, &path, messages).await;
-    House { client, server: start(store, Limits::default()).await, path }
+    House { client, server: start(store, LimitsConfig::default()).await, path }
 }
 
 async fn say(client: &Client, path: &str, count: usize) {

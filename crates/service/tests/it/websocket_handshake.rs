@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
-use service::{AuthConfig, Config, Limits};
+use service::{AuthConfig, Config, LimitsConfig};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::{Client, memory};
@@ -22,7 +22,7 @@ struct House {
 }
 
 async fn house() -> House {
-    let limits = Limits { header_timeout_ms: 400, ..Limits::default() };
+    let limits = LimitsConfig { header_timeout_ms: 400, ..LimitsConfig::default() };
     let allowed_origins = vec!["https://app.example".to_owned()];
     let auth = AuthConfig { allowed_origins, leeway_sec: 0, ..hs256() };
     let config = Config { auth, limits, ..Config::default() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use insta::assert_json_snapshot;
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
-use service::{Config, Limits};
+use service::{Config, LimitsConfig};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::faulty::{Fault, Faulty};
@@ -19,7 +19,7 @@ async fn house() -> (Client, Server) {
     let store = memory();
     let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
     client.create_chat("c1").await;
-    (client, start(store, Limits::default()).await)
+    (client, start(store, LimitsConfig::default()).await)
 }
 
 async fn joined(server: &Server) -> Socket {
@@ -135,7 +135,7 @@ async fn a_store_that_is_away_is_a_frame_and_the_socket_goes_on() {
         (Fault::Overloaded, "overloaded"),
     ] {
         let store = Faulty::to_join(Arc::clone(&store), fault);
-        let server = start(Arc::new(store), Limits::default()).await;
+        let server = start(Arc::new(store), LimitsConfig::default()).await;
         let mut socket = joined(&server).await;
         let input = json!({"type": "user.input.submit", "text": "x", "event_id": "evt_x"});
         let beyond = json!({"type": "client.resume", "lastClientIndex": 99});

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use persistence::memory::MemoryStore;
 use serde_json::json;
-use service::{AppsConfig, Config, Limits};
+use service::{AppsConfig, Config, LimitsConfig};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpSocket;
 use tokio_tungstenite::tungstenite::Message;
@@ -18,7 +18,7 @@ use crate::socket::{JOIN, Received, Socket};
 
 const RESUME: &str = r#"{"type": "client.resume", "lastClientIndex": 0}"#;
 
-async fn house(limits: Limits) -> (Client, Server) {
+async fn house(limits: LimitsConfig) -> (Client, Server) {
     let apps = AppsConfig { cache_ms: 0, ..AppsConfig::default() };
     let config = Config { limits, apps, ..Config::default() };
     let store = memory();
@@ -39,7 +39,7 @@ fn fragment(opcode: Data, is_last: bool) -> Message {
 
 #[tokio::test]
 async fn what_is_too_large_closes_the_socket_whole_or_in_parts() {
-    let (_, server) = house(Limits::default()).await;
+    let (_, server) = house(LimitsConfig::default()).await;
     let mut socket = joined(&server).await;
     let padded =
         |bytes: usize| Message::text(format!("{RESUME}{}", " ".repeat(bytes - RESUME.len())));
@@ -64,7 +64,7 @@ async fn what_is_too_large_closes_the_socket_whole_or_in_parts() {
 
 #[tokio::test]
 async fn what_is_no_text_closes_the_socket() {
-    let (_, server) = house(Limits::default()).await;
+    let (_, server) = house(LimitsConfig::default()).await;
     let masked = |opcode: u8, byte: u8| vec![0x80 | opcode, 0x81, 0, 0, 0, 0, byte];
     for (bytes, code) in [
         (masked(2, b'x'), 1003),
@@ -82,7 +82,7 @@ async fn what_is_no_text_closes_the_socket() {
 
 #[tokio::test]
 async fn frames_that_come_too_fast_are_left_out_and_then_end_it() {
-    let limits = Limits { frames_per_sec: 1, frames_burst: 3, ..Limits::default() };
+    let limits = LimitsConfig { frames_per_sec: 1, frames_burst: 3, ..LimitsConfig::default() };
     let (_, server) = house(limits).await;
     let mut socket = joined(&server).await;
     for _ in 0..4 {
@@ -111,7 +111,7 @@ async fn frames_that_come_too_fast_are_left_out_and_then_end_it() {
 
 #[tokio::test]
 async fn a_client_that_is_not_heard_of_is_hung_up_on_and_one_that_answers_is_not() {
-    let (_, server) = house(Limits { keep_alive_ms: 300, ..Limits::default() }).await;
+    let (_, server) = house(LimitsConfig { keep_alive_ms: 300, ..LimitsConfig::default() }).await;
     let mut silent = joined(&server).await;
     let mut other = joined(&server).await;
     // The library answers pings while it is read from, and only then.
@@ -124,7 +124,7 @@ async fn a_client_that_is_not_heard_of_is_hung_up_on_and_one_that_answers_is_not
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_hung_up_on_and_holds_nobody_up() {
-    let limits = Limits { write_timeout_ms: 300, subscribers: 2, ..Limits::default() };
+    let limits = LimitsConfig { write_timeout_ms: 300, subscribers: 2, ..LimitsConfig::default() };
     let (client, server) = house(limits).await;
     let small = TcpSocket::new_v4().unwrap();
     small.set_recv_buffer_size(4 << 10).unwrap();
@@ -149,7 +149,7 @@ async fn a_client_that_does_not_read_is_hung_up_on_and_holds_nobody_up() {
 
 #[tokio::test]
 async fn places_are_shared_with_those_who_listen_otherwise() {
-    let (_, server) = house(Limits { subscribers: 2, ..Limits::default() }).await;
+    let (_, server) = house(LimitsConfig { subscribers: 2, ..LimitsConfig::default() }).await;
     let _socket = joined(&server).await;
     let _stream = listen(&server, "/api/chats/acme_corp/c1").await;
     assert_eq!(Socket::try_open(&server, JOIN, &[]).await.err(), Some(503));
@@ -157,7 +157,7 @@ async fn places_are_shared_with_those_who_listen_otherwise() {
 
 #[tokio::test]
 async fn a_shutdown_closes_sockets_and_waits_for_them() {
-    let (_, server) = house(Limits::default()).await;
+    let (_, server) = house(LimitsConfig::default()).await;
     let mut socket = joined(&server).await;
     server.shutdown.cancel();
     assert_eq!(socket.receive().await, Received::Closed(1001));
@@ -167,7 +167,7 @@ async fn a_shutdown_closes_sockets_and_waits_for_them() {
 
 #[tokio::test]
 async fn a_socket_counts_as_a_connection() {
-    let (_, server) = house(Limits { connections: 1, ..Limits::default() }).await;
+    let (_, server) = house(LimitsConfig { connections: 1, ..LimitsConfig::default() }).await;
     let socket = joined(&server).await;
     let waiting = tokio::time::timeout(Duration::from_millis(200), joined(&server)).await;
     assert!(waiting.is_err(), "the first is still open");
@@ -177,7 +177,7 @@ async fn a_socket_counts_as_a_connection() {
 
 #[tokio::test]
 async fn a_disabled_app_ends_sockets_and_streams() {
-    let (client, server) = house(Limits { recheck_ms: 50, ..Limits::default() }).await;
+    let (client, server) = house(LimitsConfig { recheck_ms: 50, ..LimitsConfig::default() }).await;
     let mut socket = joined(&server).await;
     let events = "/api/chats/acme_corp/c1/events";
     let mut reader = crate::events::Reader::open(&client, events, None).await;
@@ -190,7 +190,7 @@ async fn a_disabled_app_ends_sockets_and_streams() {
 
 #[tokio::test]
 async fn who_leaves_is_let_go() {
-    let (_, server) = house(Limits { subscribers: 1, ..Limits::default() }).await;
+    let (_, server) = house(LimitsConfig { subscribers: 1, ..LimitsConfig::default() }).await;
     for _ in 0..3 {
         let mut socket = joined(&server).await;
         futures::SinkExt::close(&mut socket.stream).await.unwrap();

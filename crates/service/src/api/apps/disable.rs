@@ -3,7 +3,7 @@ use records::AppStatus;
 
 use super::AppResponse;
 use super::change::set_status;
-use crate::extract::{Json, OfApp, OptionalJson, Query};
+use crate::extract::{Json, OperatedApp, OptionalJson, Query};
 use crate::openapi::AppPath;
 use crate::problem::{ChangeAppProblems, Problem};
 use crate::state::AppState;
@@ -19,7 +19,7 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn disable_app(
     State(state): State<AppState>,
-    OfApp(app_id): OfApp,
+    OperatedApp(app_id): OperatedApp,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<AppResponse>, Problem> {

@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::{Store, StoreError};
 
 use super::AppResponse;
-use crate::extract::{Json, OfApp, Query};
+use crate::extract::{Json, OperatedApp, Query};
 use crate::openapi::AppPath;
 use crate::problem::{AppNotFoundProblems, Problem};
 
@@ -15,7 +15,7 @@ use crate::problem::{AppNotFoundProblems, Problem};
 )]
 pub(crate) async fn get_app(
     State(store): State<Arc<dyn Store>>,
-    OfApp(app_id): OfApp,
+    OperatedApp(app_id): OperatedApp,
     Query(()): Query<()>,
 ) -> Result<Json<AppResponse>, Problem> {
     let app = store.get_app(&app_id).await?;

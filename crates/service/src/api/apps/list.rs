@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::AppResponse;
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Json, Operator, Params, Query};
 use crate::problem::{OperatorProblems, Problem};
 
@@ -24,7 +24,7 @@ pub(crate) struct ListAppsQuery {
 }
 
 impl FromParams for ListAppsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { limit: params.take_limit(limits)?, cursor: params.take("cursor")? })
     }
 }

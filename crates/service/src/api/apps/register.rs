@@ -1,7 +1,7 @@
 use axum::extract::State;
 
 use super::AppResponse;
-use crate::extract::{Json, OfApp, OptionalJson, Query};
+use crate::extract::{Json, OperatedApp, OptionalJson, Query};
 use crate::openapi::AppPath;
 use crate::problem::{Problem, RegisterAppProblems};
 use crate::state::AppState;
@@ -17,7 +17,7 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn register_app(
     State(state): State<AppState>,
-    OfApp(app_id): OfApp,
+    OperatedApp(app_id): OperatedApp,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<AppResponse>, Problem> {

@@ -4,19 +4,19 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use persistence::Store;
 
-use crate::extract::{InChat, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{DeleteArtifactProblems, Problem};
 
 /// Removes the last artifact; doing so twice is no error.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "delete_artifact", params(ChatPath, Fence),
+    operation_id = "delete_artifact", params(ChatPath, FencingHeader),
     responses((status = 204, description = "There is none now"), DeleteArtifactProblems),
 )]
 pub(crate) async fn delete_artifact(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<StatusCode, Problem> {
     store.clear_last_artifact(&scope, &chat_id).await?;

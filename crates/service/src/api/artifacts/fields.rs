@@ -14,7 +14,7 @@ pub(crate) struct ArtifactResponse {
 }
 
 impl ArtifactResponse {
-    pub(super) fn of(chat_id: ChatId, artifact: Option<Artifact>) -> Self {
+    pub(super) fn new(chat_id: ChatId, artifact: Option<Artifact>) -> Self {
         Self { chat_id: chat_id.into(), last_artifact: artifact.map(Into::into) }
     }
 }

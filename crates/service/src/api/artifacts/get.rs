@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::ArtifactResponse;
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
@@ -19,9 +19,9 @@ use crate::problem::{ChatProblems, Problem};
 )]
 pub(crate) async fn get_artifact(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<Json<ArtifactResponse>, Problem> {
     let artifact = store.get_last_artifact(&scope, &chat_id).await?;
-    Ok(Json(ArtifactResponse::of(chat_id, artifact)))
+    Ok(Json(ArtifactResponse::new(chat_id, artifact)))
 }

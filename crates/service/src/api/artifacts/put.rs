@@ -8,8 +8,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ArtifactResponse;
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, PutArtifactProblems};
 use crate::wire::Time;
 
@@ -55,7 +55,7 @@ impl From<PutArtifactRequest> for NewArtifact {
 /// Replaces the last artifact.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "put_artifact", params(ChatPath, Fence), request_body = PutArtifactRequest,
+    operation_id = "put_artifact", params(ChatPath, FencingHeader), request_body = PutArtifactRequest,
     responses(
         (status = 200, description = "The artifact as stored", body = ArtifactResponse),
         PutArtifactProblems,
@@ -63,10 +63,10 @@ impl From<PutArtifactRequest> for NewArtifact {
 )]
 pub(crate) async fn put_artifact(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(request): Json<PutArtifactRequest>,
 ) -> Result<Json<ArtifactResponse>, Problem> {
     let artifact = store.update_last_artifact(&scope, &chat_id, request.into()).await?;
-    Ok(Json(ArtifactResponse::of(chat_id, Some(artifact))))
+    Ok(Json(ArtifactResponse::new(chat_id, Some(artifact))))
 }

@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::CallFields;
 use crate::api::cursor;
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::UsageFields;
@@ -27,7 +27,7 @@ pub(crate) struct ListCallsQuery {
 }
 
 impl FromParams for ListCallsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
@@ -50,7 +50,7 @@ pub(crate) struct ListCallsResponse {
 }
 
 impl ListCallsResponse {
-    fn of(chat_id: ChatId, page: CallPage, usage: Usage) -> Self {
+    fn new(chat_id: ChatId, page: CallPage, usage: Usage) -> Self {
         let next = page.next.map(|next| cursor::encode(next.called_at, next.call_id.as_str()));
         Self {
             chat_id: chat_id.into(),
@@ -72,12 +72,12 @@ impl ListCallsResponse {
 )]
 pub(crate) async fn list_calls(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ListCallsQuery>,
 ) -> Result<Json<ListCallsResponse>, Problem> {
     let (page, usage) = tokio::try_join!(
         store.list_calls(&scope, &chat_id, query.limit, query.cursor.as_ref()),
         store.chat_usage(&scope, &chat_id),
     )?;
-    Ok(Json(ListCallsResponse::of(chat_id, page, usage)))
+    Ok(Json(ListCallsResponse::new(chat_id, page, usage)))
 }

@@ -22,7 +22,7 @@ pub(crate) struct PaymentFields {
 
 impl PaymentFields {
     /// Returns nothing where there was nothing to pay for.
-    pub(crate) fn of(payment: Payment) -> Option<Self> {
+    pub(crate) fn from_payment(payment: Payment) -> Option<Self> {
         match payment {
             Payment::None => None,
             Payment::Paid(entry) => Some(Self {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CallFields, PaymentFields};
-use crate::extract::{Form, InChat, Json, Query};
+use crate::extract::{BatchShape, ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
@@ -91,18 +91,18 @@ pub(crate) enum OneOrSeveralCalls {
 #[derive(Debug)]
 pub(crate) struct CallsBody {
     calls: Vec<NewProviderCall>,
-    form: Form,
+    shape: BatchShape,
 }
 
 impl FromRequest<AppState> for CallsBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let (form, calls) =
-            Form::read::<CallRequest, CallsRequest>("calls", request, state).await?;
+        let (shape, calls) =
+            BatchShape::read::<CallRequest, CallsRequest>("calls", request, state).await?;
         let calls = calls.into_iter().enumerate();
-        let calls = calls.map(|(index, call)| call.into_call(&form.pointer_to(index)));
-        Ok(Self { calls: calls.collect::<Result<_, _>>()?, form })
+        let calls = calls.map(|(index, call)| call.into_call(&shape.pointer_to(index)));
+        Ok(Self { calls: calls.collect::<Result<_, _>>()?, shape })
     }
 }
 
@@ -186,14 +186,14 @@ impl From<RecordedCall> for RecordedCallFields {
 pub(crate) async fn record_calls(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
-    CallsBody { calls, form }: CallsBody,
+    CallsBody { calls, shape }: CallsBody,
 ) -> Result<(StatusCode, Json<RecordCallsResponse>), Problem> {
     let recording = store.record_calls(&scope, &chat_id, calls, billing).await;
-    let Recording { calls, payment } = recording.map_err(|error| form.problem(error))?;
-    let status = wire::status(calls.iter().map(|recorded| recorded.outcome));
+    let Recording { calls, payment } = recording.map_err(|error| shape.problem(error))?;
+    let status = wire::write_status(calls.iter().map(|recorded| recorded.outcome));
     let calls = calls.into_iter().map(Into::into).collect();
-    let payment = PaymentFields::of(payment);
+    let payment = PaymentFields::from_payment(payment);
     Ok((status, Json(RecordCallsResponse { chat_id: chat_id.into(), calls, payment })))
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
-use crate::extract::{InApp, Json, Query};
+use crate::extract::{AppScope, Json, Query};
 use crate::openapi::AppPath;
 use crate::problem::{CreateProblems, Problem, ProblemKind};
 
@@ -62,7 +62,7 @@ pub(crate) struct CreateChatRequest {
 )]
 pub(crate) async fn create_chat(
     State(store): State<Arc<dyn Store>>,
-    InApp(scope): InApp,
+    AppScope(scope): AppScope,
     Query(()): Query<()>,
     Json(request): Json<CreateChatRequest>,
 ) -> Result<impl IntoResponse, Problem> {

@@ -6,8 +6,8 @@ use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::{ReasonRequest, transition};
-use crate::extract::{InChat, Json, OptionalJson, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, OptionalJson, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
 
 /// Marks a chat as ended badly.
@@ -15,7 +15,7 @@ use crate::problem::{Problem, StatusProblems};
 /// Failing it again answers as the first time and moves nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fail", tag = "chat sessions",
-    operation_id = "fail_chat", params(ChatPath, Fence), request_body = Option<ReasonRequest>,
+    operation_id = "fail_chat", params(ChatPath, FencingHeader), request_body = Option<ReasonRequest>,
     responses(
         (status = 200, description = "The chat session, failed", body = ChatSessionResponse),
         StatusProblems,
@@ -23,7 +23,7 @@ use crate::problem::{Problem, StatusProblems};
 )]
 pub(crate) async fn fail_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: InChat,
+    chat: ChatScope,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<ReasonRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

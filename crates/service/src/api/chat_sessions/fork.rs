@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
 use super::create::own;
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ForkProblems, Problem};
 
@@ -50,7 +50,7 @@ pub(crate) struct ForkRequest {
 )]
 pub(crate) async fn fork_chat(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(request): Json<ForkRequest>,
 ) -> Result<impl IntoResponse, Problem> {

@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::{Store, StoreError};
 
 use super::ChatSessionResponse;
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
@@ -19,7 +19,7 @@ use crate::problem::{ChatProblems, Problem};
 )]
 pub(crate) async fn get_chat(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id).await?;

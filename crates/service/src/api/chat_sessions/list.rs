@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ChatSessionResponse;
 use crate::api::cursor;
-use crate::config::Limits;
-use crate::extract::{FromParams, InApp, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{AppScope, FromParams, Json, Params, Query};
 use crate::openapi::AppPath;
 use crate::problem::{AppProblems, Problem};
 use crate::wire::Time;
@@ -42,7 +42,7 @@ pub(crate) struct ListChatsQuery {
 }
 
 impl FromParams for ListChatsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
@@ -88,7 +88,7 @@ impl From<Page> for ListChatsResponse {
 )]
 pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
-    InApp(scope): InApp,
+    AppScope(scope): AppScope,
     Query(query): Query<ListChatsQuery>,
 ) -> Result<Json<ListChatsResponse>, Problem> {
     let filter = ChatFilter {

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::ForkOriginFields;
 use super::response::LastTurnFields;
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::{ArtifactFields, HolderFields, InputRequestResponse, Time};
@@ -65,7 +65,7 @@ pub(crate) struct MetaResponse {
 }
 
 impl MetaResponse {
-    fn of(chat: ChatSession, artifact: Option<Artifact>, pending: Vec<InputRequest>) -> Self {
+    fn new(chat: ChatSession, artifact: Option<Artifact>, pending: Vec<InputRequest>) -> Self {
         Self {
             chat_id: chat.chat_id.into(),
             app_id: chat.app_id.into(),
@@ -108,7 +108,7 @@ impl MetaResponse {
 )]
 pub(crate) async fn get_chat_meta(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<Json<MetaResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id);
@@ -119,5 +119,5 @@ pub(crate) async fn get_chat_meta(
     let pending =
         pending.map(|request_id| store.get_input_request(&scope, &chat.chat_id, request_id));
     let pending = try_join_all(pending).await?;
-    Ok(Json(MetaResponse::of(chat, artifact, pending)))
+    Ok(Json(MetaResponse::new(chat, artifact, pending)))
 }

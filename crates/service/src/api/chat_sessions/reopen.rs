@@ -6,8 +6,8 @@ use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::transition;
-use crate::extract::{InChat, Json, OptionalJson, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, OptionalJson, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
 use crate::wire::EmptyRequest;
 
@@ -16,7 +16,7 @@ use crate::wire::EmptyRequest;
 /// It is running again; the time and duration of its end are cleared.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/reopen", tag = "chat sessions",
-    operation_id = "reopen_chat", params(ChatPath, Fence), request_body = Option<EmptyRequest>,
+    operation_id = "reopen_chat", params(ChatPath, FencingHeader), request_body = Option<EmptyRequest>,
     responses(
         (status = 200, description = "The chat session, running", body = ChatSessionResponse),
         StatusProblems,
@@ -24,7 +24,7 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn reopen_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: InChat,
+    chat: ChatScope,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
-use crate::extract::{InChat, Json};
+use crate::extract::{ChatScope, Json};
 use crate::problem::Problem;
 
 /// Why a chat is paused or has failed.
@@ -22,7 +22,7 @@ pub(crate) struct ReasonRequest {
 /// Moves a chat to `next`, and answers with the chat session.
 pub(super) async fn transition(
     store: Arc<dyn Store>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     next: ChatStatus,
     reason: Option<String>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::version::known_version;
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ContextVersionProblems, Problem};
 
@@ -26,7 +26,7 @@ pub(crate) struct ContextDiffQuery {
 }
 
 impl FromParams for ContextDiffQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         let mut version = |name| {
             let version = params.take_in(name, 1..=i64::MAX.unsigned_abs())?;
             version.ok_or_else(|| Problem::invalid_parameter(name, "is missing"))
@@ -60,7 +60,7 @@ pub(crate) struct ContextDiffResponse {
 )]
 pub(crate) async fn diff_context(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(ContextDiffQuery { from, to }): Query<ContextDiffQuery>,
 ) -> Result<Json<ContextDiffResponse>, Problem> {
     let before = known_version(&*store, &scope, &chat_id, from);

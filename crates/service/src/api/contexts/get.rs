@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::ContextResponse;
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
@@ -19,9 +19,9 @@ use crate::problem::{ChatProblems, Problem};
 )]
 pub(crate) async fn get_context(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<Json<ContextResponse>, Problem> {
     let snapshot = store.load_context_snapshot(&scope, &chat_id).await?;
-    Ok(Json(ContextResponse::of(chat_id, snapshot)))
+    Ok(Json(ContextResponse::new(chat_id, snapshot)))
 }

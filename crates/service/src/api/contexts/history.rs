@@ -6,8 +6,8 @@ use records::{ChatId, ContextVersion};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::Time;
@@ -25,7 +25,7 @@ pub(crate) struct ContextHistoryQuery {
 }
 
 impl FromParams for ContextHistoryQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         Ok(Self { limit, cursor: params.take_in("cursor", 0..=i64::MAX.unsigned_abs())? })
     }
@@ -76,7 +76,7 @@ impl From<ContextVersion> for ContextVersionFields {
 )]
 pub(crate) async fn list_context_versions(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ContextHistoryQuery>,
 ) -> Result<Json<ContextHistoryResponse>, Problem> {
     let page = store.list_context_versions(&scope, &chat_id, query.limit, query.cursor).await?;

@@ -5,8 +5,8 @@ use persistence::Store;
 
 use super::ContextResponse;
 use crate::extract::Json;
-use crate::extract::{InChat, MergePatch, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, MergePatch, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ContextProblems, Problem};
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
@@ -15,7 +15,7 @@ use crate::problem::{ContextProblems, Problem};
 /// race none is lost.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "merge_context", params(ChatPath, Fence),
+    operation_id = "merge_context", params(ChatPath, FencingHeader),
     request_body(
         content((Object = "application/json"), (Object = "application/merge-patch+json")),
     ),
@@ -26,10 +26,10 @@ use crate::problem::{ContextProblems, Problem};
 )]
 pub(crate) async fn merge_context(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     MergePatch(patch): MergePatch,
 ) -> Result<Json<ContextResponse>, Problem> {
     let snapshot = store.merge_context_snapshot(&scope, &chat_id, patch).await?;
-    Ok(Json(ContextResponse::of(chat_id, snapshot)))
+    Ok(Json(ContextResponse::new(chat_id, snapshot)))
 }

@@ -5,14 +5,14 @@ use persistence::Store;
 use records::JsonObject;
 
 use super::ContextResponse;
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ContextProblems, Problem};
 
 /// Replaces the context snapshot; the body is the snapshot, with any keys, at most 8 MiB.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "replace_context", params(ChatPath, Fence),
+    operation_id = "replace_context", params(ChatPath, FencingHeader),
     request_body(content = Object, example = json!({"interview_complete": true})),
     responses(
         (status = 200, description = "The snapshot as stored", body = ContextResponse),
@@ -21,10 +21,10 @@ use crate::problem::{ContextProblems, Problem};
 )]
 pub(crate) async fn replace_context(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(data): Json<JsonObject>,
 ) -> Result<Json<ContextResponse>, Problem> {
     let snapshot = store.update_context_snapshot(&scope, &chat_id, data).await?;
-    Ok(Json(ContextResponse::of(chat_id, snapshot)))
+    Ok(Json(ContextResponse::new(chat_id, snapshot)))
 }

@@ -16,7 +16,7 @@ pub(crate) struct ContextResponse {
 }
 
 impl ContextResponse {
-    pub(super) fn of(chat_id: ChatId, snapshot: ContextSnapshot) -> Self {
+    pub(super) fn new(chat_id: ChatId, snapshot: ContextSnapshot) -> Self {
         Self {
             chat_id: chat_id.into(),
             sequence: snapshot.sequence,

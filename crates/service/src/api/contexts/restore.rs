@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::ContextResponse;
 use super::version::known_version;
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, RestoreContextProblems};
 
 /// Which version to restore.
@@ -22,7 +22,7 @@ pub(crate) struct RestoreContextRequest {
 /// Writes the variables of an earlier version as a new one, which reflects the messages there are by now.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/context/restore", tag = "context snapshot",
-    operation_id = "restore_context", params(ChatPath, Fence), request_body = RestoreContextRequest,
+    operation_id = "restore_context", params(ChatPath, FencingHeader), request_body = RestoreContextRequest,
     responses(
         (status = 200, description = "The snapshot as stored", body = ContextResponse),
         RestoreContextProblems,
@@ -30,11 +30,11 @@ pub(crate) struct RestoreContextRequest {
 )]
 pub(crate) async fn restore_context(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(request): Json<RestoreContextRequest>,
 ) -> Result<Json<ContextResponse>, Problem> {
     let kept = known_version(&*store, &scope, &chat_id, request.version).await?;
     let snapshot = store.update_context_snapshot(&scope, &chat_id, kept.data).await?;
-    Ok(Json(ContextResponse::of(chat_id, snapshot)))
+    Ok(Json(ContextResponse::new(chat_id, snapshot)))
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::history::ContextVersionFields;
-use crate::extract::{ContextVersionNumber, InChat, Json, Query};
+use crate::extract::{ChatScope, Json, PathContextVersion, Query};
 use crate::openapi::{ChatPath, ContextVersionPath};
 use crate::problem::{ContextVersionProblems, Problem, ProblemKind};
 
@@ -34,8 +34,8 @@ pub(crate) struct KeptContextResponse {
 )]
 pub(crate) async fn get_context_version(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    ContextVersionNumber(version): ContextVersionNumber,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathContextVersion(version): PathContextVersion,
     Query(()): Query<()>,
 ) -> Result<Json<KeptContextResponse>, Problem> {
     let KeptContext { version, data } = known_version(&*store, &scope, &chat_id, version).await?;

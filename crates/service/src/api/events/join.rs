@@ -2,12 +2,13 @@ use axum::extract::State;
 use axum::response::Response;
 use utoipa::IntoParams;
 
-use crate::config::Limits;
-use crate::extract::{FromParams, Params, Query, TICKET, Visit};
-use crate::live::{Position, Shutdown, websocket};
-use crate::openapi::VisitPath;
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Params, Query, SocketRequest, TICKET_PARAM};
+use crate::live::{Position, Shutdown};
+use crate::openapi::SocketPath;
 use crate::problem::{Problem, ProblemKind, SocketProblems};
 use crate::state::AppState;
+use crate::websocket;
 
 /// Where to begin.
 #[derive(Debug, IntoParams)]
@@ -25,8 +26,8 @@ pub(crate) struct JoinQuery {
 }
 
 impl FromParams for JoinQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
-        Ok(Self { after: params.take("after")?, ticket: params.take(TICKET)? })
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        Ok(Self { after: params.take("after")?, ticket: params.take(TICKET_PARAM)? })
     }
 }
 
@@ -37,7 +38,7 @@ impl FromParams for JoinQuery {
 #[utoipa::path(
     get, path = "/ws/{workflow_name}/{app_id}/{chat_id}/{user_id}", tag = "events",
     operation_id = "join", params(
-        VisitPath, JoinQuery,
+        SocketPath, JoinQuery,
         ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "Answered with `reprise.v1` where that is offered", example = "reprise.v1"),
     ),
     responses(
@@ -47,16 +48,16 @@ impl FromParams for JoinQuery {
 )]
 pub(crate) async fn join(
     State(state): State<AppState>,
-    Visit { place, identity, upgrade }: Visit,
+    SocketRequest { target, identity, upgrade }: SocketRequest,
     Query(JoinQuery { after, .. }): Query<JoinQuery>,
     shutdown: Shutdown,
 ) -> Result<Response, Problem> {
-    let entrance = websocket::Entrance { place, after, shutdown, state };
+    let handshake = websocket::Handshake { target, after, shutdown, state };
     let admission = match identity {
-        Some(identity) => Some(entrance.admit(&identity).await?),
+        Some(identity) => Some(handshake.admit(&identity).await?),
         None => None,
     };
     let detail = "the request must ask for an upgrade to WebSocket, version 13";
     let upgrade = upgrade.ok_or_else(|| Problem::new(ProblemKind::UPGRADE_REQUIRED, detail))?;
-    Ok(entrance.open(upgrade, admission))
+    Ok(handshake.upgrade(upgrade, admission))
 }

@@ -4,9 +4,9 @@ use axum::extract::State;
 use axum::response::Response;
 use utoipa::IntoParams;
 
-use crate::config::Limits;
-use crate::extract::{FromParams, LastEventId, Listener, Params, Query, TICKET};
-use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, respond};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatStream, FromParams, LastEventId, Params, Query, TICKET_PARAM};
+use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, event_stream};
 use crate::metrics::{Metrics, Transport};
 use crate::openapi::ChatPath;
 use crate::problem::{EventsProblems, Problem};
@@ -27,8 +27,8 @@ pub(crate) struct ListenQuery {
 }
 
 impl FromParams for ListenQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
-        Ok(Self { after: params.take("after")?, ticket: params.take(TICKET)? })
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        Ok(Self { after: params.take("after")?, ticket: params.take(TICKET_PARAM)? })
     }
 }
 
@@ -56,17 +56,17 @@ impl FromParams for ListenQuery {
 )]
 pub(crate) async fn listen(
     State(hub): State<Arc<Hub>>,
-    State(limits): State<Arc<Limits>>,
+    State(limits): State<Arc<LimitsConfig>>,
     State(metrics): State<Arc<Metrics>>,
-    Listener { scope, chat_id, ends }: Listener,
+    ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
     Query(query): Query<ListenQuery>,
     LastEventId(last_event_id): LastEventId,
 ) -> Result<Response, Problem> {
-    let held = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
-    let subscription = hub.subscribe(&scope, &chat_id, held).await?;
-    let announced = hub.announce(&scope, &chat_id);
-    let listening = metrics.live.listening(Transport::Sse);
-    Ok(respond(subscription, announced, ends, limits.keep_alive(), listening))
+    let position = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
+    let subscription = hub.subscribe(&scope, &chat_id, position).await?;
+    let presence = hub.announce(&scope, &chat_id);
+    let metrics = metrics.live.subscriber(Transport::Sse);
+    Ok(event_stream(subscription, presence, stream_limits, limits.keep_alive(), metrics))
 }
 
 /// The `data` of an event, by its name.

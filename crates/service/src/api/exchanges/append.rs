@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
 use crate::api::messages::{AppendedResponse, MessageRequest};
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ExchangeProblems, Problem};
 use crate::wire;
 
@@ -42,13 +42,13 @@ pub(crate) struct ExchangeResponse {
 }
 
 impl ExchangeResponse {
-    fn of(chat_id: ChatId, exchange: Exchange) -> Self {
+    fn new(chat_id: ChatId, exchange: Exchange) -> Self {
         Self {
             chat_id: chat_id.into(),
             last_sequence: exchange.append.last_sequence,
             messages: exchange.append.messages.into_iter().map(Into::into).collect(),
             call: exchange.call.into(),
-            payment: PaymentFields::of(exchange.payment),
+            payment: PaymentFields::from_payment(exchange.payment),
         }
     }
 }
@@ -60,7 +60,7 @@ impl ExchangeResponse {
 /// `"duplicate": true` on what was there.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/exchanges", tag = "calls",
-    operation_id = "append_exchange", params(ChatPath, Fence), request_body = ExchangeRequest,
+    operation_id = "append_exchange", params(ChatPath, FencingHeader), request_body = ExchangeRequest,
     responses(
         (status = 201, description = "Something was stored", body = ExchangeResponse),
         (status = 200, description = "All of it was there already", body = ExchangeResponse),
@@ -70,7 +70,7 @@ impl ExchangeResponse {
 pub(crate) async fn append_exchange(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(ExchangeRequest { messages, call }): Json<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
@@ -80,8 +80,9 @@ pub(crate) async fn append_exchange(
         .collect::<Result<_, _>>()?;
     let call = call.into_call("/call")?;
     let exchange = store.append_exchange(&scope, &chat_id, messages, call, billing).await;
-    let exchange = exchange.map_err(|error| Problem::from(error).moved("/calls/0", "/call"))?;
+    let exchange =
+        exchange.map_err(|error| Problem::from(error).move_pointers("/calls/0", "/call"))?;
     let outcomes = exchange.append.messages.iter().map(|message| message.outcome);
-    let status = wire::status(outcomes.chain([exchange.call.outcome]));
-    Ok((status, Json(ExchangeResponse::of(chat_id, exchange))))
+    let status = wire::write_status(outcomes.chain([exchange.call.outcome]));
+    Ok((status, Json(ExchangeResponse::new(chat_id, exchange))))
 }

@@ -10,10 +10,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::messages::{AppendedResponse, AuthorRequest};
-use crate::extract::{InChat, InputRequestName, Json, Query};
-use crate::openapi::{ChatPath, Fence, InputRequestPath};
+use crate::extract::{ChatScope, Json, PathInputRequestId, Query};
+use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{AnswerInputProblems, Problem};
-use crate::wire::{self, InputRequestResponse, present};
+use crate::wire::{self, InputRequestResponse, keep_null};
 
 /// An answer to give.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -43,7 +43,7 @@ pub(crate) struct ToolCallRefRequest {
     /// The `arguments_hash` of the request that was shown.
     arguments_hash: Option<String>,
     /// The arguments themselves.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "keep_null")]
     #[schema(value_type = Option<Value>)]
     arguments: Option<Value>,
 }
@@ -99,7 +99,7 @@ pub(crate) struct AnswerResponse {
 /// same `event_id` again is answered as the first time.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer",
-    tag = "input requests", operation_id = "answer_input_request", params(ChatPath, InputRequestPath, Fence),
+    tag = "input requests", operation_id = "answer_input_request", params(ChatPath, InputRequestPath, FencingHeader),
     request_body = AnswerRequest,
     responses(
         (status = 201, description = "The request is answered", body = AnswerResponse),
@@ -109,16 +109,16 @@ pub(crate) struct AnswerResponse {
 )]
 pub(crate) async fn answer_input_request(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    InputRequestName(request_id): InputRequestName,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathInputRequestId(request_id): PathInputRequestId,
     Query(()): Query<()>,
     Json(request): Json<AnswerRequest>,
 ) -> Result<(StatusCode, Json<AnswerResponse>), Problem> {
     let answer = request.into_answer()?;
     let answered = store.answer_input_request(&scope, &chat_id, &request_id, answer).await;
     let AnsweredInput { request, append } =
-        answered.map_err(|error| Problem::from(error).moved("/messages/0", ""))?;
-    let status = wire::status(append.messages.iter().map(|message| message.outcome));
+        answered.map_err(|error| Problem::from(error).move_pointers("/messages/0", ""))?;
+    let status = wire::write_status(append.messages.iter().map(|message| message.outcome));
     let (message, last_sequence) = (append.messages[0].clone().into(), append.last_sequence);
     Ok((status, Json(AnswerResponse { input_request: request.into(), message, last_sequence })))
 }

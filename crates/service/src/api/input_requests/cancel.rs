@@ -4,8 +4,8 @@ use axum::extract::State;
 use persistence::Store;
 
 use crate::api::chat_sessions::ReasonRequest;
-use crate::extract::{InChat, InputRequestName, Json, OptionalJson, Query};
-use crate::openapi::{ChatPath, Fence, InputRequestPath};
+use crate::extract::{ChatScope, Json, OptionalJson, PathInputRequestId, Query};
+use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{CancelInputProblems, Problem};
 use crate::wire::InputRequestResponse;
 
@@ -14,7 +14,7 @@ use crate::wire::InputRequestResponse;
 /// Cancelling it again answers as the first time.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/cancel",
-    tag = "input requests", operation_id = "cancel_input_request", params(ChatPath, InputRequestPath, Fence),
+    tag = "input requests", operation_id = "cancel_input_request", params(ChatPath, InputRequestPath, FencingHeader),
     request_body = Option<ReasonRequest>,
     responses(
         (status = 200, description = "The request, cancelled", body = InputRequestResponse),
@@ -23,8 +23,8 @@ use crate::wire::InputRequestResponse;
 )]
 pub(crate) async fn cancel_input_request(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    InputRequestName(request_id): InputRequestName,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathInputRequestId(request_id): PathInputRequestId,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<ReasonRequest>,
 ) -> Result<Json<InputRequestResponse>, Problem> {

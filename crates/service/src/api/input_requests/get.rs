@@ -3,8 +3,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use utoipa::IntoParams;
 
-use crate::config::Limits;
-use crate::extract::{FromParams, InputRequestName, Json, Listener, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatStream, FromParams, Json, Params, PathInputRequestId, Query};
 use crate::live::Hub;
 use crate::openapi::{ChatPath, InputRequestPath};
 use crate::problem::{InputRequestProblems, Problem};
@@ -20,7 +20,7 @@ pub(crate) struct GetInputRequestQuery {
 }
 
 impl FromParams for GetInputRequestQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { wait: params.take("wait")? })
     }
 }
@@ -37,11 +37,11 @@ impl FromParams for GetInputRequestQuery {
 )]
 pub(crate) async fn get_input_request(
     State(hub): State<Arc<Hub>>,
-    Listener { scope, chat_id, ends }: Listener,
-    InputRequestName(request_id): InputRequestName,
+    ChatStream { scope, chat_id, limits }: ChatStream,
+    PathInputRequestId(request_id): PathInputRequestId,
     Query(query): Query<GetInputRequestQuery>,
 ) -> Result<Json<InputRequestResponse>, Problem> {
     let Wait(wait) = query.wait.unwrap_or_default();
-    let request = hub.wait_for_input(&scope, &chat_id, &request_id, wait, &ends).await?;
+    let request = hub.wait_for_input(&scope, &chat_id, &request_id, wait, &limits).await?;
     Ok(Json(request.into()))
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::cursor;
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::InputRequestResponse;
@@ -26,7 +26,7 @@ pub(crate) struct ListInputRequestsQuery {
 }
 
 impl FromParams for ListInputRequestsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         let cursor = cursor.map(|(created_at, request_id)| InputCursor { created_at, request_id });
@@ -45,7 +45,7 @@ pub(crate) struct ListInputRequestsResponse {
 }
 
 impl ListInputRequestsResponse {
-    fn of(chat_id: ChatId, page: InputPage) -> Self {
+    fn new(chat_id: ChatId, page: InputPage) -> Self {
         let next = page.next.map(|next| cursor::encode(next.created_at, next.request_id.as_str()));
         Self {
             chat_id: chat_id.into(),
@@ -66,10 +66,10 @@ impl ListInputRequestsResponse {
 )]
 pub(crate) async fn list_input_requests(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ListInputRequestsQuery>,
 ) -> Result<Json<ListInputRequestsResponse>, Problem> {
     let (limit, after) = (query.limit, query.cursor.as_ref());
     let page = store.list_input_requests(&scope, &chat_id, limit, after).await?;
-    Ok(Json(ListInputRequestsResponse::of(chat_id, page)))
+    Ok(Json(ListInputRequestsResponse::new(chat_id, page)))
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, RequestInputProblems};
 use crate::wire::{self, InputRequestResponse};
 
@@ -109,7 +109,7 @@ impl From<InputRequestRequest> for NewInputRequest {
 /// question, is answered with the request as it stands.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
-    operation_id = "request_input", params(ChatPath, Fence), request_body = InputRequestRequest,
+    operation_id = "request_input", params(ChatPath, FencingHeader), request_body = InputRequestRequest,
     responses(
         (status = 201, description = "The question is asked", body = InputRequestResponse),
         (status = 200, description = "It was asked before", body = InputRequestResponse),
@@ -118,11 +118,11 @@ impl From<InputRequestRequest> for NewInputRequest {
 )]
 pub(crate) async fn request_input(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(request): Json<InputRequestRequest>,
 ) -> Result<(StatusCode, Json<InputRequestResponse>), Problem> {
     let RequestedInput { request, outcome } =
         store.request_input(&scope, &chat_id, request.into()).await?;
-    Ok((wire::status([outcome]), Json(request.into())))
+    Ok((wire::write_status([outcome]), Json(request.into())))
 }

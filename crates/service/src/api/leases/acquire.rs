@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::response::LeaseResponse;
 use super::{check_role, default_ttl, ttl};
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{AcquireLeaseProblems, Problem};
 
@@ -46,7 +46,7 @@ pub(crate) struct AcquireRequest {
 )]
 pub(crate) async fn acquire_lease(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(request): Json<AcquireRequest>,
 ) -> Result<(StatusCode, Json<LeaseResponse>), Problem> {

@@ -5,7 +5,7 @@ use persistence::{Store, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::HolderFields;
@@ -28,7 +28,7 @@ pub(crate) struct StateResponse {
 )]
 pub(crate) async fn get_lease(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<Json<StateResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id).await?;

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use persistence::Store;
 
 use super::check_role;
-use crate::extract::{FencingToken, InChat, Query};
+use crate::extract::{ChatScope, PathFencingToken, Query};
 use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{Problem, ReleaseLeaseProblems};
 
@@ -17,8 +17,8 @@ use crate::problem::{Problem, ReleaseLeaseProblems};
 )]
 pub(crate) async fn release_lease(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    FencingToken(token): FencingToken,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathFencingToken(token): PathFencingToken,
     Query(()): Query<()>,
 ) -> Result<StatusCode, Problem> {
     check_role(&scope)?;

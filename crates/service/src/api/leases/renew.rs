@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::response::LeaseResponse;
 use super::{check_role, default_ttl, ttl};
-use crate::extract::{FencingToken, InChat, Json, OptionalJson, Query};
+use crate::extract::{ChatScope, Json, OptionalJson, PathFencingToken, Query};
 use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{LeaseProblems, Problem};
 
@@ -39,8 +39,8 @@ impl Default for RenewRequest {
 )]
 pub(crate) async fn renew_lease(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    FencingToken(token): FencingToken,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathFencingToken(token): PathFencingToken,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<RenewRequest>,
 ) -> Result<Json<LeaseResponse>, Problem> {

@@ -7,9 +7,9 @@ use utoipa::IntoParams;
 use super::request::AppendRequest;
 use super::transcript::{self, pointer_to};
 use super::{AppendResponse, MessagesBody};
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{AppendProblems, Problem};
 use crate::state::AppState;
 
@@ -36,7 +36,7 @@ enum Speaker {
 }
 
 impl FromParams for AppendQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         let speaker = params.take_with("speaker", |word| match word {
             "name" => Ok(Speaker::Name),
             "role" => Ok(Speaker::Role),
@@ -65,7 +65,7 @@ impl FromParams for AppendQuery {
 /// begin alike.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
-    operation_id = "append_messages", params(ChatPath, Fence, AppendQuery), request_body = AppendRequest,
+    operation_id = "append_messages", params(ChatPath, FencingHeader, AppendQuery), request_body = AppendRequest,
     responses(
         (status = 201, description = "Something was stored", body = AppendResponse),
         (status = 200, description = "The chat had all of it already", body = AppendResponse),
@@ -74,7 +74,7 @@ impl FromParams for AppendQuery {
 )]
 pub(crate) async fn append_messages(
     State(state): State<AppState>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<AppendQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
@@ -83,12 +83,12 @@ pub(crate) async fn append_messages(
             transcript::read(dialect, request, &state).await?;
         let append = state.store.append(&scope, &chat_id, messages).await.map_err(|error| {
             Problem::from(error)
-                .placed("/messages/", |at| positions.get(at).copied().map(pointer_to))
+                .placed("/messages/", |at| places.get(at).copied().map(pointer_to))
         })?;
-        return Ok(AppendResponse::of_transcript(chat_id, append, dropped));
+        return Ok(AppendResponse::from_transcript(chat_id, append, dropped));
     }
     let body = MessagesBody::from_request(request, &state).await?;
-    let form = body.form();
+    let shape = body.shape();
     let mut messages = body.into_messages(None)?;
     if query.speaker == Speaker::Role {
         for message in &mut messages {
@@ -96,6 +96,6 @@ pub(crate) async fn append_messages(
         }
     }
     let append = state.store.append(&scope, &chat_id, messages).await;
-    let append = append.map_err(|error| form.problem(error))?;
-    Ok(AppendResponse::of(chat_id, append))
+    let append = append.map_err(|error| shape.problem(error))?;
+    Ok(AppendResponse::from_append(chat_id, append))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
-use crate::wire::present;
+use crate::wire::keep_null;
 
 /// A message to append. A field that is null counts as missing, except for the content.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -29,7 +29,7 @@ pub(crate) struct MessageRequest {
     agent_name: Option<String>,
     /// Text, structure or null. May be missing only beside `tool_calls`, `function_call`,
     /// `tool_responses` or `refusal`.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "keep_null")]
     content: Option<Value>,
     /// The caller's own time, kept as the text it is, at most 64 characters.
     timestamp: Option<String>,

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use crate::extract::{InChat, Json, Query, Sequence};
-use crate::openapi::{ChatPath, Fence, MessagePath};
+use crate::extract::{ChatScope, Json, PathSequence, Query};
+use crate::openapi::{ChatPath, FencingHeader, MessagePath};
 use crate::problem::{DeleteMessageProblems, Problem};
 use crate::wire::MessageResponse;
 
@@ -13,7 +13,7 @@ use crate::wire::MessageResponse;
 /// Deleting it again answers as the first time.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "delete_message", params(ChatPath, MessagePath, Fence),
+    operation_id = "delete_message", params(ChatPath, MessagePath, FencingHeader),
     responses(
         (status = 200, description = "The tombstone it left", body = MessageResponse),
         DeleteMessageProblems,
@@ -21,8 +21,8 @@ use crate::wire::MessageResponse;
 )]
 pub(crate) async fn delete_message(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    Sequence(sequence): Sequence,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
 ) -> Result<Json<MessageResponse>, Problem> {
     let message = store.delete_message(&scope, &chat_id, sequence).await?;

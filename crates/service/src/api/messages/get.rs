@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use crate::extract::{InChat, Json, Query, Sequence};
+use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, MessagePath};
 use crate::problem::{MessageProblems, Problem};
 use crate::wire::MessageResponse;
@@ -19,8 +19,8 @@ use crate::wire::MessageResponse;
 )]
 pub(crate) async fn get_message(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    Sequence(sequence): Sequence,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
 ) -> Result<Json<MessageResponse>, Problem> {
     let message = store.get_message(&scope, &chat_id, sequence).await?;

@@ -11,11 +11,11 @@ use resume::dialect::{self, Dialect};
 use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
 
-use crate::config::Limits;
-use crate::extract::{Accepted, FromParams, InChat, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{AcceptedFormat, ChatScope, FromParams, Params, Query};
 use crate::history::{self, Form, HistoryLine, HistoryResponse, Source};
 use crate::openapi::ChatPath;
-use crate::problem::{HistoryProblems, Problem, broke_off};
+use crate::problem::{HistoryProblems, Problem, log_aborted_response};
 use crate::request_id::RequestId;
 
 /// In which form, and how much.
@@ -42,7 +42,7 @@ pub(crate) struct HistoryQuery {
 }
 
 impl FromParams for HistoryQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         let dialect = params.take_with("dialect", |name| {
             let names = || dialect::names().collect::<Vec<_>>().join(", ");
             dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
@@ -92,10 +92,10 @@ impl From<HistoryQuery> for Form {
 )]
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
-    State(limits): State<Arc<Limits>>,
-    InChat { scope, chat_id }: InChat,
+    State(limits): State<Arc<LimitsConfig>>,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<HistoryQuery>,
-    Accepted(format): Accepted,
+    AcceptedFormat(format): AcceptedFormat,
     request_id: RequestId,
 ) -> Result<Response, Problem> {
     let patience = limits.request_timeout();
@@ -105,7 +105,7 @@ pub(crate) async fn get_history(
     let mut chunks = Box::pin(history::write(format, chat_id, dialect, parts));
     // Whatever is wrong with the chat shows now, while the answer can still be a problem.
     let first = chunks.try_next().await?;
-    let rest = chunks.inspect_err(move |error| broke_off(error, &request_id));
+    let rest = chunks.inspect_err(move |error| log_aborted_response(error, &request_id));
     let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
     Ok((headers, body).into_response())

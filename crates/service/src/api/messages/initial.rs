@@ -6,8 +6,8 @@ use persistence::Store;
 
 use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{AppendProblems, Problem};
 
 /// Appends the messages a workflow starts from, unless they are there already.
@@ -16,7 +16,7 @@ use crate::problem::{AppendProblems, Problem};
 /// the newest ones of the chat are not stored again. The role is `user` unless it is given.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/initial-messages", tag = "messages",
-    operation_id = "persist_initial_messages", params(ChatPath, Fence), request_body = OneOrSeveral,
+    operation_id = "persist_initial_messages", params(ChatPath, FencingHeader), request_body = OneOrSeveral,
     responses(
         (status = 201, description = "Something was stored", body = AppendResponse),
         (status = 200, description = "The chat had all of it already", body = AppendResponse),
@@ -25,13 +25,13 @@ use crate::problem::{AppendProblems, Problem};
 )]
 pub(crate) async fn persist_initial_messages(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     body: MessagesBody,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
-    let form = body.form();
+    let shape = body.shape();
     let messages = body.into_messages(Some("user"))?;
     let append = store.persist_initial_messages(&scope, &chat_id, messages).await;
-    let append = append.map_err(|error| form.problem(error))?;
-    Ok(AppendResponse::of(chat_id, append))
+    let append = append.map_err(|error| shape.problem(error))?;
+    Ok(AppendResponse::from_append(chat_id, append))
 }

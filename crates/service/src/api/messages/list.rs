@@ -6,8 +6,8 @@ use records::ChatId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::MessageResponse;
@@ -31,7 +31,7 @@ pub(crate) struct ListMessagesQuery {
 }
 
 impl FromParams for ListMessagesQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let after = params.take_in("after", -1..=i64::MAX)?;
         let before = params.take_in("before", 0..=i64::MAX)?;
         let limit = params.take_in("limit", 1..=limits.messages_max)?;
@@ -74,7 +74,7 @@ pub(crate) struct ListMessagesResponse {
 }
 
 impl ListMessagesResponse {
-    fn of(chat_id: ChatId, transcript: Transcript) -> Self {
+    fn new(chat_id: ChatId, transcript: Transcript) -> Self {
         let messages = transcript.messages.into_iter();
         Self {
             chat_id: chat_id.into(),
@@ -99,9 +99,9 @@ impl ListMessagesResponse {
 )]
 pub(crate) async fn list_messages(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ListMessagesQuery>,
 ) -> Result<Json<ListMessagesResponse>, Problem> {
     let transcript = store.messages(&scope, &chat_id, query.into()).await?;
-    Ok(Json(ListMessagesResponse::of(chat_id, transcript)))
+    Ok(Json(ListMessagesResponse::new(chat_id, transcript)))
 }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::body::MessageRequest;
 use super::transcript::TranscriptRequest;
-use crate::extract::Form;
+use crate::extract::BatchShape;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -48,22 +48,22 @@ pub(crate) enum AppendRequest {
 #[derive(Debug)]
 pub(crate) struct MessagesBody {
     messages: Vec<MessageRequest>,
-    form: Form,
+    shape: BatchShape,
 }
 
 impl FromRequest<AppState> for MessagesBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let (form, messages) =
-            Form::read::<MessageRequest, BatchRequest>("messages", request, state).await?;
-        Ok(Self { messages, form })
+        let (shape, messages) =
+            BatchShape::read::<MessageRequest, BatchRequest>("messages", request, state).await?;
+        Ok(Self { messages, shape })
     }
 }
 
 impl MessagesBody {
-    pub(super) fn form(&self) -> Form {
-        self.form
+    pub(super) fn shape(&self) -> BatchShape {
+        self.shape
     }
 
     /// Gives the messages their final form; those without a role get `default_role`, if any.
@@ -74,7 +74,7 @@ impl MessagesBody {
         let numbered = self.messages.into_iter().enumerate();
         numbered
             .map(|(index, message)| {
-                message.into_message(default_role, &self.form.pointer_to(index))
+                message.into_message(default_role, &self.shape.pointer_to(index))
             })
             .collect()
     }

@@ -47,8 +47,8 @@ impl From<Appended> for AppendedResponse {
 }
 
 impl AppendResponse {
-    pub(super) fn of(chat_id: ChatId, append: Append) -> (StatusCode, Json<Self>) {
-        let status = wire::status(append.messages.iter().map(|message| message.outcome));
+    pub(super) fn from_append(chat_id: ChatId, append: Append) -> (StatusCode, Json<Self>) {
+        let status = wire::write_status(append.messages.iter().map(|message| message.outcome));
         let response = Self {
             chat_id: chat_id.into(),
             last_sequence: append.last_sequence,
@@ -58,12 +58,12 @@ impl AppendResponse {
         (status, Json(response))
     }
 
-    pub(super) fn of_transcript(
+    pub(super) fn from_transcript(
         chat_id: ChatId,
         append: Append,
         dropped: Vec<Dropped>,
     ) -> (StatusCode, Json<Self>) {
-        let (status, Json(response)) = Self::of(chat_id, append);
+        let (status, Json(response)) = Self::from_append(chat_id, append);
         let dropped = Some(dropped.into_iter().map(Into::into).collect());
         (status, Json(Self { dropped, ..response }))
     }

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::extract::{InChat, Json, Query, Sequence};
-use crate::openapi::{ChatPath, Fence, MessagePath};
+use crate::extract::{ChatScope, Json, PathSequence, Query};
+use crate::openapi::{ChatPath, FencingHeader, MessagePath};
 use crate::problem::{Problem, UpdateMessageProblems};
-use crate::wire::{MessageResponse, present};
+use crate::wire::{MessageResponse, keep_null};
 
 /// A change to a message; at least one field. What is missing stays as it is.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -18,7 +18,7 @@ use crate::wire::{MessageResponse, present};
 #[schema(as = MessageEdit, example = json!({"content": "What should the app do?"}))]
 pub(crate) struct UpdateMessageRequest {
     /// The new content; null is a content too.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "keep_null")]
     content: Option<Value>,
     /// The new speaker.
     name: Option<String>,
@@ -44,7 +44,7 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 /// Changes a message in place; its sequence and its id stay.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "update_message", params(ChatPath, MessagePath, Fence), request_body = UpdateMessageRequest,
+    operation_id = "update_message", params(ChatPath, MessagePath, FencingHeader), request_body = UpdateMessageRequest,
     responses(
         (status = 200, description = "The message as it is now", body = MessageResponse),
         UpdateMessageProblems,
@@ -52,8 +52,8 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 )]
 pub(crate) async fn update_message(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    Sequence(sequence): Sequence,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
     Json(request): Json<UpdateMessageRequest>,
 ) -> Result<Json<MessageResponse>, Problem> {

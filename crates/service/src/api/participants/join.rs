@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 
 use super::OWN;
 use super::response::ParticipantResponse;
-use crate::extract::{InChat, Json, OptionalJson, Query, check_is_own};
+use crate::extract::{ChatScope, Json, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{JoinProblems, Problem};
-use crate::wire::status;
+use crate::wire::write_status;
 
 /// Who joins. A person joins themselves; a service says whom it means.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -31,7 +31,7 @@ impl JoinRequest {
     fn user_id(&self, caller: &Caller) -> Result<UserId, Problem> {
         let user_id = self.user_id.as_ref().or(caller.person());
         let user_id = user_id.ok_or_else(|| Problem::invalid_body("/user_id", "is missing"))?;
-        check_is_own(caller, user_id, OWN)
+        check_acts_for(caller, user_id, OWN)
             .map_err(|problem| problem.at_pointer("/user_id", "must be the caller's own"))?;
         Ok(user_id.clone())
     }
@@ -51,12 +51,12 @@ impl JoinRequest {
 )]
 pub(crate) async fn join_chat(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<JoinRequest>,
 ) -> Result<(StatusCode, Json<ParticipantResponse>), Problem> {
     let user_id = request.user_id(&scope.caller)?;
     let name = request.display_name.as_ref();
     let joined = store.join_chat(&scope, &chat_id, &user_id, name).await?;
-    Ok((status([joined.outcome]), Json(joined.participant.into())))
+    Ok((write_status([joined.outcome]), Json(joined.participant.into())))
 }

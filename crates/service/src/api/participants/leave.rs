@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use persistence::Store;
 
 use super::OWN;
-use crate::extract::{InChat, Query, UserName, check_is_own};
+use crate::extract::{ChatScope, PathUserId, Query, check_acts_for};
 use crate::openapi::{ChatPath, UserPath};
 use crate::problem::{LeaveProblems, Problem};
 
@@ -17,11 +17,11 @@ use crate::problem::{LeaveProblems, Problem};
 )]
 pub(crate) async fn leave_chat(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    UserName(user_id): UserName,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathUserId(user_id): PathUserId,
     Query(()): Query<()>,
 ) -> Result<StatusCode, Problem> {
-    check_is_own(&scope.caller, &user_id, OWN)?;
+    check_acts_for(&scope.caller, &user_id, OWN)?;
     store.leave_chat(&scope, &chat_id, &user_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::response::ParticipantResponse;
 use crate::api::cursor;
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
@@ -26,7 +26,7 @@ pub(crate) struct ListParticipantsQuery {
 }
 
 impl FromParams for ListParticipantsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
@@ -47,7 +47,7 @@ pub(crate) struct ListParticipantsResponse {
 }
 
 impl ListParticipantsResponse {
-    fn of(chat_id: ChatId, page: ParticipantPage) -> Self {
+    fn new(chat_id: ChatId, page: ParticipantPage) -> Self {
         let next = page.next.map(|next| cursor::encode(next.joined_at, next.user_id.as_str()));
         Self {
             chat_id: chat_id.into(),
@@ -68,10 +68,10 @@ impl ListParticipantsResponse {
 )]
 pub(crate) async fn list_participants(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ListParticipantsQuery>,
 ) -> Result<Json<ListParticipantsResponse>, Problem> {
     let after = query.cursor.as_ref();
     let page = store.list_participants(&scope, &chat_id, query.limit, after).await?;
-    Ok(Json(ListParticipantsResponse::of(chat_id, page)))
+    Ok(Json(ListParticipantsResponse::new(chat_id, page)))
 }

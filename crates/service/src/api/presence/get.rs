@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
-use crate::extract::{InChat, Json, Query};
+use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::PresenceResponse;
@@ -16,9 +16,9 @@ use crate::wire::PresenceResponse;
 )]
 pub(crate) async fn get_presence(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
 ) -> Result<Json<PresenceResponse>, Problem> {
     let presence = store.presence(&scope, &chat_id).await?;
-    Ok(Json(PresenceResponse::of(&chat_id, presence)))
+    Ok(Json(PresenceResponse::new(&chat_id, presence)))
 }

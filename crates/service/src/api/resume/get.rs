@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 
 use super::response::ResumeResponse;
 use crate::api::messages::history::HistoryQuery;
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::history::{Form, HistoryError};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ResumeProblems};
@@ -35,7 +35,7 @@ pub(crate) struct ResumeQuery {
 }
 
 impl FromParams for ResumeQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let termination = params.take_with("termination", |text| match text.len() {
             1..=256 => Ok(text.to_owned()),
             _ => Err("must be 1 to 256 bytes"),
@@ -55,7 +55,7 @@ impl FromParams for ResumeQuery {
 )]
 pub(crate) async fn get_resume(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ResumeQuery>,
 ) -> Result<Json<ResumeResponse>, Problem> {
     let mut state = store.resume_state(&scope, &chat_id).await?;
@@ -73,5 +73,5 @@ pub(crate) async fn get_resume(
         return Err(HistoryError::Unsettled(rendered.rejected).into());
     }
     let termination = termination_check.last_rendered(&rendered.dropped);
-    Ok(Json(ResumeResponse::of(state, plan, termination, form.dialect.name(), rendered)))
+    Ok(Json(ResumeResponse::new(state, plan, termination, form.dialect.name(), rendered)))
 }

@@ -112,7 +112,7 @@ pub(crate) struct TerminationResponse {
 
 impl ResumeResponse {
     /// `rendered` are the messages of the state.
-    pub(super) fn of(
+    pub(super) fn new(
         state: ResumeState,
         plan: Plan,
         termination: Option<Termination>,

@@ -6,9 +6,9 @@ use records::TurnId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{DeleteResumePointsProblems, Problem};
 
 /// Which resume points to delete.
@@ -21,7 +21,7 @@ pub(crate) struct DeleteResumePointsQuery {
 }
 
 impl FromParams for DeleteResumePointsQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { request_id: params.take("request_id")? })
     }
 }
@@ -37,7 +37,7 @@ pub(crate) struct DeleteResumePointsResponse {
 /// Deletes resume points, once what they are of was resumed.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
-    operation_id = "delete_resume_points", params(ChatPath, Fence, DeleteResumePointsQuery),
+    operation_id = "delete_resume_points", params(ChatPath, FencingHeader, DeleteResumePointsQuery),
     responses(
         (status = 200, description = "They are gone", body = DeleteResumePointsResponse),
         DeleteResumePointsProblems,
@@ -45,7 +45,7 @@ pub(crate) struct DeleteResumePointsResponse {
 )]
 pub(crate) async fn delete_resume_points(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<DeleteResumePointsQuery>,
 ) -> Result<Json<DeleteResumePointsResponse>, Problem> {
     let request_id = query.request_id.as_ref();

@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ResumePointResponse;
 use crate::api::cursor;
-use crate::config::Limits;
-use crate::extract::{FromParams, InChat, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
@@ -32,7 +32,7 @@ pub(crate) struct ListResumePointsQuery {
 }
 
 impl FromParams for ListResumePointsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self {
             request_id: params.take("request_id")?,
             stack_id: params.take("stack_id")?,
@@ -64,7 +64,7 @@ pub(crate) struct ListResumePointsResponse {
 )]
 pub(crate) async fn list_resume_points(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(query): Query<ListResumePointsQuery>,
 ) -> Result<Json<ListResumePointsResponse>, Problem> {
     let ListResumePointsQuery { request_id, stack_id, limit, cursor } = query;

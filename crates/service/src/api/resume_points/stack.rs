@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ResumePointResponse;
-use crate::extract::{InChat, Json, Query, StackName};
+use crate::extract::{ChatScope, Json, PathStackId, Query};
 use crate::openapi::{ChatPath, StackPath};
 use crate::problem::{Problem, StackProblems};
 
@@ -36,8 +36,8 @@ pub(crate) struct StackResponse {
 )]
 pub(crate) async fn get_stack(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    StackName(stack_id): StackName,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathStackId(stack_id): PathStackId,
     Query(()): Query<()>,
 ) -> Result<Json<StackResponse>, Problem> {
     let (mut points, calls) = points_with(&*store, &scope, &chat_id, &stack_id).await?;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::Summary;
 use crate::api::apps::ListAppsQuery;
-use crate::extract::{Json, OfApps, Query};
+use crate::extract::{AllStatsScope, Json, Query};
 use crate::problem::{AllStatsProblems, Problem};
 
 /// A page of apps whose workflows have done anything.
@@ -41,7 +41,7 @@ struct AppSummary {
 )]
 pub(crate) async fn list_app_stats(
     State(store): State<Arc<dyn Store>>,
-    OfApps(identity): OfApps,
+    AllStatsScope(identity): AllStatsScope,
     Query(query): Query<ListAppsQuery>,
 ) -> Result<Json<ListAppStatsResponse>, Problem> {
     let page = store.list_apps_with_stats(query.limit, query.cursor.as_ref()).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn list_app_stats(
         }
         Ok::<_, StoreError>(AppSummary { app_id: app_id.into(), summary: Summary::from(&total) })
     };
-    let apps = page.apps.into_iter().filter(|app_id| identity.may_touch(app_id));
+    let apps = page.apps.into_iter().filter(|app_id| identity.may_use_app(app_id));
     let apps = try_join_all(apps.map(summary)).await?;
     Ok(Json(ListAppStatsResponse { apps, next_cursor: page.next.map(Into::into) }))
 }

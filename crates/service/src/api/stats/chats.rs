@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::workflow::duration_sec;
 use crate::api::cursor;
-use crate::config::Limits;
-use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Json, Params, Query, WorkflowScope};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
@@ -27,7 +27,7 @@ pub(crate) struct ListChatStatsQuery {
 }
 
 impl FromParams for ListChatStatsQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
         Ok(Self {
@@ -90,7 +90,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
 )]
 pub(crate) async fn list_chat_stats(
     State(store): State<Arc<dyn Store>>,
-    OfWorkflow { app_id, workflow_name }: OfWorkflow,
+    WorkflowScope { app_id, workflow_name }: WorkflowScope,
     Query(query): Query<ListChatStatsQuery>,
 ) -> Result<Json<ListChatStatsResponse>, Problem> {
     let after = query.cursor.as_ref();

@@ -10,8 +10,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Percentiles;
 use super::fields::{Events, percentiles};
-use crate::config::Limits;
-use crate::extract::{FromParams, Json, OfWorkflow, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Json, Params, Query, WorkflowScope};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
@@ -59,7 +59,7 @@ pub(crate) struct SeriesQuery {
 }
 
 impl FromParams for SeriesQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         let word = |text: &str| match text {
             "hour" => Ok(Step::Hour),
             "day" => Ok(Step::Day),
@@ -112,7 +112,7 @@ const MEASURES: [Measure; 4] =
     [Measure::ChatDuration, Measure::CallDuration, Measure::CallTokens, Measure::CallCost];
 
 impl Point {
-    fn of(at: DateTime<Utc>, rollup: &Rollup) -> Self {
+    fn new(at: DateTime<Utc>, rollup: &Rollup) -> Self {
         Self {
             at: at.into(),
             events: rollup.into(),
@@ -142,7 +142,7 @@ pub(super) fn steps(
 )]
 pub(crate) async fn get_workflow_series(
     State(store): State<Arc<dyn Store>>,
-    OfWorkflow { app_id, workflow_name }: OfWorkflow,
+    WorkflowScope { app_id, workflow_name }: WorkflowScope,
     Query(SeriesQuery { from, to, step }): Query<SeriesQuery>,
 ) -> Result<Json<SeriesResponse>, Problem> {
     let end = to + step.length();
@@ -151,7 +151,7 @@ pub(crate) async fn get_workflow_series(
     for hour in hours {
         sums.entry(step.begin(hour.hour)).or_default().merge(&hour.rollup, 1);
     }
-    let point = |at| Point::of(at, &sums.remove(&at).unwrap_or_default());
+    let point = |at| Point::new(at, &sums.remove(&at).unwrap_or_default());
     Ok(Json(SeriesResponse {
         app_id: app_id.into(),
         workflow_name: workflow_name.into(),

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::fields::{percentiles, quotient};
 use super::{Percentiles, Summary, percentiles_of_calls};
 use crate::api::cursor;
-use crate::extract::{Json, OfWorkflow, Query};
+use crate::extract::{Json, Query, WorkflowScope};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
@@ -125,8 +125,8 @@ struct ModelStats {
 const TOP: usize = 20;
 
 impl WorkflowStatsResponse {
-    fn of(workflow: OfWorkflow, stats: WorkflowStats, page: ChatStatsPage) -> Self {
-        let OfWorkflow { app_id, workflow_name } = workflow;
+    fn new(workflow: WorkflowScope, stats: WorkflowStats, page: ChatStatsPage) -> Self {
+        let WorkflowScope { app_id, workflow_name } = workflow;
         let next = page.next.map(|next| cursor::encode(next.created_at, next.chat_id.as_str()));
         let by_id = |chat: ChatStats| (chat.chat_id.to_string(), chat.into());
         let named = |(agent, rollup): &(Option<String>, Rollup)| {
@@ -243,13 +243,13 @@ fn dollars(micros: u64) -> f64 {
 )]
 pub(crate) async fn get_workflow_stats(
     State(store): State<Arc<dyn Store>>,
-    workflow: OfWorkflow,
+    workflow: WorkflowScope,
     Query(()): Query<()>,
 ) -> Result<Json<WorkflowStatsResponse>, Problem> {
-    let OfWorkflow { app_id, workflow_name } = &workflow;
+    let WorkflowScope { app_id, workflow_name } = &workflow;
     let (stats, page) = tokio::try_join!(
         store.workflow_stats(app_id, workflow_name),
         store.list_chat_stats(app_id, workflow_name, CHATS, None),
     )?;
-    Ok(Json(WorkflowStatsResponse::of(workflow, stats, page)))
+    Ok(Json(WorkflowStatsResponse::new(workflow, stats, page)))
 }

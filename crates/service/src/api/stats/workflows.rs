@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::Summary;
 use super::series::{Step, steps};
-use crate::extract::{Json, Query, StatsReader};
+use crate::extract::{AppStatsScope, Json, Query};
 use crate::openapi::AppPath;
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
@@ -50,7 +50,7 @@ struct Hourly {
 }
 
 impl WorkflowFields {
-    fn of(summary: WorkflowSummary, at: impl Fn(&WorkflowName, Counter) -> Vec<u64>) -> Self {
+    fn new(summary: WorkflowSummary, at: impl Fn(&WorkflowName, Counter) -> Vec<u64>) -> Self {
         let WorkflowSummary { workflow_name, total, last_updated_at } = summary;
         let hourly = Hourly {
             calls: at(&workflow_name, Counter::Calls),
@@ -77,7 +77,7 @@ impl WorkflowFields {
 )]
 pub(crate) async fn get_app_stats(
     State(store): State<Arc<dyn Store>>,
-    StatsReader(app_id): StatsReader,
+    AppStatsScope(app_id): AppStatsScope,
     Query(()): Query<()>,
 ) -> Result<Json<AppStatsResponse>, Problem> {
     let last = Step::Hour.begin(SystemClock.now());
@@ -102,7 +102,7 @@ pub(crate) async fn get_app_stats(
     Ok(Json(AppStatsResponse {
         app_id: app_id.into(),
         summary: Summary::from(&total),
-        workflows: workflows.into_iter().map(|summary| WorkflowFields::of(summary, at)).collect(),
+        workflows: workflows.into_iter().map(|summary| WorkflowFields::new(summary, at)).collect(),
         hours: hours.iter().copied().map(Time::from).collect(),
     }))
 }

@@ -10,7 +10,7 @@ use records::{NewTicket, TicketDigest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::extract::{InChat, Json, OptionalJson, Query, TokenExpiry};
+use crate::extract::{ChatScope, Json, OptionalJson, Query, TokenExpiry};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ProblemKind, TicketProblems};
 use crate::wire::{EmptyRequest, Time};
@@ -47,7 +47,7 @@ pub(crate) struct TicketResponse {
 )]
 pub(crate) async fn create_ticket(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     TokenExpiry(caller_expires_at): TokenExpiry,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,

@@ -2,8 +2,8 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::config::Limits;
-use crate::extract::{FromParams, Json, OfUser, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Json, Params, Query, UnscopedUser};
 use crate::openapi::UserPath;
 use crate::problem::{Problem, TokenBalanceProblems};
 use crate::state::AppState;
@@ -18,7 +18,7 @@ pub(crate) struct BalanceQuery {
 }
 
 impl FromParams for BalanceQuery {
-    fn from_params(params: &mut Params, _limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
         Ok(Self { app_id: params.take("app_id")? })
     }
 }
@@ -49,7 +49,7 @@ pub(crate) struct BalanceResponse {
 )]
 pub(crate) async fn token_balance(
     State(state): State<AppState>,
-    user: OfUser,
+    user: UnscopedUser,
     Query(query): Query<BalanceQuery>,
 ) -> Result<Json<BalanceResponse>, Problem> {
     let wallet = user.wallet_in(query.app_id.as_deref(), &state).await?;

@@ -3,7 +3,7 @@ use records::{EntryId, NewWalletEntry, Uuid7Ids};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::extract::{Json, OfUser, Query};
+use crate::extract::{Json, Query, UnscopedUser};
 use crate::openapi::UserPath;
 use crate::problem::{DebitProblems, Problem};
 use crate::state::AppState;
@@ -52,7 +52,7 @@ pub(crate) struct ConsumeResponse {
 )]
 pub(crate) async fn consume_tokens(
     State(state): State<AppState>,
-    user: OfUser,
+    user: UnscopedUser,
     Query(()): Query<()>,
     Json(request): Json<ConsumeRequest>,
 ) -> Result<Json<ConsumeResponse>, Problem> {

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 
 use super::request::{DroppedResponse, ReadTurn, TurnRequest};
 use crate::api::messages::AppendedResponse;
-use crate::extract::{InChat, Json, Query};
-use crate::openapi::{ChatPath, Fence};
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, TurnProblems};
 use crate::wire;
 
@@ -37,7 +37,7 @@ pub(crate) struct TurnResponse {
 }
 
 impl TurnResponse {
-    fn of(chat_id: ChatId, turn: AppendedTurn, dropped: Vec<DroppedResponse>) -> Self {
+    fn new(chat_id: ChatId, turn: AppendedTurn, dropped: Vec<DroppedResponse>) -> Self {
         Self {
             chat_id: chat_id.into(),
             request_id: turn.request_id.into(),
@@ -61,7 +61,7 @@ impl TurnResponse {
 /// merged, and neither they nor messages whose `event_type` is `event` are stored.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/turns", tag = "turns",
-    operation_id = "append_turn", params(ChatPath, Fence), request_body = TurnRequest,
+    operation_id = "append_turn", params(ChatPath, FencingHeader), request_body = TurnRequest,
     responses(
         (status = 201, description = "It is stored", body = TurnResponse),
         (status = 200, description = "The chat had it already", body = TurnResponse),
@@ -70,14 +70,15 @@ impl TurnResponse {
 )]
 pub(crate) async fn append_turn(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
+    ChatScope { scope, chat_id }: ChatScope,
     Query(()): Query<()>,
     Json(request): Json<TurnRequest>,
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {
     let ReadTurn { turn, dropped, sent_at } = request.into_turn()?;
     let appended = store.append_turn(&scope, &chat_id, turn).await;
     let sent_at = |place: usize| sent_at.get(place).copied();
-    let turn = appended.map_err(|error| Problem::from(error).renumbered("/messages/", sent_at))?;
-    let status = wire::status([turn.outcome]);
-    Ok((status, Json(TurnResponse::of(chat_id, turn, dropped))))
+    let turn =
+        appended.map_err(|error| Problem::from(error).renumber_items("/messages/", sent_at))?;
+    let status = wire::write_status([turn.outcome]);
+    Ok((status, Json(TurnResponse::new(chat_id, turn, dropped))))
 }

@@ -183,7 +183,9 @@ impl TurnRequest {
         let (mut dropped, mut sent_at) = (Vec::new(), Vec::new());
         for (index, message) in self.messages.into_iter().enumerate() {
             let pointer = format!("/messages/{index}");
-            match receive(&mut buffer, message).map_err(|problem| problem.below(&pointer))? {
+            match receive(&mut buffer, message)
+                .map_err(|problem| problem.prefix_pointers(&pointer))?
+            {
                 Received::Message(place) if place == sent_at.len() => sent_at.push(index),
                 Received::Message(place) => sent_at[place] = index,
                 Received::Delta => {}

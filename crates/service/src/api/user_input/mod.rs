@@ -1,8 +1,4 @@
-//! What people say to a workflow, under the paths and in the shapes of `MozaiksAI`.
-
-mod submission;
+//! Inputs of users to a workflow, with the paths and shapes of `MozaiksAI`.
 
 pub(crate) mod say;
 pub(crate) mod submit;
-
-pub(crate) use submission::{Submission, Submitted};

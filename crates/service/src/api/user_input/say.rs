@@ -7,10 +7,10 @@ use records::{EventId, InputRequestId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Submission, Submitted};
-use crate::extract::{InChat, Json, Query, UserName, check_is_own};
-use crate::openapi::{ChatPath, Fence, UserPath};
+use crate::extract::{ChatScope, Json, PathUserId, Query, check_acts_for};
+use crate::openapi::{ChatPath, FencingHeader, UserPath};
 use crate::problem::{Problem, SubmitProblems};
+use crate::submission::{Submission, Submitted};
 use crate::wire;
 
 /// What a user says.
@@ -48,7 +48,10 @@ pub(crate) struct SubmitResponse {
 }
 
 impl SubmitResponse {
-    pub(super) fn of(chat_id: String, submitted: Submitted) -> (StatusCode, Json<Self>) {
+    pub(super) fn from_submitted(
+        chat_id: String,
+        submitted: Submitted,
+    ) -> (StatusCode, Json<Self>) {
         let Submitted { message, request_id } = submitted;
         let response = Self {
             status: "accepted",
@@ -58,7 +61,7 @@ impl SubmitResponse {
             sequence: message.sequence,
             duplicate: message.outcome == Outcome::Duplicate,
         };
-        (wire::status([message.outcome]), Json(response))
+        (wire::write_status([message.outcome]), Json(response))
     }
 }
 
@@ -67,7 +70,7 @@ impl SubmitResponse {
 /// For a question that is bound to a call of a tool, use the route of the request.
 #[utoipa::path(
     post, path = "/chat/{app_id}/{chat_id}/{user_id}/input", tag = "user input",
-    operation_id = "say", params(ChatPath, UserPath, Fence), request_body = SayRequest,
+    operation_id = "say", params(ChatPath, UserPath, FencingHeader), request_body = SayRequest,
     responses(
         (status = 201, description = "It was said", body = SubmitResponse),
         (status = 200, description = "It had been said before", body = SubmitResponse),
@@ -76,15 +79,15 @@ impl SubmitResponse {
 )]
 pub(crate) async fn say(
     State(store): State<Arc<dyn Store>>,
-    InChat { scope, chat_id }: InChat,
-    UserName(user_id): UserName,
+    ChatScope { scope, chat_id }: ChatScope,
+    PathUserId(user_id): PathUserId,
     Query(()): Query<()>,
     Json(request): Json<SayRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
-    check_is_own(&scope.caller, &user_id, "a user speaks for themselves alone")?;
+    check_acts_for(&scope.caller, &user_id, "a user speaks for themselves alone")?;
     let SayRequest { message, request_id, event_id } = request;
     let user_id = Some(user_id);
     let submission = Submission { text: message, user_id, request_id, event_id };
     let submitted = submission.submit(&*store, &scope, &chat_id, "/message").await?;
-    Ok(SubmitResponse::of(chat_id.into(), submitted))
+    Ok(SubmitResponse::from_submitted(chat_id.into(), submitted))
 }

@@ -4,11 +4,11 @@ use records::{ChatId, EventId, InputRequestId, Scope};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::Submission;
 use super::say::SubmitResponse;
-use crate::extract::{Anywhere, Json, Query};
+use crate::extract::{Json, Query, UnscopedCaller};
 use crate::problem::{Problem, ProblemKind, SubmitProblems};
 use crate::state::AppState;
+use crate::submission::Submission;
 
 /// The answer to an input request, wherever it was asked.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -64,11 +64,11 @@ async fn only_chat(
 )]
 pub(crate) async fn submit_user_input(
     State(state): State<AppState>,
-    caller: Anywhere,
+    caller: UnscopedCaller,
     Query(()): Query<()>,
     Json(request): Json<SubmitRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
-    let scope = caller.in_app(request.app_id.as_deref(), &state).await?;
+    let scope = caller.scope_in(request.app_id.as_deref(), &state).await?;
     let request_id = request.input_request_id;
     let chat_id = match request.chat_id {
         Some(chat_id) => chat_id,
@@ -81,5 +81,5 @@ pub(crate) async fn submit_user_input(
         event_id: request.event_id,
     };
     let submitted = submission.submit(&*state.store, &scope, &chat_id, "/user_input").await?;
-    Ok(SubmitResponse::of(chat_id.into(), submitted))
+    Ok(SubmitResponse::from_submitted(chat_id.into(), submitted))
 }

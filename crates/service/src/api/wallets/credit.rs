@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::{ChangeResponse, CreditRequest};
-use crate::extract::{FillWallet, Json, Query};
+use crate::extract::{CreditScope, Json, Query};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{CreditProblems, Problem};
 
@@ -18,10 +18,10 @@ use crate::problem::{CreditProblems, Problem};
 )]
 pub(crate) async fn credit_wallet(
     State(store): State<Arc<dyn Store>>,
-    FillWallet { scope, user_id }: FillWallet,
+    CreditScope { scope, user_id }: CreditScope,
     Query(()): Query<()>,
     Json(request): Json<CreditRequest>,
 ) -> Result<Json<ChangeResponse>, Problem> {
     let entry = store.credit(&scope, &user_id, request.into()).await?;
-    Ok(Json(ChangeResponse::of(user_id, Some(entry))))
+    Ok(Json(ChangeResponse::new(user_id, Some(entry))))
 }

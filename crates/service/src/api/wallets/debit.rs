@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChangeResponse;
-use crate::extract::{InWallet, Json, Query};
+use crate::extract::{Json, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{DebitProblems, Problem};
 
@@ -47,7 +47,7 @@ fn strictly() -> bool {
 )]
 pub(crate) async fn debit_wallet(
     State(store): State<Arc<dyn Store>>,
-    InWallet { scope, user_id }: InWallet,
+    WalletScope { scope, user_id }: WalletScope,
     Query(()): Query<()>,
     Json(request): Json<DebitRequest>,
 ) -> Result<Json<ChangeResponse>, Problem> {
@@ -58,5 +58,5 @@ pub(crate) async fn debit_wallet(
     } else {
         store.try_debit(&scope, &user_id, new).await?
     };
-    Ok(Json(ChangeResponse::of(user_id, entry)))
+    Ok(Json(ChangeResponse::new(user_id, entry)))
 }

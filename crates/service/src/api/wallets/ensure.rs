@@ -6,7 +6,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::WalletResponse;
-use crate::extract::{FillWallet, Json, OptionalJson, Query};
+use crate::extract::{CreditScope, Json, OptionalJson, Query};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{EnsureWalletProblems, Problem};
 
@@ -34,7 +34,7 @@ pub(crate) struct EnsureWalletRequest {
 )]
 pub(crate) async fn ensure_wallet(
     State(store): State<Arc<dyn Store>>,
-    FillWallet { scope, user_id }: FillWallet,
+    CreditScope { scope, user_id }: CreditScope,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<EnsureWalletRequest>,
 ) -> Result<Json<WalletResponse>, Problem> {

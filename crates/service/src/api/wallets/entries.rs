@@ -6,8 +6,8 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::EntryResponse;
-use crate::config::Limits;
-use crate::extract::{FromParams, InWallet, Json, Params, Query};
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Json, Params, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{Problem, WalletProblems};
 
@@ -24,7 +24,7 @@ pub(crate) struct ListEntriesQuery {
 }
 
 impl FromParams for ListEntriesQuery {
-    fn from_params(params: &mut Params, limits: &Limits) -> Result<Self, Problem> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         Ok(Self { limit, cursor: params.take_in("cursor", 0..=i64::MAX.unsigned_abs())? })
     }
@@ -58,7 +58,7 @@ impl From<EntryPage> for ListEntriesResponse {
 )]
 pub(crate) async fn list_wallet_entries(
     State(store): State<Arc<dyn Store>>,
-    InWallet { scope, user_id }: InWallet,
+    WalletScope { scope, user_id }: WalletScope,
     Query(query): Query<ListEntriesQuery>,
 ) -> Result<Json<ListEntriesResponse>, Problem> {
     let page = store.list_wallet_entries(&scope, &user_id, query.limit, query.cursor).await?;

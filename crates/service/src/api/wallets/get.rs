@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::{Store, StoreError};
 
 use super::WalletResponse;
-use crate::extract::{InWallet, Json, Query};
+use crate::extract::{Json, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{Problem, WalletProblems};
 
@@ -16,7 +16,7 @@ use crate::problem::{Problem, WalletProblems};
 )]
 pub(crate) async fn get_wallet(
     State(store): State<Arc<dyn Store>>,
-    InWallet { scope, user_id }: InWallet,
+    WalletScope { scope, user_id }: WalletScope,
     Query(()): Query<()>,
 ) -> Result<Json<WalletResponse>, Problem> {
     let wallet = store.get_wallet(&scope, &user_id).await?;

@@ -81,7 +81,7 @@ pub(crate) struct ChangeResponse {
 }
 
 impl ChangeResponse {
-    pub(super) fn of(user_id: UserId, entry: Option<WalletEntry>) -> Self {
+    pub(super) fn new(user_id: UserId, entry: Option<WalletEntry>) -> Self {
         Self { user_id: user_id.into(), entry: entry.map(Into::into) }
     }
 }

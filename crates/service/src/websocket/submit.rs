@@ -3,10 +3,10 @@ use records::{ChatId, Scope, UserId};
 
 use super::error::{ErrorCode, FrameError};
 use super::request::SubmitRequest;
-use crate::api::user_input::{Submission, Submitted};
 use crate::problem::ProblemKind;
+use crate::submission::{Submission, Submitted};
 
-/// Stores what a user says, as the answer to the question that waits for one or as a message.
+/// Stores the input of a user: as the answer to the pending input request, or as a message.
 pub(super) async fn submit(
     store: &dyn Store,
     scope: &Scope,
@@ -26,6 +26,6 @@ pub(super) async fn submit(
             ProblemKind::INPUT_NOT_FOUND => ErrorCode::InputRequestNotFound,
             _ => ErrorCode::UserMessageFailed,
         };
-        FrameError::of(chat_id, error_code, &problem).about(event_id.as_ref())
+        FrameError::from_problem(chat_id, error_code, &problem).with_event_id(event_id.as_ref())
     })
 }

@@ -11,26 +11,26 @@ use crate::auth::{Identity, unauthenticated};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A call to a chat over a WebSocket.
+/// A request to open a WebSocket to a chat.
 #[derive(Debug)]
-pub(crate) struct Visit {
-    pub(crate) place: Place,
-    /// Who calls; `None` where the first frame is to say so.
+pub(crate) struct SocketRequest {
+    pub(crate) target: SocketTarget,
+    /// The caller; `None` if the first frame must identify it.
     pub(crate) identity: Option<Identity>,
-    /// `None` where the call is none over a WebSocket.
+    /// `None` if the request asks for no upgrade to WebSocket.
     pub(crate) upgrade: Option<WebSocketUpgrade>,
 }
 
-/// What somebody joins, and as whom.
+/// The chat that a socket is opened to, and the user that joins it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct SocketTarget {
     pub(crate) workflow_name: WorkflowName,
     pub(crate) app_id: AppId,
     pub(crate) chat_id: ChatId,
     pub(crate) user_id: UserId,
 }
 
-impl FromRequestParts<AppState> for Visit {
+impl FromRequestParts<AppState> for SocketRequest {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
@@ -38,27 +38,27 @@ impl FromRequestParts<AppState> for Visit {
         let upgrade = WebSocketUpgrade::from_request_parts(parts, state).await.ok();
         let mut identity = identify(parts, state).await?;
         if identity.is_none() && upgrade.is_none() {
-            // There is no first frame to wait for.
+            // Without an upgrade there is no first frame that could identify the caller.
             identity = Some(state.authenticator.identify(&parts.headers)?);
         }
-        let place = Place {
+        let target = SocketTarget {
             app_id: app_id(parts).await?,
             workflow_name: parse_path_param(parts, "workflow_name").await?,
             chat_id: parse_path_param(parts, "chat_id").await?,
             user_id: parse_path_param(parts, "user_id").await?,
         };
-        Ok(Self { place, identity, upgrade })
+        Ok(Self { target, identity, upgrade })
     }
 }
 
-/// Recognises the caller by the head of the request, if it says who that is.
+/// Identifies the caller by a ticket, a header or an offered subprotocol; `None` if there is none of them.
 async fn identify(parts: &mut Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
     let authenticator = &state.authenticator;
     let by_ticket = identify_by_ticket(parts, state).await?;
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
     match offered_token(parts) {
         Some(_) if is_in_header || by_ticket.is_some() => {
-            Err(unauthenticated("a token in one place, or a ticket, is needed, and there are two"))
+            Err(unauthenticated("send one token or one ticket, not both and not two tokens"))
         }
         Some(token) => authenticator.verify(token).map(Some),
         None if by_ticket.is_some() => Ok(by_ticket),
@@ -69,7 +69,9 @@ async fn identify(parts: &mut Parts, state: &AppState) -> Result<Option<Identity
     }
 }
 
-/// Returns the token that a browser has among the protocols it offers, where it can set no header.
+/// Returns the token among the offered subprotocols.
+///
+/// A browser cannot set headers on a WebSocket, but it can offer subprotocols.
 fn offered_token(parts: &Parts) -> Option<&str> {
     let offered = parts.headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
     let mut offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));

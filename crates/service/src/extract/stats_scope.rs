@@ -3,48 +3,48 @@ use axum::http::request::Parts;
 use records::{AppId, WorkflowName};
 
 use super::path::parse_path_param;
-use super::scope::{admitted, app_id};
+use super::scope::{app_id, authorize_app};
 use crate::auth::{Identity, Privilege};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A call by somebody who may read what the workflows of an app do, whoever may see which chat.
+/// A request by a caller that may read the statistics of an app, whatever the visibility of its chats.
 #[derive(Debug)]
-pub(crate) struct StatsReader(pub(crate) AppId);
+pub(crate) struct AppStatsScope(pub(crate) AppId);
 
-impl FromRequestParts<AppState> for StatsReader {
+impl FromRequestParts<AppState> for AppStatsScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
         let app_id = app_id(parts).await?;
-        let scope = admitted(app_id, &identity, state).await?;
+        let scope = authorize_app(app_id, &identity, state).await?;
         identity.require(Privilege::ReadStats)?;
         Ok(Self(scope.app_id))
     }
 }
 
-/// Such a call about one workflow.
+/// A request by such a caller about one workflow.
 #[derive(Debug)]
-pub(crate) struct OfWorkflow {
+pub(crate) struct WorkflowScope {
     pub(crate) app_id: AppId,
     pub(crate) workflow_name: WorkflowName,
 }
 
-impl FromRequestParts<AppState> for OfWorkflow {
+impl FromRequestParts<AppState> for WorkflowScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let StatsReader(app_id) = StatsReader::from_request_parts(parts, state).await?;
+        let AppStatsScope(app_id) = AppStatsScope::from_request_parts(parts, state).await?;
         Ok(Self { app_id, workflow_name: parse_path_param(parts, "workflow_name").await? })
     }
 }
 
-/// A call by somebody who may read what workflows do, about all the apps that the token names.
+/// A request by a caller that may read statistics, about all apps that its token names.
 #[derive(Debug)]
-pub(crate) struct OfApps(pub(crate) Identity);
+pub(crate) struct AllStatsScope(pub(crate) Identity);
 
-impl FromRequestParts<AppState> for OfApps {
+impl FromRequestParts<AppState> for AllStatsScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {

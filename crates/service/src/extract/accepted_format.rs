@@ -14,14 +14,14 @@ static AVAILABLE: [(MediaType<'static>, Format); 2] = [
     (MediaType::new(APPLICATION, Name::new_unchecked("x-ndjson")), Format::Ndjson),
 ];
 
-/// The format that the caller likes best.
+/// The response format that the caller prefers, from the header `Accept`.
 ///
-/// A caller who does not say gets JSON, and so does one whose header cannot be read; one who
-/// accepts neither is refused, as RFC 9110 (12.5.1) has it.
+/// The default is JSON, also for a header that cannot be parsed. A caller that accepts no available format
+/// is refused with 406 (RFC 9110, 12.5.1).
 #[derive(Debug)]
-pub(crate) struct Accepted(pub(crate) Format);
+pub(crate) struct AcceptedFormat(pub(crate) Format);
 
-impl<S: Sync> FromRequestParts<S> for Accepted {
+impl<S: Sync> FromRequestParts<S> for AcceptedFormat {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -32,7 +32,7 @@ impl<S: Sync> FromRequestParts<S> for Accepted {
         let format = AVAILABLE.iter().find(|(media_type, _)| Some(media_type) == best);
         format.map(|(_, format)| Self(*format)).ok_or_else(|| {
             let [json, ndjson] = [Format::Json, Format::Ndjson].map(Format::media_type);
-            let detail = format!("the answer comes as {json} or {ndjson}");
+            let detail = format!("no acceptable media type in Accept; supported: {json}, {ndjson}");
             Problem::new(ProblemKind::NOT_ACCEPTABLE, detail)
         })
     }

@@ -3,76 +3,79 @@ use axum::http::request::Parts;
 use records::{AppId, Scope, UserId};
 
 use super::path::parse_path_param;
-use super::scope::{admitted, app_id, check_is_own, named_app};
+use super::scope::{app_id, authorize_app, check_acts_for, required_app_id};
 use crate::auth::{Identity, Privilege};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A call to a wallet.
+/// A request to a wallet.
 ///
-/// A user who names another is refused with 403: the answer is the same whether that wallet exists
-/// or not.
+/// A user that names another user's wallet is refused with 403. The answer is the same whether that wallet
+/// exists or not.
 #[derive(Debug)]
-pub(crate) struct InWallet {
+pub(crate) struct WalletScope {
     pub(crate) scope: Scope,
     pub(crate) user_id: UserId,
 }
 
-impl InWallet {
-    async fn admitted(
+impl WalletScope {
+    async fn new(
         app_id: AppId,
         user_id: UserId,
         identity: &Identity,
         state: &AppState,
     ) -> Result<Self, Problem> {
-        let scope = admitted(app_id, identity, state).await?;
-        check_is_own(&scope.caller, &user_id, "a user has only their own wallet")?;
+        let scope = authorize_app(app_id, identity, state).await?;
+        check_acts_for(&scope.caller, &user_id, "a user may use only their own wallet")?;
         Ok(Self { scope, user_id })
     }
 }
 
-impl FromRequestParts<AppState> for InWallet {
+impl FromRequestParts<AppState> for WalletScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        Ok(in_wallet(parts, state).await?.0)
+        Ok(read_wallet_scope(parts, state).await?.0)
     }
 }
 
-/// Reads a call to a wallet, and who makes it.
-async fn in_wallet(parts: &mut Parts, state: &AppState) -> Result<(InWallet, Identity), Problem> {
+/// Reads a request to a wallet, and its caller.
+async fn read_wallet_scope(
+    parts: &mut Parts,
+    state: &AppState,
+) -> Result<(WalletScope, Identity), Problem> {
     let identity = state.authenticator.identify(&parts.headers)?;
     let app_id = app_id(parts).await?;
     let user_id = parse_path_param(parts, "user_id").await?;
-    let wallet = InWallet::admitted(app_id, user_id, &identity, state).await?;
+    let wallet = WalletScope::new(app_id, user_id, &identity, state).await?;
     Ok((wallet, identity))
 }
 
-/// A call that may put tokens into a wallet, which no user may.
+/// A request that may create or credit a wallet; users may not.
 #[derive(Debug)]
-pub(crate) struct FillWallet {
+pub(crate) struct CreditScope {
     pub(crate) scope: Scope,
     pub(crate) user_id: UserId,
 }
 
-impl FromRequestParts<AppState> for FillWallet {
+impl FromRequestParts<AppState> for CreditScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let (InWallet { scope, user_id }, identity) = in_wallet(parts, state).await?;
-        identity.require(Privilege::FillWallets)?;
+        let (WalletScope { scope, user_id }, identity) = read_wallet_scope(parts, state).await?;
+        identity.require(Privilege::CreditWallets)?;
         Ok(Self { scope, user_id })
     }
 }
 
-/// A call about a user that names its app outside the path.
+/// A request about a user, to a route whose path names no app.
 #[derive(Debug)]
-pub(crate) struct OfUser {
+pub(crate) struct UnscopedUser {
     identity: Identity,
     user_id: UserId,
 }
 
-impl FromRequestParts<AppState> for OfUser {
+impl FromRequestParts<AppState> for UnscopedUser {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
@@ -81,13 +84,13 @@ impl FromRequestParts<AppState> for OfUser {
     }
 }
 
-impl OfUser {
-    /// Opens the user's wallet in the app named.
+impl UnscopedUser {
+    /// Returns the scope of the user's wallet in an app.
     pub(crate) async fn wallet_in(
         self,
         app_id: Option<&str>,
         state: &AppState,
-    ) -> Result<InWallet, Problem> {
-        InWallet::admitted(named_app(app_id)?, self.user_id, &self.identity, state).await
+    ) -> Result<WalletScope, Problem> {
+        WalletScope::new(required_app_id(app_id)?, self.user_id, &self.identity, state).await
     }
 }

@@ -6,30 +6,30 @@ use serde::Serialize;
 use crate::problem::{FieldError, Problem, ProblemKind};
 use crate::wire::InputRequestResponse;
 
-/// A frame of the client that came to nothing.
+/// The reply to a frame that was refused.
 #[derive(Debug, Serialize)]
 pub(super) struct FrameError {
     chat_id: String,
     error_code: ErrorCode,
     message: String,
-    /// The slug of the problem, as the HTTP API has it.
+    /// The `type` of the problem, as in the HTTP API.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<&'static str>,
     /// The parts of the frame that were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
-    /// The question that takes no answer any more, with the answer that was first.
+    /// The input request that is closed already, with the answer that closed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     input_request: Option<Box<InputRequestResponse>>,
-    /// When to try again.
+    /// How long to wait before a retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
-    /// What the input was to be called.
+    /// The `event_id` of the input that was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_id: Option<String>,
 }
 
-/// What kind of error it is.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(super) enum ErrorCode {
@@ -60,9 +60,15 @@ impl FrameError {
         })
     }
 
-    /// Tells of a problem: one with the store or with the form of the frame says so itself, of any
-    /// other `error_code` tells the kind.
-    pub(super) fn of(chat_id: &ChatId, error_code: ErrorCode, problem: &Problem) -> Box<Self> {
+    /// Creates the reply to a frame that has failed with a problem.
+    ///
+    /// `error_code` is used unless the problem determines the code: a malformed frame, or a store that
+    /// failed.
+    pub(super) fn from_problem(
+        chat_id: &ChatId,
+        error_code: ErrorCode,
+        problem: &Problem,
+    ) -> Box<Self> {
         problem.log();
         let kind = problem.kind();
         let error_code = match kind {
@@ -78,16 +84,16 @@ impl FrameError {
         error.problem = Some(kind.slug);
         error.errors = problem.errors().to_vec();
         error.input_request = problem.input_request().cloned().map(Box::new);
-        error.retry_after_ms = problem.wait().map(milliseconds);
+        error.retry_after_ms = problem.retry_after().map(milliseconds);
         error
     }
 
-    pub(super) fn retry_after(mut self: Box<Self>, wait: Duration) -> Box<Self> {
+    pub(super) fn with_retry_after(mut self: Box<Self>, wait: Duration) -> Box<Self> {
         self.retry_after_ms = Some(milliseconds(wait));
         self
     }
 
-    pub(super) fn about(mut self: Box<Self>, event_id: Option<&EventId>) -> Box<Self> {
+    pub(super) fn with_event_id(mut self: Box<Self>, event_id: Option<&EventId>) -> Box<Self> {
         self.event_id = event_id.map(ToString::to_string);
         self
     }

@@ -5,14 +5,14 @@ use axum::http::request::Parts;
 use super::path::{parse_number, path_param};
 use crate::problem::Problem;
 
-/// The header that names the lease under which a chat is written to.
+/// The header that carries the fencing token of the lease under which the caller writes.
 const HEADER: &str = "fencing-token";
 
 /// The fencing token of a lease, from the path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct FencingToken(pub(crate) u64);
+pub(crate) struct PathFencingToken(pub(crate) u64);
 
-impl<S: Sync> FromRequestParts<S> for FencingToken {
+impl<S: Sync> FromRequestParts<S> for PathFencingToken {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -21,8 +21,8 @@ impl<S: Sync> FromRequestParts<S> for FencingToken {
     }
 }
 
-/// Returns the token that a write carries, if it carries one; a read asks for none.
-pub(super) fn carried(parts: &Parts) -> Result<Option<u64>, Problem> {
+/// Returns the fencing token of a write, if the request has one; reads are not fenced.
+pub(super) fn fencing_header(parts: &Parts) -> Result<Option<u64>, Problem> {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(None);
     }
@@ -32,6 +32,6 @@ pub(super) fn carried(parts: &Parts) -> Result<Option<u64>, Problem> {
         (Some(value), None) => {
             parse_number("Fencing-Token", value.to_str().unwrap_or_default(), 1).map(Some)
         }
-        _ => Err(Problem::invalid_parameter("Fencing-Token", "must be given once")),
+        _ => Err(Problem::invalid_parameter("Fencing-Token", "must be given only once")),
     }
 }

@@ -1,11 +1,11 @@
 use records::{ChatId, JsonObject};
 use serde::Serialize;
 
-use crate::live::event::Delivery;
+use crate::live::Delivery;
 
-/// What the frame of a message begins with.
+/// The first fields of an event's frame.
 #[derive(Serialize)]
-struct Opening<'a> {
+struct FrameHead<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     chat_id: &'a ChatId,
@@ -15,10 +15,10 @@ struct Opening<'a> {
     replay: Option<bool>,
 }
 
-/// Writes an event as a frame: its data, and before that its type, `chat.` and its name, and the chat.
+/// Writes an event as a frame: its type (`chat.` and the name of the event), the chat, and its data.
 ///
-/// `is_replay` tells whether the client catches up.
-pub(super) fn text(chat_id: &ChatId, delivery: &Delivery, is_replay: bool) -> String {
+/// `is_replay` tells whether the client is catching up.
+pub(super) fn event_frame(chat_id: &ChatId, delivery: &Delivery, is_replay: bool) -> String {
     let event = &delivery.event;
     let kind = if event.is_message() {
         "chat.text".to_owned()
@@ -27,26 +27,27 @@ pub(super) fn text(chat_id: &ChatId, delivery: &Delivery, is_replay: bool) -> St
     };
     let id = delivery.position.map(|position| position.to_string());
     let replay = event.is_message().then_some(is_replay);
-    let opening = written(&Opening { kind: &kind, chat_id, id, replay });
-    if let Some(lead) = &event.lead {
-        // A message may be large: it was written once, and is not read here.
-        return joined([&opening, lead, &event.data]);
+    let head = to_json(&FrameHead { kind: &kind, chat_id, id, replay });
+    if let Some(fields) = &event.frame_fields {
+        // A message may be large and have many subscribers: its JSON was written once, and is joined as
+        // text here instead of being parsed for each of them.
+        return join_objects([&head, fields, &event.data]);
     }
     let mut fields: JsonObject = serde_json::from_str(&event.data).unwrap_or_default();
     fields.shift_remove("type");
     fields.shift_remove("chat_id");
-    joined([&opening, &written(&fields)])
+    join_objects([&head, &to_json(&fields)])
 }
 
-/// Writes objects, which have no field in common, as one.
-fn joined<const N: usize>(objects: [&str; N]) -> String {
+/// Joins JSON objects without common fields into one, as text.
+fn join_objects<const N: usize>(objects: [&str; N]) -> String {
     let fields = objects.map(|object| object.trim_start_matches('{'));
     let fields = fields.map(|fields| fields.strip_suffix('}').unwrap_or(fields));
     let fields: Vec<_> = fields.into_iter().filter(|fields| !fields.is_empty()).collect();
     format!("{{{}}}", fields.join(","))
 }
 
-fn written(fields: &impl Serialize) -> String {
-    // Plain structs and JSON cannot fail to be written.
+fn to_json(fields: &impl Serialize) -> String {
+    // Plain structs and JSON values always serialize.
     serde_json::to_string(fields).unwrap_or_default()
 }

@@ -117,7 +117,7 @@ impl Submission {
         let (chat_id, request_id) = (&request.chat_id, &request.request_id);
         let answered = store.answer_input_request(scope, chat_id, request_id, answer).await;
         let AnsweredInput { append, .. } = answered.map_err(|error| {
-            Problem::from(error).moved("/messages/0", "").moved("/content", field)
+            Problem::from(error).move_pointers("/messages/0", "").move_pointers("/content", field)
         })?;
         Ok(Submitted { message: append.messages[0].clone(), request_id: Some(request_id.clone()) })
     }
@@ -134,7 +134,7 @@ impl Submission {
         let message = NewMessage { event_id: self.event_id, body, author };
         let append = store.append(scope, chat_id, vec![message]).await;
         let append = append.map_err(|error| {
-            Problem::from(error).moved("/messages/0", "").moved("/content", field)
+            Problem::from(error).move_pointers("/messages/0", "").move_pointers("/content", field)
         })?;
         Ok(Submitted { message: append.messages[0].clone(), request_id: None })
     }

@@ -2,13 +2,13 @@ use persistence::{ChatHead, Outcome};
 use records::{Artifact, ChatId, ChatSession, Clock as _, SystemClock, UserId};
 use serde::Serialize;
 
+use super::catch_up::CatchUp;
 use super::error::FrameError;
-use super::resume::Resume;
-use crate::api::user_input::Submitted;
 use crate::live::Position;
+use crate::submission::Submitted;
 use crate::wire::{ArtifactFields, Time};
 
-/// What the service says besides what happens in the chat.
+/// A frame that the service sends besides the events of the chat.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type")]
 pub(super) enum Frame {
@@ -23,34 +23,34 @@ pub(super) enum Frame {
 }
 
 impl Frame {
-    pub(super) fn text(&self) -> String {
-        // Plain structs and JSON cannot fail to be written.
+    pub(super) fn to_json(&self) -> String {
+        // Plain structs and JSON values always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// The first frame: which chat it is, and where it stands.
+/// The first frame: the chat and its current state.
 #[derive(Debug, Serialize)]
 pub(super) struct Meta {
     chat_id: String,
     workflow_name: String,
     app_id: String,
-    /// Who has joined.
+    /// The user who has joined.
     user_id: String,
     cache_seed: u32,
-    /// Always: a chat that is not there has no frames.
+    /// Always true: a missing chat is refused before any frame.
     chat_exists: bool,
     last_artifact: Option<ArtifactFields>,
     /// 1 running, 2 paused, 3 completed, 4 failed.
     status: i32,
-    /// The same as a word.
+    /// The same status as a word.
     status_name: &'static str,
     last_sequence: u64,
     created_at: Time,
 }
 
 impl Meta {
-    pub(super) fn of(chat: &ChatSession, artifact: Option<Artifact>, user_id: &UserId) -> Self {
+    pub(super) fn new(chat: &ChatSession, artifact: Option<Artifact>, user_id: &UserId) -> Self {
         Self {
             chat_id: chat.chat_id.to_string(),
             workflow_name: chat.workflow_name.to_string(),
@@ -67,26 +67,27 @@ impl Meta {
     }
 }
 
-/// The client has everything there is for now.
+/// The client has caught up: it has everything there is at the moment.
 #[derive(Debug, Serialize)]
 pub(super) struct Boundary {
     chat_id: String,
-    /// What to come back with.
+    /// The position for `after`, to reconnect with.
     id: String,
     message_count: u64,
     /// `running`, `paused`, `completed` or `failed`.
     chat_status: &'static str,
     status_reason: Option<String>,
     replayed_messages: u64,
-    /// -1 where there is none.
+    /// -1 for an empty chat.
     last_message_index: i64,
-    /// `auto`, or `client` where the client has said what it holds.
+    /// `client` if the client has named its position, otherwise `auto`.
     resume_mode: &'static str,
     timestamp: Time,
-    /// How often the context snapshot was written, and the last artifact replaced or removed.
+    /// The number of times the context snapshot has been written.
     context_version: u64,
+    /// The number of times the last artifact has been replaced or removed.
     artifact_version: u64,
-    /// The questions that wait for an answer; each comes as a frame right after.
+    /// The ids of the pending input requests; a frame for each follows.
     pending_inputs: Vec<String>,
     resume_context: ResumeContext,
     ag2_resume: Ag2Resume,
@@ -96,11 +97,11 @@ pub(super) struct Boundary {
 struct ResumeContext {
     /// `on_connect` or `client_resume`.
     reason: &'static str,
-    /// What the client held, -1 for nothing.
+    /// The index of the last message that the client had, -1 for none.
     last_client_index: i64,
 }
 
-/// What was replayed; the messages themselves have just been sent.
+/// Which messages were replayed; the messages themselves have just been sent.
 #[derive(Debug, Serialize)]
 struct Ag2Resume {
     mode: &'static str,
@@ -110,41 +111,41 @@ struct Ag2Resume {
 }
 
 impl Boundary {
-    pub(super) fn of(resume: &Resume, at: Position, head: &ChatHead) -> Self {
-        let mode = resume.cause.mode();
+    pub(super) fn new(catch_up: &CatchUp, at: Position, head: &ChatHead) -> Self {
+        let mode = catch_up.cause.mode();
         Self {
             chat_id: head.chat_id.to_string(),
             id: at.to_string(),
             message_count: at.next,
             chat_status: head.status.as_str(),
             status_reason: head.status_reason.clone(),
-            replayed_messages: resume.replayed,
-            last_message_index: at.last(),
+            replayed_messages: catch_up.replayed,
+            last_message_index: at.last_sequence(),
             resume_mode: mode,
             timestamp: SystemClock.now().into(),
             context_version: head.context_version,
             artifact_version: head.artifact_version,
             pending_inputs: head.pending_inputs.iter().map(ToString::to_string).collect(),
             resume_context: ResumeContext {
-                reason: resume.cause.reason(),
-                last_client_index: resume.last_client_index,
+                reason: catch_up.cause.reason(),
+                last_client_index: catch_up.last_client_index,
             },
             ag2_resume: Ag2Resume {
                 mode,
-                start_index: resume.start_index,
-                last_index: at.last(),
-                last_speaker_name: resume.last_speaker(),
+                start_index: catch_up.start_index,
+                last_index: at.last_sequence(),
+                last_speaker_name: catch_up.last_speaker(),
             },
         }
     }
 }
 
-/// An input is stored.
+/// The reply to an input that was stored.
 #[derive(Debug, Serialize)]
 pub(super) struct InputAck {
     chat_id: String,
     status: &'static str,
-    /// The question that it has answered.
+    /// The input request that it has answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
     event_id: String,
@@ -153,7 +154,7 @@ pub(super) struct InputAck {
 }
 
 impl InputAck {
-    pub(super) fn of(chat_id: &ChatId, submitted: Submitted) -> Self {
+    pub(super) fn new(chat_id: &ChatId, submitted: Submitted) -> Self {
         let Submitted { message, request_id } = submitted;
         Self {
             chat_id: chat_id.to_string(),

@@ -6,7 +6,7 @@ use super::error::{ErrorCode, FrameError};
 use crate::extract::{parse, typed};
 use crate::problem::Problem;
 
-/// What a client asks for.
+/// A frame that a client sends.
 #[derive(Debug)]
 pub(super) enum Request {
     /// `client.resume`
@@ -15,30 +15,30 @@ pub(super) enum Request {
     Submit(SubmitRequest),
 }
 
-/// To be told everything after what it holds.
+/// A request to be sent everything after a message.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResumeRequest {
     chat_id: Option<String>,
-    /// The index of the last message it holds; what is below 0 stands for none.
+    /// The index of the last message that the client has; a negative index means none.
     #[serde(rename = "lastClientIndex")]
     pub(super) last_client_index: i64,
 }
 
-/// To say something in the chat.
+/// An input of the user.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SubmitRequest {
     chat_id: Option<String>,
     #[serde(alias = "value")]
     pub(super) text: String,
-    /// Makes it safe to send again; minted when it is missing.
+    /// Makes a retry safe; minted if missing.
     pub(super) event_id: Option<EventId>,
-    /// The question that it answers.
+    /// The input request that it answers.
     pub(super) request_id: Option<InputRequestId>,
 }
 
-/// The first frame of a client that could not say before who it is.
+/// The first frame of a client that has sent no token with the upgrade.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuthorizeRequest {
@@ -46,10 +46,11 @@ pub(super) struct AuthorizeRequest {
 }
 
 impl Request {
-    /// Reads a frame on a socket to a chat.
+    /// Reads a frame that was received on the socket of a chat.
     pub(super) fn read(text: &str, chat_id: &ChatId) -> Result<Self, Box<FrameError>> {
-        let refuse =
-            |problem: Problem| FrameError::of(chat_id, ErrorCode::SchemaValidationFailed, &problem);
+        let refuse = |problem: Problem| {
+            FrameError::from_problem(chat_id, ErrorCode::SchemaValidationFailed, &problem)
+        };
         let (kind, fields) = tagged(text).map_err(refuse)?;
         let (request, of) = match kind.as_str() {
             "client.resume" => {
@@ -63,14 +64,14 @@ impl Request {
                 (Self::Submit(request), of)
             }
             _ => {
-                let message = "there is no such type: client.resume, user.input.submit";
+                let message = "unknown type; supported: client.resume, user.input.submit";
                 return Err(FrameError::new(chat_id, ErrorCode::UnknownType, message));
             }
         };
         if of.is_some_and(|of| of != chat_id.as_str()) {
             return Err(refuse(Problem::invalid_body(
                 "/chat_id",
-                "is not the chat of this socket",
+                "must be the chat of this socket",
             )));
         }
         Ok(request)
@@ -78,21 +79,21 @@ impl Request {
 }
 
 impl AuthorizeRequest {
-    /// Reads a first frame; `None` where it is another.
+    /// Reads the first frame; `None` if it does not authorize.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (kind, fields) = tagged(text).ok()?;
         if kind == "authorize" { typed(fields).ok() } else { None }
     }
 }
 
-/// Reads an object with a type, which is taken out.
+/// Reads a JSON object, and takes its `type` out.
 fn tagged(text: &str) -> Result<(String, Value), Problem> {
     let mut frame = parse(text.as_bytes())?;
     let fields = frame.as_object_mut();
-    let fields = fields.ok_or_else(|| Problem::invalid_body("", "is not an object"))?;
+    let fields = fields.ok_or_else(|| Problem::invalid_body("", "must be an object"))?;
     match fields.shift_remove("type") {
         Some(Value::String(kind)) => Ok((kind, frame)),
-        Some(_) => Err(Problem::invalid_body("/type", "is not a text")),
+        Some(_) => Err(Problem::invalid_body("/type", "must be a string")),
         None => Err(Problem::invalid_body("/type", "is missing")),
     }
 }

@@ -4,21 +4,22 @@ use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
 use records::{ChatId, Scope};
 
-use super::scope::{InChat, in_chat};
+use super::scope::{ChatScope, read_chat_scope};
 use super::ticket::identify_by_ticket;
-use crate::live::{Ends, Position, Shutdown};
+use crate::live::{Position, Shutdown, StreamLimits};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A call to one chat that goes on: as [`InChat`](super::InChat), and what ends it.
+/// A request to one chat whose response lasts: like [`ChatScope`](super::ChatScope), with the limits
+/// that end it.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub(crate) struct ChatStream {
     pub(crate) scope: Scope,
     pub(crate) chat_id: ChatId,
-    pub(crate) ends: Ends,
+    pub(crate) limits: StreamLimits,
 }
 
-impl FromRequestParts<AppState> for Listener {
+impl FromRequestParts<AppState> for ChatStream {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
@@ -26,14 +27,14 @@ impl FromRequestParts<AppState> for Listener {
             Some(identity) => identity,
             None => state.authenticator.identify(&parts.headers)?,
         };
-        let InChat { scope, chat_id } = in_chat(parts, &identity, state).await?;
+        let ChatScope { scope, chat_id } = read_chat_scope(parts, &identity, state).await?;
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
-        let ends = Ends::new(&scope, &chat_id, identity.expires_at, shutdown, state);
-        Ok(Self { scope, chat_id, ends })
+        let limits = state.hub.stream_limits(&scope, &chat_id, identity.expires_at, shutdown);
+        Ok(Self { scope, chat_id, limits })
     }
 }
 
-/// Until when the caller's token is good; `None` for ever.
+/// When the caller's token expires; `None` for never.
 #[derive(Debug)]
 pub(crate) struct TokenExpiry(pub(crate) Option<DateTime<Utc>>);
 
@@ -45,7 +46,7 @@ impl FromRequestParts<AppState> for TokenExpiry {
     }
 }
 
-/// Where a reader that lost its connection was.
+/// The position of a reader that reconnects, from the header `Last-Event-ID`.
 #[derive(Debug)]
 pub(crate) struct LastEventId(pub(crate) Option<Position>);
 
@@ -55,7 +56,7 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        // A browser sends an empty one where it has none.
+        // A browser without an id sends an empty header.
         let Some(id) = parts.headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) else {
             return Ok(Self(None));
         };

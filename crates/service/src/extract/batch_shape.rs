@@ -1,0 +1,50 @@
+use axum::extract::Request;
+use persistence::StoreError;
+use serde::de::DeserializeOwned;
+
+use super::json::{read_json, typed};
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// Whether a body is a single record, or an object with a list of records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BatchShape {
+    /// The field that holds the list.
+    list_field: &'static str,
+    is_single: bool,
+}
+
+impl BatchShape {
+    /// Reads a body that is one record, or has a list of records in a field.
+    pub(crate) async fn read<One, Several>(
+        list_field: &'static str,
+        request: Request,
+        state: &AppState,
+    ) -> Result<(Self, Vec<One>), Problem>
+    where
+        One: DeserializeOwned,
+        Several: DeserializeOwned + Into<Vec<One>>,
+    {
+        let body = read_json(request, state).await?;
+        let is_single = body.get(list_field).is_none();
+        let records = if is_single { vec![typed(body)?] } else { typed::<Several>(body)?.into() };
+        Ok((Self { list_field, is_single }, records))
+    }
+
+    /// Returns the JSON pointer to a record in the body.
+    pub(crate) fn pointer_to(self, index: usize) -> String {
+        if self.is_single { String::new() } else { format!("/{}/{index}", self.list_field) }
+    }
+
+    /// Turns an error of the store into a problem whose pointers fit this body.
+    ///
+    /// The store always takes a list, so its pointers name a list even where the body is one record.
+    pub(crate) fn problem(self, error: StoreError) -> Problem {
+        let problem = Problem::from(error);
+        if self.is_single {
+            problem.move_pointers(&format!("/{}/0", self.list_field), "")
+        } else {
+            problem
+        }
+    }
+}

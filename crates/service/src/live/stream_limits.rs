@@ -1,0 +1,96 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use persistence::{Store, StoreError};
+use records::{ChatId, Clock as _, Scope, SystemClock};
+use tokio::time::sleep;
+
+use super::shutdown::Shutdown;
+use crate::problem::Problem;
+use crate::registry::AppRegistry;
+
+/// The limits of a stream that its client does not end: the shutdown of the process, the expiry of the
+/// client's token, and the loss of its right to read the chat.
+#[derive(Debug)]
+pub(crate) struct StreamLimits {
+    shutdown: Shutdown,
+    /// When the client's token expires; `None` for never.
+    expires_at: Option<DateTime<Utc>>,
+    rights: RightsCheck,
+}
+
+/// Which limit has ended a stream.
+#[derive(Debug)]
+pub(crate) enum StreamEnd {
+    /// The process has been asked to stop.
+    Shutdown,
+    /// The token has expired.
+    TokenExpired,
+    /// The client may no longer read the chat.
+    Revoked(Problem),
+}
+
+impl StreamLimits {
+    pub(super) fn new(
+        shutdown: Shutdown,
+        expires_at: Option<DateTime<Utc>>,
+        rights: RightsCheck,
+    ) -> Self {
+        Self { shutdown, expires_at, rights }
+    }
+
+    /// Returns once a limit is reached.
+    pub(crate) async fn reached(&self) -> StreamEnd {
+        tokio::select! {
+            biased;
+            () = self.shutdown.requested() => StreamEnd::Shutdown,
+            () = self.token_expired() => StreamEnd::TokenExpired,
+            problem = self.rights.revoked() => StreamEnd::Revoked(problem),
+        }
+    }
+
+    async fn token_expired(&self) {
+        match self.expires_at {
+            Some(expires_at) => {
+                let left = (expires_at - SystemClock.now()).to_std();
+                sleep(left.unwrap_or_default()).await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Checks from time to time whether a client may still read its chat.
+#[derive(Debug)]
+pub(super) struct RightsCheck {
+    pub(super) scope: Scope,
+    pub(super) chat_id: ChatId,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) registry: Arc<AppRegistry>,
+    /// The longest time between two checks.
+    pub(super) interval: Duration,
+}
+
+impl RightsCheck {
+    /// Returns once the app is disabled, or the chat is no longer visible to the client.
+    async fn revoked(&self) -> Problem {
+        loop {
+            // A random pause spreads the checks of clients that connected at the same moment, such as
+            // after a restart: otherwise thousands of them would read the store at once, every time.
+            sleep(self.interval.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+            match self.check().await {
+                Err(problem) if problem.kind().status.is_client_error() => return problem,
+                // While the store is away nobody loses a stream: the right was valid at the last check.
+                Err(problem) => tracing::debug!(?problem, "failed to check the rights of a stream"),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    async fn check(&self) -> Result<(), Problem> {
+        self.registry.check(&self.scope.app_id).await?;
+        let chat = self.store.get_chat(&self.scope, &self.chat_id).await?;
+        chat.map(|_| ()).ok_or_else(|| StoreError::ChatNotFound(self.chat_id.clone()).into())
+    }
+}

@@ -1,0 +1,14 @@
+//! Live chats over WebSocket: the events of a subscription as frames, and the frames that clients send.
+
+mod catch_up;
+mod client;
+mod close;
+mod connection;
+mod error;
+mod event_frame;
+mod frame;
+mod handshake;
+mod request;
+mod submit;
+
+pub(crate) use handshake::Handshake;
