@@ -1,4 +1,4 @@
-//! The description of the API that `GET /openapi.json` serves.
+//! The OpenAPI document that `GET /openapi.json` returns.
 
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
@@ -9,12 +9,12 @@ use utoipa::{IntoParams, Modify, OpenApi};
 
 use crate::problem::{ProblemExamples, ProblemResponse};
 
-/// Everything about the API that no single route says.
+/// The parts of the OpenAPI document that belong to no single route.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Reprise",
-        description = "Keeps the conversations of multi-agent workflows and brings them back.\n\n\
+        description = "Stores the conversations of multi-agent workflows and resumes them.\n\n\
             Every error is a problem document (RFC 9457); its `type` is a stable slug.",
     ),
     components(schemas(ProblemResponse)),
@@ -22,22 +22,22 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     security(("bearer_token" = [])),
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
-        (name = "messages", description = "What was said, in order"),
-        (name = "participants", description = "Who takes part in a chat, and who is present"),
-        (name = "events", description = "What happens in a chat, as it happens"),
-        (name = "input requests", description = "The questions that workflows wait on, and their answers"),
-        (name = "user input", description = "What people say to a workflow, in the shapes of MozaiksAI"),
-        (name = "context snapshot", description = "The state an orchestrator resumes from"),
-        (name = "artifact", description = "What the user's artifact panel shows"),
-        (name = "turns", description = "What requests of users bring about, and how those that broke off are resumed"),
-        (name = "leases", description = "Who alone may carry a chat on"),
-        (name = "calls", description = "The calls of models that a chat has made, and what they took"),
-        (name = "stats", description = "What workflows do and cost, for the roles service and operator"),
-        (name = "apps", description = "Which apps there are, and which may be called"),
-        (name = "wallets", description = "The tokens of users, and every change of them"),
+        (name = "messages", description = "The messages of a chat, in order"),
+        (name = "participants", description = "The participants of a chat, and who is present"),
+        (name = "events", description = "The live events of a chat"),
+        (name = "input requests", description = "The questions that workflows wait for, and their answers"),
+        (name = "user input", description = "Inputs of users to a workflow, in the shapes of MozaiksAI"),
+        (name = "context snapshot", description = "The variables that an orchestrator resumes from"),
+        (name = "artifact", description = "The artifact that the user's panel shows"),
+        (name = "turns", description = "Turns of a conversation, and how interrupted and failed turns are resumed"),
+        (name = "leases", description = "The exclusive right to continue a chat"),
+        (name = "calls", description = "The calls of model providers, and their usage"),
+        (name = "stats", description = "Statistics and costs of workflows, for the roles service and operator"),
+        (name = "apps", description = "The registry of apps, for the role operator"),
+        (name = "wallets", description = "The tokens of users, and every change of their balances"),
         (name = "tokens", description = "Wallets in the shapes of MozaiksAI"),
-        (name = "metrics", description = "How the service fares"),
-        (name = "health", description = "Whether the service runs, and whether it can work"),
+        (name = "metrics", description = "Service metrics"),
+        (name = "health", description = "Liveness and readiness"),
     ),
 )]
 pub(crate) struct Api;
@@ -49,14 +49,14 @@ impl Modify for BearerToken {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("JWT")
-            .description(Some("Needed unless the service runs with `auth.mode = \"none\"`"))
+            .description(Some("Required unless the service runs with `auth.mode = \"none\"`"))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("bearer_token", SecurityScheme::Http(scheme));
     }
 }
 
-/// The path of an app.
+/// The path parameters of an app.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `AppScope` and `OperatedApp` read")]
@@ -66,7 +66,7 @@ pub(crate) struct AppPath {
     app_id: String,
 }
 
-/// What the path of a workflow has besides.
+/// The further path parameter of a workflow.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `WorkflowScope` reads")]
@@ -76,7 +76,7 @@ pub(crate) struct WorkflowPath {
     workflow_name: String,
 }
 
-/// The path of a user.
+/// The path parameter of a user.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `UnscopedUser` reads")]
@@ -86,7 +86,7 @@ pub(crate) struct UserPath {
     user_id: String,
 }
 
-/// The path of a chat.
+/// The path parameters of a chat.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `ChatScope` reads")]
@@ -99,7 +99,7 @@ pub(crate) struct ChatPath {
     chat_id: String,
 }
 
-/// The path of a WebSocket.
+/// The path parameters of a WebSocket.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `SocketRequest` reads")]
@@ -113,22 +113,22 @@ pub(crate) struct SocketPath {
     /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
     #[param(example = "chat_abc123def456")]
     chat_id: String,
-    /// Who joins: the user of the token, or anybody where a service does.
+    /// The user who joins: the user of the token; with the role `service`, any user.
     #[param(example = "user_alice_456")]
     user_id: String,
 }
 
-/// What the path of a message has besides.
+/// The further path parameter of a message.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `PathSequence` reads")]
 pub(crate) struct MessagePath {
-    /// The position of the message in the chat.
+    /// The sequence of the message.
     #[param(example = 1)]
     sequence: u64,
 }
 
-/// What the path of a version of the context snapshot has besides.
+/// The further path parameter of a version of the context snapshot.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `PathContextVersion` reads")]
@@ -138,57 +138,58 @@ pub(crate) struct ContextVersionPath {
     version: u64,
 }
 
-/// What the path of a call has besides.
+/// The further path parameter of a call.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct CallPath {
     /// The call: 1 to 128 characters without control characters.
     #[param(example = "call_0198d4b2")]
     call_id: String,
 }
 
-/// What the path of an input request has besides.
+/// The further path parameter of an input request.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct InputRequestPath {
     /// The request: 1 to 128 characters without control characters.
     #[param(example = "input_0198d4b2")]
     request_id: String,
 }
 
-/// What the path of a lease has besides.
+/// The further path parameter of a lease.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct LeasePath {
     /// The fencing token of the lease.
     #[param(minimum = 1, example = 3)]
     fencing_token: u64,
 }
 
-/// What the path of a call in a call stack has besides.
+/// The further path parameter of a call in a call stack.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
-#[expect(dead_code, reason = "describes what is read from the path")]
+#[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct StackPath {
     /// The call: 1 to 128 characters without control characters.
     #[param(example = "stk_002")]
     stack_id: String,
 }
 
-/// The header of a write to a chat.
+/// The header with a fencing token.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "describes what `ChatScope` reads")]
 pub(crate) struct FencingHeader {
-    /// The fencing token of the lease under which the caller writes; once that is gone the answer is `fenced`.
+    /// The fencing token of the lease under which the caller writes. Once the lease is lost, the write is refused
+    /// with `fenced`.
     #[param(rename = "Fencing-Token", minimum = 1, required = false)]
     fencing_token: Option<u64>,
 }
 
-/// Serves the document, written once.
+/// Serves the document, which is serialized once.
 pub(crate) fn served<S>(document: &Document) -> MethodRouter<S>
 where
     S: Clone + Send + Sync + 'static,

@@ -7,32 +7,32 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// A text that somebody says to a workflow, as an answer where it waits for one.
+/// An input of a user: the answer to an input request, or a message.
 #[derive(Debug)]
 pub(crate) struct Submission {
-    /// What they say.
+    /// The text of the input.
     pub(crate) text: String,
-    /// Who says it; the caller when it is missing.
+    /// The user; the caller if missing.
     pub(crate) user_id: Option<UserId>,
-    /// The request that it answers; when it is missing, the one that is pending, if one is.
+    /// The input request that it answers; if missing, the pending one, if there is one.
     pub(crate) request_id: Option<InputRequestId>,
-    /// Makes it safe to send again.
+    /// The idempotency key; minted if missing.
     pub(crate) event_id: Option<EventId>,
 }
 
-/// What became of a submission.
+/// A stored input.
 #[derive(Debug)]
 pub(crate) struct Submitted {
-    /// The message that it has become.
+    /// The message that the input became.
     pub(crate) message: Appended,
-    /// The request that it has answered.
+    /// The input request that it has answered.
     pub(crate) request_id: Option<InputRequestId>,
 }
 
 impl Submission {
-    /// Answers the request it names, or the one that is pending, or says it as a message.
+    /// Stores the input: as the answer to the request that it names or to the pending one, or as a message.
     ///
-    /// `field` names, as a JSON pointer, where the text stands in what the caller has sent.
+    /// `field` is the JSON pointer to the text in the caller's request.
     pub(crate) async fn submit(
         self,
         store: &dyn Store,
@@ -41,19 +41,22 @@ impl Submission {
         field: &str,
     ) -> Result<Submitted, Problem> {
         if self.text.trim().is_empty() {
-            return Err(Problem::invalid_body(field, "must not be blank"));
+            return Err(Problem::invalid_body(field, "must not be empty or blank"));
         }
-        if let Some(repeated) = self.repeated(store, scope, chat_id).await? {
-            return Ok(repeated);
+        if let Some(stored) = self.find_stored(store, scope, chat_id).await? {
+            return Ok(stored);
         }
-        match self.answered(store, scope, chat_id).await? {
+        match self.request_to_answer(store, scope, chat_id).await? {
             Some(request) => self.answer(store, scope, &request, field).await,
-            None => self.say(store, scope, chat_id, field).await,
+            None => self.append(store, scope, chat_id, field).await,
         }
     }
 
-    /// Recognises a text that was said before: then it does not matter what is pending now.
-    async fn repeated(
+    /// Finds the message of an input that was stored before, by its idempotency key.
+    ///
+    /// A retry must return the first response even if another input request is pending by now, which the
+    /// text would otherwise answer.
+    async fn find_stored(
         &self,
         store: &dyn Store,
         scope: &Scope,
@@ -64,8 +67,10 @@ impl Submission {
         let is_same = |message: &Message| {
             let contents = [Some(self.text.as_str().into()), decision(&self.text).map(Value::Bool)];
             let body = &message.body;
-            let is_said = contents.contains(&Some(body.content.clone()));
-            body.role == "user" && body.name.as_deref() == Some(self.speaker(scope)) && is_said
+            let is_same_content = contents.contains(&Some(body.content.clone()));
+            body.role == "user"
+                && body.name.as_deref() == Some(self.speaker(scope))
+                && is_same_content
         };
         let Some(known) = known.filter(is_same) else { return Ok(None) };
         let metadata = known.body.metadata.unwrap_or_default();
@@ -80,13 +85,13 @@ impl Submission {
         self.user_id.as_ref().or(scope.caller.person()).map_or("user", UserId::as_str)
     }
 
-    /// Returns the person a service speaks for; of a person the store knows who they are.
+    /// Returns the user that a service names; for a user the store takes the author from the scope.
     fn author(&self, scope: &Scope) -> Option<Author> {
         let user_id = self.user_id.clone().filter(|_| scope.caller.person().is_none())?;
         Some(Author { user_id, display_name: None })
     }
 
-    async fn answered(
+    async fn request_to_answer(
         &self,
         store: &dyn Store,
         scope: &Scope,
@@ -122,7 +127,7 @@ impl Submission {
         Ok(Submitted { message: append.messages[0].clone(), request_id: Some(request_id.clone()) })
     }
 
-    async fn say(
+    async fn append(
         self,
         store: &dyn Store,
         scope: &Scope,
@@ -140,12 +145,12 @@ impl Submission {
     }
 }
 
-/// Reads what somebody says to a question that wants a yes or a no.
+/// Parses the answer to a question of the kind `confirm`.
 fn decision(text: &str) -> Option<bool> {
     text.trim().parse().ok()
 }
 
-/// Returns the request that is pending, which must be the only one.
+/// Returns the pending input request, of which there may be only one.
 async fn only_pending(
     store: &dyn Store,
     scope: &Scope,
@@ -154,7 +159,7 @@ async fn only_pending(
     let chat = store.get_chat(scope, chat_id).await?;
     let pending = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?.pending_inputs;
     if pending.len() > 1 {
-        let detail = format!("must name one of the {} requests pending", pending.len());
+        let detail = format!("is required: {} input requests are pending", pending.len());
         return Err(Problem::invalid_body("/request_id", detail));
     }
     Ok(pending.into_iter().next())

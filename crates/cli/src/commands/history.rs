@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use futures::TryStreamExt;
 use records::{AppId, ChatId, Scope};
 use resume::{Options, UnsettledPolicy, dialect};
-use service::history::{self, Form, Format, Part, Parts, Source};
+use service::history::{self, Format, HistoryForm, HistoryItem, HistoryItems, Source};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -65,24 +65,24 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         store: Arc::new(backend.store.clone()),
         scope: Scope::service(app_id),
         chat_id,
-        patience: Duration::from_millis(settings.limits.request_timeout_ms),
+        read_timeout: Duration::from_millis(settings.limits.request_timeout_ms),
     };
     let options = Options { unsettled, ..Options::default() };
-    let form = Form { dialect, newest: arguments.newest, options };
+    let form = HistoryForm { dialect, newest: arguments.newest, options };
     let printed = print(source, form, arguments.format).await;
     backend.close().await;
     printed
 }
 
-async fn print(source: Source, form: Form, output: Output) -> anyhow::Result<()> {
+async fn print(source: Source, form: HistoryForm, output: Output) -> anyhow::Result<()> {
     let (chat_id, dialect) = (source.chat_id.clone(), form.dialect.name());
-    let parts = history::read(source, form).await.context("cannot read the chat")?;
+    let items = history::read(source, form).await.context("cannot read the chat")?;
     let format = match output {
-        Output::Messages => return print_messages(parts).await,
+        Output::Messages => return print_messages(items).await,
         Output::Json => Format::Json,
         Output::Ndjson => Format::Ndjson,
     };
-    let mut chunks = pin!(history::write(format, chat_id, dialect, parts));
+    let mut chunks = pin!(history::write(format, chat_id, dialect, items));
     let mut out = io::stdout();
     while let Some(chunk) = chunks.try_next().await.context("cannot read the chat")? {
         out.write_all(&chunk)?;
@@ -93,21 +93,21 @@ async fn print(source: Source, form: Form, output: Output) -> anyhow::Result<()>
     Ok(out.flush()?)
 }
 
-async fn print_messages(mut parts: Parts) -> anyhow::Result<()> {
+async fn print_messages(mut items: HistoryItems) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout());
     let mut notes = io::stderr();
-    while let Some(part) = parts.try_next().await.context("cannot read the chat")? {
-        match part {
-            Part::Message(message) => writeln!(out, "{message}")?,
-            Part::Dropped(dropped) => {
+    while let Some(item) = items.try_next().await.context("cannot read the chat")? {
+        match item {
+            HistoryItem::Message(message) => writeln!(out, "{message}")?,
+            HistoryItem::Dropped(dropped) => {
                 let sequence = dropped.sequence.unwrap_or_default();
                 writeln!(notes, "left out message {sequence}: {}", dropped.reason)?;
             }
-            Part::Repaired(repaired) => {
+            HistoryItem::Repaired(repaired) => {
                 writeln!(notes, "changed message {}: {}", repaired.sequence, repaired.repair)?;
             }
-            Part::Beside(beside) => {
-                for instruction in beside.system {
+            HistoryItem::Extras(extras) => {
+                for instruction in extras.system {
                     writeln!(notes, "instruction: {instruction}")?;
                 }
             }

@@ -1,35 +1,36 @@
-//! Positions in lists, as text that callers hand back unread.
+//! Cursors of lists, as opaque text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use persistence::ResumePointCursor;
 
-const NOT_ISSUED: &str = "must be a next_cursor from an earlier answer";
+const NOT_ISSUED: &str = "must be a next_cursor of an earlier response";
 
-/// Writes the position after the record of a moment with an id.
+/// Encodes the position after a record, given by its time and id.
 pub(super) fn encode(at: DateTime<Utc>, id: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{} {id}", at.timestamp_millis()))
 }
 
-/// Reads what [`encode`] wrote for an id of a kind, and refuses everything else.
+/// Decodes what [`encode`] wrote, and refuses everything else.
 pub(super) fn decode<I>(text: &str) -> Result<(DateTime<Utc>, I), &'static str>
 where
     I: TryFrom<String>,
 {
     pair(text)
         .and_then(|(at, id)| Some((DateTime::from_timestamp_millis(at.parse().ok()?)?, id)))
+        // Other texts may decode to the same values, such as `+12` for `12`.
         .filter(|(at, id)| encode(*at, id) == text)
         .and_then(|(at, id)| Some((at, I::try_from(id).ok()?)))
         .ok_or(NOT_ISSUED)
 }
 
-/// Writes the position after a resume point.
+/// Encodes the position after a resume point.
 pub(super) fn encode_point(ResumePointCursor { turn, sequence }: ResumePointCursor) -> String {
     URL_SAFE_NO_PAD.encode(format!("{turn} {sequence}"))
 }
 
-/// Reads what [`encode_point`] wrote, and refuses everything else.
+/// Decodes what [`encode_point`] wrote, and refuses everything else.
 pub(super) fn decode_point(text: &str) -> Result<ResumePointCursor, &'static str> {
     pair(text)
         .and_then(|(turn, sequence)| {

@@ -1,4 +1,4 @@
-//! The routes: one module per record, one file per endpoint.
+//! The HTTP endpoints: one module per record, one file per endpoint.
 
 mod cursor;
 

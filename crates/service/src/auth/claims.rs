@@ -7,24 +7,24 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Apps, Identity};
 
-/// What a token says about its bearer; other claims are ignored.
+/// The claims of a token that the service uses; others are ignored.
 #[derive(Deserialize)]
 pub(super) struct Claims {
-    /// The user, or the program.
+    /// The user, or the name of a program.
     sub: UserId,
     /// The team the user acts for.
     team: Option<TeamId>,
-    /// The apps the bearer may touch; `"*"` stands for all, in the list or instead of it.
+    /// The apps that the bearer may use; `"*"`, in the list or instead of it, means all.
     #[serde(default, deserialize_with = "names")]
     apps: Vec<String>,
-    /// `service` for a program that acts for a whole app; `operator` for who watches the service and
-    /// keeps the registry of apps: to the chats of an app an operator is a user.
+    /// `service` for a program that acts for a whole app; `operator` for a person who monitors the service
+    /// and manages the registry of apps. In the chats of an app an operator is an ordinary user.
     role: Option<String>,
-    /// When the token expires, in seconds since 1970, with fractions or without.
+    /// When the token expires, in seconds since 1970; fractions are allowed.
     exp: f64,
 }
 
-/// The forms that lists of names come in.
+/// A list of names, or a single word.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Names {
@@ -32,17 +32,17 @@ enum Names {
     List(Vec<String>),
 }
 
-/// Reads the names of apps; a word alone is `"*"`, since one app alone is a list, too.
+/// Reads the names of apps. The only valid single word is `"*"`; a single app must be in a list too.
 fn names<'de, D: Deserializer<'de>>(claim: D) -> Result<Vec<String>, D::Error> {
     match Names::deserialize(claim)? {
         Names::List(names) => Ok(names),
         Names::Word(word) if word == "*" => Ok(vec![word]),
-        Names::Word(_) => Err(D::Error::custom("neither a list nor \"*\"")),
+        Names::Word(_) => Err(D::Error::custom("must be a list or \"*\"")),
     }
 }
 
 impl Claims {
-    /// Returns who the bearer is, and until when: `leeway_sec` after the token expires.
+    /// Returns the identity of the bearer. It expires `leeway_sec` after the token.
     pub(super) fn identity(self, leeway_sec: u64) -> Identity {
         let caller = match self.role.as_deref() {
             Some("service") => Caller::Service,
@@ -50,13 +50,13 @@ impl Claims {
         };
         let is_operator = self.role.as_deref() == Some("operator");
         let expires_at = refused_from(self.exp, leeway_sec);
-        Identity { caller, is_operator, expires_at, apps: Apps::named(self.apps) }
+        Identity { caller, is_operator, expires_at, apps: Apps::from_names(self.apps) }
     }
 }
 
-/// Returns the first moment at which a token is refused; `None` where it is too far off to be one.
+/// Returns the first moment at which a token is refused; `None` if it is too far in the future.
 ///
-/// Times are compared in whole seconds, so it is good for all of the last one.
+/// The verifier compares whole seconds, so a token is valid until the end of its last second.
 fn refused_from(exp: f64, leeway_sec: u64) -> Option<DateTime<Utc>> {
     let since_1970 = Duration::try_from_secs_f64(exp).ok()?.as_secs();
     let refused_from = since_1970.checked_add(leeway_sec)?.checked_add(1)?;
@@ -64,8 +64,8 @@ fn refused_from(exp: f64, leeway_sec: u64) -> Option<DateTime<Utc>> {
 }
 
 impl Apps {
-    /// What is not the name of an app admits none.
-    fn named(names: Vec<String>) -> Self {
+    /// A name that is not a valid app id is ignored: it grants nothing.
+    fn from_names(names: Vec<String>) -> Self {
         if names.iter().any(|name| name == "*") {
             return Self::All;
         }

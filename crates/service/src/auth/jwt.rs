@@ -6,7 +6,7 @@ use super::keys::Keys;
 use super::{Identity, Refusal};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 
-/// Longest token that is looked at, in bytes.
+/// The longest token that is parsed, in bytes.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
 const MAX_LEEWAY_SEC: u64 = 60;
 
@@ -36,13 +36,13 @@ impl Verifier {
         Ok(Self { keys: Keys::load(config, algorithm)?, validation: validation(config, algorithm) })
     }
 
-    /// Returns who the token speaks for, or says why it is refused.
+    /// Returns the identity of the bearer, or why the token is refused.
     pub(super) fn verify(&self, token: &str) -> Result<Identity, Refusal> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err("the bearer token is longer than 8 KiB");
         }
         let header = decode_header(token).map_err(|_| NOT_VALID)?;
-        // No extension is understood here, so none that a token calls critical.
+        // A token that declares critical extensions must be refused (RFC 7515): none is supported here.
         if header.crit.is_some() {
             return Err(NOT_VALID);
         }
@@ -54,7 +54,7 @@ impl Verifier {
     }
 }
 
-/// The library checks only `exp` by itself; everything else is switched on here.
+/// Enables the checks: by default the library checks only `exp`.
 fn validation(config: &AuthConfig, algorithm: Algorithm) -> Validation {
     let mut validation = Validation::new(algorithm.into());
     validation.leeway = config.leeway_sec;
@@ -74,13 +74,13 @@ fn validation(config: &AuthConfig, algorithm: Algorithm) -> Validation {
     validation
 }
 
-/// Says why a token is refused, without a word of what it holds.
+/// Returns why a token is refused, without repeating anything from the token.
 fn refusal(error: &Error) -> Refusal {
     match error.kind() {
         ErrorKind::ExpiredSignature => "the bearer token has expired",
         ErrorKind::ImmatureSignature => "the bearer token is not valid yet",
-        ErrorKind::InvalidIssuer => "the bearer token is from another issuer",
-        ErrorKind::InvalidAudience => "the bearer token is for another audience",
+        ErrorKind::InvalidIssuer => "the bearer token has the wrong issuer",
+        ErrorKind::InvalidAudience => "the bearer token has the wrong audience",
         ErrorKind::MissingRequiredClaim(_) => "the bearer token lacks a required claim",
         _ => NOT_VALID,
     }

@@ -8,16 +8,16 @@ use secrecy::ExposeSecret as _;
 
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 
-/// The keys tokens are verified with.
+/// The keys that tokens are verified with.
 pub(super) enum Keys {
-    /// One key, whatever a token calls it.
+    /// A single key, for tokens with any `kid`.
     One(DecodingKey),
     /// Keys by `kid`.
     Named(HashMap<String, DecodingKey>),
 }
 
 impl Keys {
-    /// Takes the key from the settings, or from the file they name.
+    /// Reads the key from the settings, or from the file that they name.
     pub(super) fn load(config: &AuthConfig, algorithm: Algorithm) -> Result<Self, ConfigError> {
         let unused = match algorithm {
             Algorithm::HS256 => config.key_file.as_ref().map(|_| "key_file"),
@@ -32,9 +32,10 @@ impl Keys {
         }
     }
 
-    /// Returns the key a token names.
+    /// Returns the key that a token names.
     ///
-    /// A name only ever looks up what is configured here. Without one, there must be no choice.
+    /// A token can only select among the configured keys. A token without a `kid` is accepted only if there
+    /// is exactly one key.
     pub(super) fn find(&self, kid: Option<&str>) -> Option<&DecodingKey> {
         match (self, kid) {
             (Self::One(key), _) => Some(key),
@@ -89,12 +90,12 @@ fn jwks(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
         }
     }
     if keys.is_empty() {
-        return Err("none of its keys fits".to_owned());
+        return Err("it has no key for this algorithm".to_owned());
     }
     Ok(Keys::Named(keys))
 }
 
-/// Tells whether a key is meant for signatures of the algorithm.
+/// Tells whether a key may verify signatures of the algorithm.
 fn fits(jwk: &Jwk, algorithm: Algorithm) -> bool {
     let is_of_type = match (&jwk.algorithm, algorithm) {
         (AlgorithmParameters::RSA(_), Algorithm::RS256) => true,
@@ -105,9 +106,9 @@ fn fits(jwk: &Jwk, algorithm: Algorithm) -> bool {
     };
     let algorithm = jsonwebtoken::Algorithm::from(algorithm);
     let named = jwk.common.key_algorithm.map(|named| named.to_string());
-    let is_for_it = named.is_none_or(|named| named == format!("{algorithm:?}"));
+    let allows_algorithm = named.is_none_or(|named| named == format!("{algorithm:?}"));
     let purpose = jwk.common.public_key_use.as_ref();
-    is_of_type && is_for_it && purpose.is_none_or(|p| *p == PublicKeyUse::Signature)
+    is_of_type && allows_algorithm && purpose.is_none_or(|p| *p == PublicKeyUse::Signature)
 }
 
 fn unusable(path: &Path, algorithm: Algorithm, detail: String) -> ConfigError {

@@ -2,20 +2,24 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
-/// Says why a request without a token is not from this machine's own programs.
+/// Returns why a request without a token may not come from a program of this machine.
 ///
-/// The service listens on a loopback address, but a browser on this machine carries requests there
-/// on behalf of any page: with the page as their `Origin`, or, where the page's own name has been
-/// pointed at this machine, with that name as the `Host`.
+/// The service listens on a loopback address, but a browser on this machine sends requests there on behalf
+/// of any page. Such a request has the page as its `Origin`. If the page has pointed its own host name at this
+/// machine (DNS rebinding), the request has that name as its `Host`.
 pub(super) fn objection(headers: &HeaderMap) -> Option<&'static str> {
     let is_foreign = |name, is_local: fn(&str) -> bool| {
         headers.get_all(name).iter().map(HeaderValue::to_str).any(|text| !text.is_ok_and(is_local))
     };
     if is_foreign(header::HOST, is_local_authority) {
-        return Some("the Host is not this machine; without tokens only this machine may call");
+        return Some(
+            "the Host header must name a loopback address: without authentication only this machine may call",
+        );
     }
     if is_foreign(header::ORIGIN, is_local_origin) {
-        return Some("the Origin is not this machine; without tokens only this machine may call");
+        return Some(
+            "the Origin header must name a loopback address: without authentication only this machine may call",
+        );
     }
     None
 }

@@ -1,6 +1,6 @@
-//! Who is calling, and which apps they may touch.
+//! Authentication: who is calling, and which apps the caller may use.
 //!
-//! Everything a call is allowed to do comes from its token, never from other headers or the body.
+//! All rights of a request follow from its token, never from other headers or the body.
 
 mod claims;
 mod jwt;
@@ -16,32 +16,32 @@ use crate::config::{AuthConfig, AuthMode, ConfigError};
 use crate::problem::{Problem, ProblemKind};
 use origins::Origins;
 
-/// Tells callers apart.
+/// Identifies callers.
 #[derive(Debug)]
 pub(crate) enum Authenticator {
-    /// This machine's programs are trusted, and nobody else gets here.
+    /// Open mode: programs of this machine are trusted, and only they can connect.
     Open,
-    /// Callers show a JSON Web Token.
+    /// Callers send a JSON Web Token.
     Jwt {
-        /// Checks it.
+        /// Verifies the tokens.
         verifier: Box<jwt::Verifier>,
-        /// Whose pages may open sockets.
+        /// The origins whose pages may open sockets.
         origins: Origins,
     },
 }
 
-/// A caller who has been recognised.
+/// An identified caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) caller: Caller,
-    /// Whether the caller keeps the registry of apps.
+    /// Whether the caller has the role `operator`.
     pub(crate) is_operator: bool,
-    /// When the caller is no longer recognised; `None` for never.
+    /// When the identity expires; `None` for never.
     pub(crate) expires_at: Option<DateTime<Utc>>,
     apps: Apps,
 }
 
-/// What only some roles may do.
+/// A right that only some roles have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Privilege {
     ManageApps,
@@ -50,7 +50,7 @@ pub(crate) enum Privilege {
     CreditWallets,
 }
 
-/// The apps a caller may touch.
+/// The apps that a caller may use.
 #[derive(Debug, Clone)]
 enum Apps {
     All,
@@ -69,7 +69,7 @@ impl Authenticator {
         }
     }
 
-    /// Recognises the caller by the headers of the request.
+    /// Identifies the caller by the headers of the request.
     pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
         match self {
             Self::Open => match local::objection(headers) {
@@ -80,7 +80,7 @@ impl Authenticator {
         }
     }
 
-    /// Recognises the caller by a token, wherever it stood.
+    /// Identifies the caller by a token, from any part of the request.
     pub(crate) fn verify(&self, token: &str) -> Result<Identity, Problem> {
         match self {
             Self::Open => Ok(Identity::local()),
@@ -88,7 +88,7 @@ impl Authenticator {
         }
     }
 
-    /// Refuses a socket that a page from elsewhere opens: browsers let every page open any.
+    /// Refuses a WebSocket from a page of another origin: browsers let every page open one to any server.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let objection = match self {
             Self::Open => local::objection(headers),
@@ -97,23 +97,23 @@ impl Authenticator {
         objection.map_or(Ok(()), |text| Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, text)))
     }
 
-    /// Tells whether callers have to show who they are.
+    /// Tells whether the service runs without authentication.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Open)
     }
 }
 
 impl Identity {
-    /// Whoever reaches a service that asks for no tokens.
+    /// Returns the identity of every caller in open mode.
     fn local() -> Self {
         Self { caller: Caller::Service, is_operator: true, expires_at: None, apps: Apps::All }
     }
 
-    /// Whoever shows a ticket to a chat of an app.
+    /// Returns the identity of the bearer of a ticket to a chat of an app.
     pub(crate) fn from_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
         let Ticket { caller, caller_expires_at: expires_at } = ticket;
         if expires_at.is_some_and(|expires_at| expires_at <= SystemClock.now()) {
-            return Err(unauthenticated("the token of who asked for the ticket has expired"));
+            return Err(unauthenticated("the token with which the ticket was created has expired"));
         }
         Ok(Self { caller, is_operator: false, expires_at, apps: Apps::These(vec![app_id]) })
     }
@@ -122,26 +122,26 @@ impl Identity {
     pub(crate) fn require(&self, privilege: Privilege) -> Result<(), Problem> {
         let is_service = self.caller == Caller::Service;
         let (is_held, rule) = match privilege {
-            Privilege::ManageApps => (
-                self.is_operator,
-                "only a token with the role operator may keep the registry of apps",
-            ),
+            Privilege::ManageApps => {
+                (self.is_operator, "the registry of apps requires a token with the role operator")
+            }
             Privilege::ReadMetrics => (
                 self.is_operator || is_service,
-                "the metrics are for the roles service and operator",
+                "the metrics require a token with the role service or operator",
             ),
             Privilege::ReadStats => (
                 self.is_operator || is_service,
-                "what workflows do is for the roles service and operator",
+                "statistics require a token with the role service or operator",
             ),
-            Privilege::CreditWallets => {
-                (is_service, "only a token with the role service may fill a wallet")
-            }
+            Privilege::CreditWallets => (
+                is_service,
+                "creating or crediting a wallet requires a token with the role service",
+            ),
         };
         if is_held { Ok(()) } else { Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, rule)) }
     }
 
-    /// Tells whether the caller may touch the app.
+    /// Tells whether the caller may use the app.
     pub(crate) fn may_use_app(&self, app_id: &AppId) -> bool {
         match &self.apps {
             Apps::All => true,
@@ -154,17 +154,17 @@ pub(crate) fn unauthenticated(refusal: Refusal) -> Problem {
     Problem::new(ProblemKind::UNAUTHENTICATED, refusal)
 }
 
-/// Why a caller was not recognised; safe to tell, since it never repeats the token.
+/// Why a caller was not identified. It can be sent to the caller, because it never repeats the token.
 pub(crate) type Refusal = &'static str;
 
 fn bearer_token(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut given = headers.get_all(axum::http::header::AUTHORIZATION).iter();
     let (Some(value), None) = (given.next(), given.next()) else {
-        return Err("exactly one Authorization header with a bearer token is needed");
+        return Err("the request must have exactly one Authorization header, with a bearer token");
     };
     let text = value.to_str().map_err(|_| jwt::NOT_VALID)?;
     match text.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token.trim_start()),
-        _ => Err("the Authorization header must carry a bearer token"),
+        _ => Err("the Authorization header must be: Bearer <token>"),
     }
 }

@@ -3,7 +3,7 @@ use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
 use crate::config::ConfigError;
 
-/// The origins whose pages may open sockets, besides the service's own.
+/// The origins whose pages may open sockets, besides the origin of the service.
 #[derive(Debug)]
 pub(crate) struct Origins(Vec<String>);
 
@@ -15,14 +15,17 @@ impl Origins {
         }
     }
 
-    /// Says why a request comes from a page that is not to be trusted. Without an `Origin` it does
-    /// not come from a browser.
+    /// Returns why the page that sends a request is not trusted.
+    ///
+    /// A request without an `Origin` does not come from a page in a browser, and is accepted.
     pub(super) fn objection(&self, headers: &HeaderMap) -> Option<&'static str> {
         let mut origins = headers.get_all(header::ORIGIN).iter().map(HeaderValue::to_str);
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let is_trusted =
             origins.all(|origin| origin.is_ok_and(|origin| self.is_trusted(origin, host)));
-        (!is_trusted).then_some("the Origin is not the service's own, nor is it allowed")
+        (!is_trusted).then_some(
+            "the Origin is neither that of the service nor listed in auth.allowed_origins",
+        )
     }
 
     fn is_trusted(&self, origin: &str, host: Option<&str>) -> bool {
@@ -32,7 +35,7 @@ impl Origins {
     }
 }
 
-/// Tells whether a text is what a browser calls an origin: a scheme, a host, perhaps a port.
+/// Tells whether a text is an origin as browsers send it: a scheme, a host and optionally a port.
 fn is_origin(text: &str) -> bool {
     let Some((scheme, authority)) = text.split_once("://") else { return false };
     let has_user = authority.contains('@');

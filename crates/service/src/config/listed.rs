@@ -1,6 +1,6 @@
 use serde::{Deserialize, Deserializer};
 
-/// A list as it stands in a file, or with commas, as an environment variable has to say it.
+/// A list, or a text with commas: an environment variable can hold only a text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Listed {
@@ -8,7 +8,7 @@ enum Listed {
     Text(String),
 }
 
-/// Reads a list of texts in either form, without empty ones.
+/// Reads a list of texts, and leaves out empty ones.
 pub(super) fn listed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let texts = match Listed::deserialize(deserializer)? {
         Listed::List(texts) => texts,

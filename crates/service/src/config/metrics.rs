@@ -4,14 +4,14 @@ use serde::{Deserialize, Deserializer};
 
 use super::listed;
 
-/// Who may read the metrics, and which apps they name.
+/// The settings of the metrics.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetricsConfig {
-    /// Whether everybody may read them; otherwise, with tokens, only the roles `service` and
-    /// `operator`.
+    /// Whether anybody may read the metrics. Otherwise, with authentication, only the roles `service` and
+    /// `operator` may.
     pub public: bool,
-    /// The apps that are named; all others are `other`.
+    /// The apps with labels of their own; all others are labelled `other`.
     #[serde(deserialize_with = "app_ids")]
     pub apps: Vec<AppId>,
 }

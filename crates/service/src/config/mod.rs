@@ -15,45 +15,45 @@ use listed::listed;
 mod metrics;
 pub use metrics::MetricsConfig;
 
-/// How the service is reached, and by whom.
+/// The settings of the service.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Who may call.
+    /// Authentication.
     pub auth: AuthConfig,
-    /// Which apps may be called.
+    /// The registry of apps.
     pub apps: AppsConfig,
-    /// What wallets pay for.
+    /// Wallets.
     pub wallets: WalletsConfig,
-    /// How much a call may ask for.
+    /// Limits and timeouts.
     pub limits: LimitsConfig,
-    /// Who may read the metrics, and which apps they name.
+    /// Metrics.
     pub metrics: MetricsConfig,
 }
 
-/// Who may call.
+/// The settings of authentication.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthConfig {
-    /// Whether callers show a token.
+    /// Whether callers must send a token.
     pub mode: AuthMode,
-    /// The one algorithm that tokens may be signed with.
+    /// The only algorithm that tokens may be signed with.
     pub algorithm: Option<Algorithm>,
     /// The shared secret of HS256, at least 32 bytes.
     #[serde(deserialize_with = "unless_empty")]
     pub secret: Option<SecretString>,
-    /// The public key of RS256 or ES256, as PEM, or a JWKS file with one or several.
+    /// The file with the public key of RS256 or ES256: PEM with one key, or JWKS with one or several.
     #[serde(deserialize_with = "unless_empty")]
     pub key_file: Option<PathBuf>,
-    /// The `iss` every token must carry; not looked at when it is missing.
+    /// The `iss` that every token must have; not checked if missing.
     #[serde(deserialize_with = "unless_empty")]
     pub issuer: Option<String>,
-    /// The `aud` every token must name; not looked at when it is missing.
+    /// The `aud` that every token must have; not checked if missing.
     #[serde(deserialize_with = "unless_empty")]
     pub audience: Option<String>,
-    /// How far the clocks may differ when `exp` and `nbf` are checked, 0 to 60.
+    /// The tolerated clock difference in seconds for `exp` and `nbf`, from 0 to 60.
     pub leeway_sec: u64,
-    /// The origins whose pages may open sockets besides the service's own, such as
+    /// The origins whose pages may open WebSockets, besides the origin of the service, such as
     /// `https://app.example.org`.
     #[serde(deserialize_with = "listed")]
     pub allowed_origins: Vec<String>,
@@ -74,7 +74,7 @@ impl Default for AuthConfig {
     }
 }
 
-/// Takes an empty setting for a missing one: an environment variable cannot be anything less.
+/// Reads an empty setting as a missing one, because an environment variable can be empty but not null.
 fn unless_empty<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -84,20 +84,20 @@ where
     Ok(text.filter(|text| !text.is_empty()).map(T::from))
 }
 
-/// Whether callers show a token.
+/// Whether callers must send a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMode {
-    /// Whoever reaches the service may do everything; only on a loopback address.
+    /// Open mode: every caller may do everything. Allowed only on a loopback address.
     None,
-    /// Every call but those about health carries a JSON Web Token.
+    /// Every request, except for health, must have a JSON Web Token.
     Jwt,
 }
 
 /// A signature algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Algorithm {
-    /// HMAC with SHA-256, a shared secret.
+    /// HMAC with SHA-256 and a shared secret.
     HS256,
     /// RSA with SHA-256.
     RS256,
@@ -105,14 +105,14 @@ pub enum Algorithm {
     ES256,
 }
 
-/// Which apps may be called.
+/// The settings of the registry of apps.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AppsConfig {
-    /// Whether an app that is not registered is refused.
+    /// Whether apps that are not registered are refused.
     pub require_registered: bool,
-    /// How long the status of an app is remembered, 0 to 60,000: a change that another process makes
-    /// is noticed after so long at most.
+    /// How long the status of an app is cached, from 0 to 60,000. A change by another process applies after
+    /// that time at the latest.
     pub cache_ms: u64,
 }
 
@@ -136,11 +136,11 @@ impl AppsConfig {
     }
 }
 
-/// What wallets pay for.
+/// The settings of wallets.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WalletsConfig {
-    /// Whether the tokens of calls are taken from the wallet of the chat's user; an empty wallet
+    /// Whether the tokens of calls are debited from the wallet of the chat's user. A balance that is too low
     /// pauses the chat.
     pub debit_usage: bool,
 }
@@ -151,46 +151,45 @@ impl WalletsConfig {
     }
 }
 
-/// How much a call may ask for.
+/// Limits and timeouts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// Largest request body, in bytes.
+    /// The largest request body, in bytes.
     pub body_bytes: usize,
-    /// How long a call may take, its body included; of a history, each of its reads.
+    /// How long a request may take, its body included; for a history, each read of it.
     pub request_timeout_ms: u64,
-    /// Most connections at a time; further ones wait to be accepted.
+    /// The most open connections; further clients wait to be accepted.
     pub connections: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout_ms: u64,
-    /// How long a client may take to accept the next bytes of an answer.
+    /// How long a client may take to accept the next bytes of a response.
     pub write_timeout_ms: u64,
-    /// How many may listen to chats at a time, in this process.
+    /// The most live subscribers of this process.
     pub subscribers: usize,
-    /// How many of them to one chat.
+    /// The most live subscribers of one chat in this process.
     pub subscribers_per_chat: usize,
-    /// How long nothing may be sent to one who listens before a comment is; how often a WebSocket is
-    /// pinged.
+    /// How often a comment is sent on an idle event stream, and a ping on a WebSocket.
     pub keep_alive_ms: u64,
-    /// How long a person counts as present after their process was last heard of.
+    /// How long a person is shown as present after the last renewal by their service process.
     pub presence_expiry_ms: u64,
-    /// How often it is checked that who listens still may, 1 to 60,000.
+    /// How often the rights of live streams are checked, from 1 to 60,000.
     pub recheck_ms: u64,
-    /// How many frames a WebSocket may send in a second, lastingly.
+    /// The sustained limit of frames per second from a WebSocket client.
     pub frames_per_sec: u32,
-    /// How many it may send at once.
+    /// The most frames that a WebSocket client may send in a burst.
     pub frames_burst: u32,
-    /// How long a shutdown waits for the calls already accepted.
+    /// How long a shutdown waits for the requests in flight.
     pub shutdown_grace_ms: u64,
-    /// Chat sessions in a page when the caller does not say.
+    /// The default size of a page of chat sessions and other records.
     pub list_default: usize,
-    /// Most chat sessions in a page.
+    /// The largest page of chat sessions and other records.
     pub list_max: usize,
-    /// Messages in a page when the caller does not say.
+    /// The default size of a page of messages.
     pub messages_default: usize,
-    /// Most messages in a page.
+    /// The largest page of messages.
     pub messages_max: usize,
-    /// How many context snapshots are kept of a chat, the one in force among them.
+    /// How many versions of the context snapshot are retained for a chat, the current one included.
     pub context_history: u64,
 }
 
@@ -284,10 +283,10 @@ impl LimitsConfig {
 }
 
 impl Config {
-    /// Checks that the service may listen on `listen` with these settings.
+    /// Checks the settings for a service that listens on `listen`.
     ///
-    /// Without authentication that is a loopback address only. Files are read by
-    /// [`router`](crate::router()), which refuses the rest of what cannot work.
+    /// Without authentication the address must be a loopback address. [`router`](crate::router()) reads the
+    /// key files, and refuses those that cannot be used.
     pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         self.limits.check()?;
         self.apps.check()?;

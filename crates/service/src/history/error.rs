@@ -1,24 +1,24 @@
 use persistence::StoreError;
 use resume::UnsettledCall;
 
-/// Why there is no history, or not all of it.
+/// Why a history cannot be returned, or ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// The store could not be read.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Calls have no results, and the caller wants nothing then.
+    /// Tool calls have no results, and the caller wants the history rejected in that case.
     #[error("{}", listed(.0))]
     Unsettled(Vec<UnsettledCall>),
-    /// A part of it cannot be written.
-    #[error("the history cannot be written")]
+    /// An item cannot be serialized.
+    #[error("failed to write the history")]
     Unwritable(#[from] serde_json::Error),
 }
 
-/// Says how many calls there are, and which the first ones are.
+/// Returns the number of calls and the first ones.
 fn listed(calls: &[UnsettledCall]) -> String {
     const SHOWN: usize = 5;
     let first: Vec<_> = calls.iter().take(SHOWN).map(ToString::to_string).collect();
     let more = if calls.len() > SHOWN { ", …" } else { "" };
-    format!("{} without a result: {}{more}", calls.len(), first.join(", "))
+    format!("{} tool calls without results: {}{more}", calls.len(), first.join(", "))
 }

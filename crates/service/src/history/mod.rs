@@ -1,4 +1,4 @@
-//! The transcript to replay, as a stream that takes no more memory for a longer chat.
+//! Histories: the transcript of a chat in a dialect, as a stream whose memory does not grow with the chat.
 
 mod error;
 mod format;
@@ -8,7 +8,7 @@ mod writer;
 
 pub use error::HistoryError;
 pub use format::Format;
-pub use read::{Beside, Form, Part, Parts, Source, read};
+pub use read::{HistoryExtras, HistoryForm, HistoryItem, HistoryItems, Source, read};
 pub(crate) use response::{
     DroppedResponse, HistoryLine, HistoryResponse, RepairedResponse, UnsettledCallResponse,
 };

@@ -16,102 +16,103 @@ use tokio::time::timeout;
 
 use super::HistoryError;
 
-/// A chat of up to so many bytes is read once and rendered at once.
-const HELD_BYTES: usize = 1 << 20;
+/// A chat of at most this size is read once, held in memory and rendered. A larger one is read twice, so that
+/// memory does not grow with the chat.
+const MAX_HELD_BYTES: usize = 1 << 20;
 
-/// Which chat is read, and from where.
+/// The chat to read, and the store to read it from.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Where it is kept.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Who reads it.
+    /// The scope of the caller.
     pub scope: Scope,
-    /// Its id.
+    /// The id of the chat.
     pub chat_id: ChatId,
-    /// How long the next message may take to come.
-    pub patience: Duration,
+    /// How long the store may take to return the next messages.
+    pub read_timeout: Duration,
 }
 
-/// In which form, and how much.
+/// The dialect and the extent of a history.
 #[derive(Debug, Clone)]
-pub struct Form {
-    /// The form of the messages.
+pub struct HistoryForm {
+    /// The dialect of the messages.
     pub dialect: &'static dyn Dialect,
-    /// Only the window of the newest so many.
+    /// Only this many of the newest messages.
     pub newest: Option<usize>,
-    /// What the dialect may ask.
+    /// The options of the dialect.
     pub options: Options,
 }
 
-/// A part of a history; they come in the order of the variants.
+/// An item of a history; items are returned in the order of the variants.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
-    /// A message in the form asked for.
+pub enum HistoryItem {
+    /// A message in the dialect.
     Message(Value),
-    /// A message that was left out.
+    /// A message that was dropped.
     Dropped(Dropped),
-    /// A message that was changed.
+    /// A message that was repaired.
     Repaired(Repaired),
-    /// What stands beside the messages; comes last, and always.
-    Beside(Beside),
+    /// The data besides messages. It is always the last item.
+    Extras(HistoryExtras),
 }
 
-/// What stands beside the messages of a history.
+/// The data of a history besides its messages.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Beside {
-    /// The original of each name that was changed.
+pub struct HistoryExtras {
+    /// The original of each name that was replaced.
     pub names: BTreeMap<String, String>,
-    /// The original of each call id that was changed.
+    /// The original of each call id that was replaced.
     pub ids: BTreeMap<String, String>,
-    /// The instructions, where the form wants them apart.
+    /// The system instructions, for dialects that keep them apart from the messages.
     pub system: Vec<Value>,
 }
 
-/// The parts of a history.
-pub type Parts = BoxStream<'static, Result<Part, StoreError>>;
+/// The stream of the items of a history.
+pub type HistoryItems = BoxStream<'static, Result<HistoryItem, StoreError>>;
 
-/// Reads a chat in a form.
+/// Reads a chat in a dialect.
 ///
-/// Returns when everything is known that has to be known before the first message. For a form that
-/// looks ahead, and for a window, that is when the whole chat has been read; one that is too long to
-/// be held is then read a second time: see [`resume::replay`]. The stream reads on as it is asked
-/// to, and whoever drops it ends the reading.
+/// Returns once everything is known that the first message depends on. For a dialect that looks ahead, and for
+/// a window of the newest messages, that requires reading the whole chat; a chat that is too large to hold in
+/// memory is then read a second time (see [`resume::replay`]). The stream reads while it is polled, and stops
+/// when it is dropped.
 ///
-/// Calls that are to be rejected are an error, [`HistoryError::Unsettled`].
-pub async fn read(source: Source, form: Form) -> Result<Parts, HistoryError> {
+/// Tool calls that must be rejected are an error: [`HistoryError::Unsettled`].
+pub async fn read(source: Source, form: HistoryForm) -> Result<HistoryItems, HistoryError> {
     let scan = ReplayScan::new(form.dialect, form.newest, &form.options);
     if !scan.is_needed() {
         return Ok(replayed(source, scan.into_replay()).boxed());
     }
-    Ok(match look_over(&source, scan).await? {
-        Surveyed::Short(messages) => {
+    Ok(match first_pass(&source, scan).await? {
+        FirstPass::Short(messages) => {
             let rendered = rendered(messages, &form);
-            settled(&rendered.rejected)?;
-            stream::iter(parts(rendered).map(Ok)).boxed()
+            refuse_unsettled(&rendered.rejected)?;
+            stream::iter(items(rendered).map(Ok)).boxed()
         }
-        Surveyed::Long(replay) => {
-            settled(replay.rejected())?;
+        FirstPass::Long(replay) => {
+            refuse_unsettled(replay.rejected())?;
             replayed(source, *replay).boxed()
         }
     })
 }
 
-fn settled(rejected: &[UnsettledCall]) -> Result<(), HistoryError> {
+fn refuse_unsettled(rejected: &[UnsettledCall]) -> Result<(), HistoryError> {
     if rejected.is_empty() { Ok(()) } else { Err(HistoryError::Unsettled(rejected.to_vec())) }
 }
 
-/// What a first reading leaves in the hand.
-enum Surveyed {
-    /// All the messages.
+/// The result of reading the chat once.
+enum FirstPass {
+    /// All messages.
     Short(Vec<Message>),
-    /// What is needed to render them when they are read again.
+    /// What is needed to render the messages while they are read again.
     Long(Box<Replay>),
 }
 
-async fn look_over(source: &Source, mut scan: ReplayScan) -> Result<Surveyed, StoreError> {
+async fn first_pass(source: &Source, mut scan: ReplayScan) -> Result<FirstPass, StoreError> {
     let mut messages = pin!(source.messages());
     let mut held = Vec::new();
-    let mut room = Some(HELD_BYTES);
+    let mut room = Some(MAX_HELD_BYTES);
     while let Some(message) = messages.try_next().await? {
         room = room.and_then(|room| room.checked_sub(size(&message)));
         held.push(message);
@@ -120,19 +121,19 @@ async fn look_over(source: &Source, mut scan: ReplayScan) -> Result<Surveyed, St
         }
     }
     Ok(if room.is_some() {
-        Surveyed::Short(held)
+        FirstPass::Short(held)
     } else {
-        Surveyed::Long(Box::new(scan.into_replay()))
+        FirstPass::Long(Box::new(scan.into_replay()))
     })
 }
 
-/// Returns the size of a message; one that has none, because it could not be stored today, is taken
-/// for too large to be held.
+/// Returns the size of a message. A message that exceeds the current limits has no size, and counts as too
+/// large to hold.
 fn size(message: &Message) -> usize {
     message.body.check().unwrap_or(usize::MAX)
 }
 
-fn rendered(messages: Vec<Message>, form: &Form) -> Rendered {
+fn rendered(messages: Vec<Message>, form: &HistoryForm) -> Rendered {
     let messages = match form.newest {
         Some(size) => window::newest(messages, size),
         None => messages,
@@ -144,7 +145,7 @@ fn rendered(messages: Vec<Message>, form: &Form) -> Rendered {
 fn replayed(
     source: Source,
     mut replay: Replay,
-) -> impl Stream<Item = Result<Part, StoreError>> + Send {
+) -> impl Stream<Item = Result<HistoryItem, StoreError>> + Send {
     try_stream! {
         let mut messages = pin!(source.messages());
         while !replay.is_complete() {
@@ -152,21 +153,25 @@ fn replayed(
                 break;
             };
             for value in replay.push(message) {
-                yield Part::Message(value);
+                yield HistoryItem::Message(value);
             }
         }
-        for part in parts(replay.finish()) {
-            yield part;
+        for item in items(replay.finish()) {
+            yield item;
         }
     }
 }
 
-fn parts(rendered: Rendered) -> impl Iterator<Item = Part> {
-    let messages = rendered.messages.into_iter().map(Part::Message);
-    let dropped = rendered.dropped.into_iter().map(Part::Dropped);
-    let repaired = rendered.repaired.into_iter().map(Part::Repaired);
+fn items(rendered: Rendered) -> impl Iterator<Item = HistoryItem> {
+    let messages = rendered.messages.into_iter().map(HistoryItem::Message);
+    let dropped = rendered.dropped.into_iter().map(HistoryItem::Dropped);
+    let repaired = rendered.repaired.into_iter().map(HistoryItem::Repaired);
     let Rendered { names, ids, system, .. } = rendered;
-    messages.chain(dropped).chain(repaired).chain([Part::Beside(Beside { names, ids, system })])
+    messages.chain(dropped).chain(repaired).chain([HistoryItem::Extras(HistoryExtras {
+        names,
+        ids,
+        system,
+    })])
 }
 
 impl Source {
@@ -185,7 +190,7 @@ impl Source {
         &self,
         reading: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        timeout(self.patience, reading).await.unwrap_or_else(|elapsed| {
+        timeout(self.read_timeout, reading).await.unwrap_or_else(|elapsed| {
             let retry_after = Duration::from_secs(1);
             Err(StoreError::Unavailable { retry_after, source: elapsed.into() })
         })

@@ -1,4 +1,4 @@
-//! The shapes of a history. The lists in them are written item by item: see [`super::writer`].
+//! The JSON shapes of a history. Their lists are written item by item, by [`super::writer`].
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A conversation in the form an orchestrator resumes from.
+/// A conversation in the dialect that an orchestrator resumes from.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes what the writer writes")]
 pub(crate) struct HistoryResponse {
@@ -20,23 +20,23 @@ pub(crate) struct HistoryResponse {
         {"role": "user", "name": "user", "content": "Create a todo app"}
     ]))]
     messages: Vec<Value>,
-    /// What the form has no place for.
+    /// The messages that do not fit the dialect.
     dropped: Vec<DroppedResponse>,
-    /// What had to be changed to fit; missing when nothing had to.
+    /// The messages that were changed to fit the dialect; missing if there are none.
     #[schema(required = false)]
     repaired: Vec<RepairedResponse>,
-    /// The original of each name that was changed; missing when none was.
+    /// The original of each name that was replaced; missing if there are none.
     #[schema(required = false)]
     names: BTreeMap<String, String>,
-    /// The original of each call id that was changed; missing when none was.
+    /// The original of each call id that was replaced; missing if there are none.
     #[schema(required = false)]
     ids: BTreeMap<String, String>,
-    /// The instructions, in blocks of the form, where it wants them apart; missing without any.
+    /// The system instructions, for dialects that keep them apart from the messages; missing if there are none.
     #[schema(required = false)]
     system: Vec<Value>,
 }
 
-/// A line of the same conversation: a message, or the last line.
+/// A line of a conversation as NDJSON: a message, or the last line.
 #[derive(Debug, ToSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "describes what the writer writes")]
@@ -45,16 +45,16 @@ pub(crate) enum HistoryLine {
     End(HistoryEnd),
 }
 
-/// A message in the form asked for; in `ag2` exactly `role`, `name` and `content`.
+/// A message in the dialect; in `ag2` exactly `role`, `name` and `content`.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes what the writer writes")]
 pub(crate) struct HistoryMessage {
-    /// Not in every form.
+    /// Not in every dialect.
     #[schema(example = "assistant", required = false)]
     role: String,
 }
 
-/// The last line: without it the conversation has broken off.
+/// The last line. If it is missing, the response was aborted.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes what the writer writes")]
 pub(crate) struct HistoryEnd {
@@ -64,47 +64,47 @@ pub(crate) struct HistoryEnd {
     chat_id: String,
     #[schema(example = "ag2")]
     dialect: &'static str,
-    /// How many lines there are before this one.
+    /// The number of messages: the lines before this one.
     message_count: u64,
-    /// What the form has no place for.
+    /// The messages that do not fit the dialect.
     dropped: Vec<DroppedResponse>,
-    /// What had to be changed to fit; missing when nothing had to.
+    /// The messages that were changed to fit the dialect; missing if there are none.
     #[schema(required = false)]
     repaired: Vec<RepairedResponse>,
-    /// The original of each name that was changed; missing when none was.
+    /// The original of each name that was replaced; missing if there are none.
     #[schema(required = false)]
     names: BTreeMap<String, String>,
-    /// The original of each call id that was changed; missing when none was.
+    /// The original of each call id that was replaced; missing if there are none.
     #[schema(required = false)]
     ids: BTreeMap<String, String>,
-    /// The instructions, in blocks of the form, where it wants them apart; missing without any.
+    /// The system instructions, for dialects that keep them apart from the messages; missing if there are none.
     #[schema(required = false)]
     system: Vec<Value>,
 }
 
-/// A message that was left out.
+/// A message that was dropped.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Dropped)]
 pub(crate) struct DroppedResponse {
-    /// Its position in the chat.
+    /// The sequence of the message.
     sequence: Option<u64>,
-    /// Why, as a stable word.
+    /// The reason, as a stable word.
     #[schema(example = "unsupported_role")]
     reason: &'static str,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     detail: String,
 }
 
-/// A message that was changed; the stored one stays as it is.
+/// A message that was changed in the response; the stored message is unchanged.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Repaired)]
 pub(crate) struct RepairedResponse {
-    /// Its position in the chat.
+    /// The sequence of the message.
     sequence: u64,
-    /// What was changed, as a stable word.
+    /// The change, as a stable word.
     #[schema(example = "name_sanitised")]
     repair: &'static str,
-    /// What was changed, in a sentence.
+    /// The change, as a sentence.
     detail: String,
 }
 
@@ -112,11 +112,11 @@ pub(crate) struct RepairedResponse {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = UnsettledCall)]
 pub(crate) struct UnsettledCallResponse {
-    /// The position in the chat of the message that makes it.
+    /// The sequence of the message with the call.
     sequence: u64,
     #[schema(example = "call_1")]
     call_id: String,
-    /// What is called.
+    /// The name of the tool.
     #[schema(example = "search")]
     name: String,
 }

@@ -8,26 +8,25 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::response::{DroppedResponse, RepairedResponse};
-use super::{Beside, Format, HistoryError, Part, Parts};
+use super::{Format, HistoryError, HistoryExtras, HistoryItem, HistoryItems};
 
-/// About how many bytes are handed out at a time; a single message may have more.
+/// The size of a chunk of the response, approximately; a chunk with a large message is larger.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Writes a history in a format.
 ///
-/// A stream that ends without an error has written everything; after an error, what was written
-/// is not a whole document of the format.
+/// If the stream ends without an error, the document is complete. After an error it is not.
 pub fn write(
     format: Format,
     chat_id: ChatId,
     dialect: &'static str,
-    mut parts: Parts,
+    mut items: HistoryItems,
 ) -> impl Stream<Item = Result<Bytes, HistoryError>> + Send {
     try_stream! {
         let mut writer = Writer::new(format, chat_id, dialect);
         writer.begin();
-        while let Some(part) = parts.try_next().await? {
-            writer.add(part)?;
+        while let Some(item) = items.try_next().await? {
+            writer.add(item)?;
             if writer.buffer.len() >= CHUNK_BYTES {
                 yield Bytes::from(mem::take(&mut writer.buffer));
             }
@@ -44,8 +43,8 @@ struct Writer {
     buffer: Vec<u8>,
     section: Section,
     message_count: u64,
-    beside: Beside,
-    /// What stands before the next item of the list.
+    extras: HistoryExtras,
+    /// The text between the last item of the current list and the next one.
     separator: &'static str,
 }
 
@@ -66,7 +65,7 @@ impl Writer {
             buffer: Vec::new(),
             section: Section::Messages,
             message_count: 0,
-            beside: Beside::default(),
+            extras: HistoryExtras::default(),
             separator: "",
         }
     }
@@ -78,19 +77,19 @@ impl Writer {
         }
     }
 
-    fn add(&mut self, part: Part) -> serde_json::Result<()> {
-        match part {
-            Part::Message(message) => self.message(&message),
-            Part::Dropped(dropped) => {
-                self.reach(Section::Dropped);
+    fn add(&mut self, item: HistoryItem) -> serde_json::Result<()> {
+        match item {
+            HistoryItem::Message(message) => self.message(&message),
+            HistoryItem::Dropped(dropped) => {
+                self.start_section(Section::Dropped);
                 self.item(&DroppedResponse::from(dropped))
             }
-            Part::Repaired(repaired) => {
-                self.reach(Section::Repaired);
+            HistoryItem::Repaired(repaired) => {
+                self.start_section(Section::Repaired);
                 self.item(&RepairedResponse::from(repaired))
             }
-            Part::Beside(beside) => {
-                self.beside = beside;
+            HistoryItem::Extras(extras) => {
+                self.extras = extras;
                 Ok(())
             }
         }
@@ -108,8 +107,8 @@ impl Writer {
         }
     }
 
-    /// Ends the lists before a section, and begins it, unless it has begun.
-    fn reach(&mut self, section: Section) {
+    /// Ends the lists before a section and starts it, unless it has started.
+    fn start_section(&mut self, section: Section) {
         while self.section < section {
             self.section = match self.section {
                 Section::Messages => {
@@ -134,16 +133,16 @@ impl Writer {
         }
     }
 
-    /// Returns the fields that say what this is the history of.
+    /// Returns the fields that name the chat and the dialect.
     fn head(&self) -> String {
         let (chat_id, dialect) = (json!(self.chat_id.as_str()), json!(self.dialect));
         format!(r#""chat_id":{chat_id},"dialect":{dialect}"#)
     }
 
     fn end(&mut self) -> serde_json::Result<()> {
-        self.reach(Section::Dropped);
+        self.start_section(Section::Dropped);
         self.text("]");
-        let Beside { names, ids, system } = mem::take(&mut self.beside);
+        let HistoryExtras { names, ids, system } = mem::take(&mut self.extras);
         if !names.is_empty() {
             self.field("names", &names)?;
         }
@@ -160,7 +159,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes a field behind the lists.
+    /// Writes a field after the lists.
     fn field(&mut self, name: &str, value: &impl Serialize) -> serde_json::Result<()> {
         self.text(&format!(r#","{name}":"#));
         serde_json::to_writer(&mut self.buffer, value)

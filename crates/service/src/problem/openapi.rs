@@ -1,6 +1,6 @@
-//! Which problems a route may answer with, for the description of the API.
+//! The problems that each route may return, for the OpenAPI document.
 //!
-//! Each group names every problem of the routes that use it.
+//! A group names every problem of the routes that use it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::ProblemKind as P;
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
-/// What every route may answer.
+/// The problems of every route.
 const ANY: [P; 8] = [
     P::UNAUTHENTICATED,
     P::FORBIDDEN_ORIGIN,
@@ -25,25 +25,25 @@ const ANY: [P; 8] = [
     P::STORE_UNAVAILABLE,
 ];
 
-/// What a route below an app may answer besides.
+/// The further problems of a route below an app.
 const IN_APP: [P; 2] = [P::INVALID_APP_ID, P::APP_DISABLED];
 
-/// What a route to a wallet may answer besides.
+/// The further problems of a route to a wallet.
 const IN_WALLET: [P; 2] = [P::FORBIDDEN_APP, P::FORBIDDEN_OWNER];
 
-/// What a read may answer besides.
+/// The further problems of a read.
 const READ: [P; 1] = [P::DEADLINE_EXCEEDED];
 
-/// What a write may answer besides.
+/// The further problems of a write.
 const WRITE: [P; 1] = [P::OUTCOME_UNKNOWN];
 
-/// What a write to a chat that a lease may guard may answer besides.
+/// The further problems of a write that a lease may fence.
 const FENCED: [P; 2] = [P::OUTCOME_UNKNOWN, P::FENCED];
 
-/// What a route with a body may answer besides.
+/// The further problems of a route with a body.
 const BODY: [P; 3] = [P::MALFORMED_JSON, P::BODY_TOO_LARGE, P::UNSUPPORTED_MEDIA_TYPE];
 
-/// Declares groups of problems: what has them, their name, and how they are described.
+/// Declares groups of problems: the routes that use a group, its name, and its problems.
 macro_rules! groups {
     ($($(#[$what:meta])* $group:ident => $responses:expr;)+) => {$(
         $(#[$what])*
@@ -80,7 +80,7 @@ groups! {
     ]);
     /// A read of a chat.
     ChatProblems => describe(&[&READ, &[P::CHAT_NOT_FOUND]]);
-    /// A read of a chat that comes in several media types.
+    /// A read of a history.
     HistoryProblems => describe(&[
         &[P::CHAT_NOT_FOUND, P::NOT_ACCEPTABLE, P::UNSETTLED_TOOL_CALLS],
     ]);
@@ -98,7 +98,7 @@ groups! {
     ]]);
     /// A ticket to a chat.
     TicketProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND]]);
-    /// A move of a chat to another status.
+    /// A change of the status of a chat.
     StatusProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::ILLEGAL_TRANSITION]]);
     /// An append of messages.
     AppendProblems => describe(&[
@@ -132,7 +132,7 @@ groups! {
         &READ,
         &[P::CHAT_NOT_FOUND, P::STACK_NOT_FOUND, P::BROKEN_CALL_STACK],
     ]);
-    /// A read of all that is needed to go on.
+    /// A read of everything that is needed to resume a chat.
     ResumeProblems => describe(&[
         &READ,
         &[
@@ -165,13 +165,13 @@ groups! {
     ]);
     /// The deletion of a message.
     DeleteMessageProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
-    /// The joining of a participant.
+    /// The addition of a participant.
     JoinProblems => describe(&[
         &WRITE,
         &BODY,
         &[P::CHAT_NOT_FOUND, P::FORBIDDEN_OWNER, P::TOO_MANY_PARTICIPANTS],
     ]);
-    /// The leaving of a participant.
+    /// The removal of a participant.
     LeaveProblems => describe(&[&WRITE, &[P::CHAT_NOT_FOUND, P::FORBIDDEN_OWNER]]);
     /// A recording of calls.
     RecordCallsProblems => describe(&[
@@ -194,7 +194,7 @@ groups! {
     ]);
     /// The deletion of a call.
     DeleteCallProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND, P::CALL_NOT_FOUND]]);
-    /// A question.
+    /// An input request.
     RequestInputProblems => describe(&[
         &FENCED,
         &BODY,
@@ -207,12 +207,12 @@ groups! {
             P::INPUT_TOO_LARGE,
         ],
     ]);
-    /// A wait for an answer.
+    /// A read of an input request, which may wait for its answer.
     InputRequestProblems => describe(&[
         &READ,
         &[P::CHAT_NOT_FOUND, P::INPUT_NOT_FOUND, P::TOO_MANY_SUBSCRIBERS],
     ]);
-    /// An answer.
+    /// An answer to an input request.
     AnswerInputProblems => describe(&[
         &FENCED,
         &BODY,
@@ -225,7 +225,7 @@ groups! {
             P::MESSAGE_TOO_LARGE,
         ],
     ]);
-    /// What somebody says to a workflow.
+    /// An input of a user.
     SubmitProblems => describe(&[
         &FENCED,
         &BODY,
@@ -242,7 +242,7 @@ groups! {
             P::OVERLOADED,
         ],
     ]);
-    /// A question that is taken back.
+    /// The cancellation of an input request.
     CancelInputProblems => describe(&[
         &FENCED,
         &BODY,
@@ -255,7 +255,7 @@ groups! {
         &READ,
         &[P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND],
     ]);
-    /// The restoring of one.
+    /// The restoring of a version of the context snapshot.
     RestoreContextProblems => describe(&[
         &FENCED,
         &BODY,
@@ -286,27 +286,27 @@ groups! {
     ]);
     /// A debit.
     DebitProblems => describe(&[&WRITE, &BODY, &IN_WALLET, &[P::INSUFFICIENT_TOKENS, P::ENTRY_CONFLICT]]);
-    /// A read of what a user has left.
+    /// A read of a balance.
     TokenBalanceProblems => describe(&[&READ, &IN_WALLET]);
-    /// A read of what the workflows of an app do.
+    /// A read of the statistics of an app.
     StatsProblems => describe(&[&READ, &[P::FORBIDDEN_APP, P::FORBIDDEN_ROLE]]);
-    /// A read of what the workflows of all apps do.
+    /// A read of the statistics of all apps.
     AllStatsProblems => describe_operator(&[&READ]);
     /// A read of the metrics.
     MetricsProblems => by_status(&[P::UNAUTHENTICATED, P::FORBIDDEN_ROLE, P::FORBIDDEN_ORIGIN, P::INTERNAL]);
 }
 
-/// Describes what a route below an app may answer.
+/// Describes the problems of a route below an app.
 fn describe(sets: &[&[P]]) -> Responses {
     by_status(&[&sets.concat(), &IN_APP[..], &ANY].concat())
 }
 
-/// Describes what a route of operators may answer.
+/// Describes the problems of a route for operators.
 fn describe_operator(sets: &[&[P]]) -> Responses {
     by_status(&[&sets.concat(), &[P::FORBIDDEN_ROLE][..], &ANY].concat())
 }
 
-/// Describes kinds of problem, those of one status together.
+/// Describes kinds of problem, grouped by status.
 fn by_status(kinds: &[P]) -> Responses {
     let mut by_status: BTreeMap<u16, Vec<P>> = BTreeMap::new();
     for kind in kinds {
@@ -321,8 +321,8 @@ fn response(kinds: &[P]) -> Response {
     let slugs: Vec<_> = kinds.iter().map(|kind| format!("`{}`", kind.slug)).collect();
     let mut content = Content::new(Some(Ref::from_schema_name("Problem")));
     content.examples.extend(kinds.iter().map(|kind| {
-        let place = format!("#/components/examples/{}", kind.slug);
-        (kind.slug.to_owned(), RefOr::Ref(Ref::new(place)))
+        let location = format!("#/components/examples/{}", kind.slug);
+        (kind.slug.to_owned(), RefOr::Ref(Ref::new(location)))
     }));
     ResponseBuilder::new()
         .description(slugs.join(", "))
@@ -330,7 +330,7 @@ fn response(kinds: &[P]) -> Response {
         .build()
 }
 
-/// Adds the problems themselves to the description, once.
+/// Adds an example of each problem to the document.
 pub(crate) struct ProblemExamples;
 
 impl Modify for ProblemExamples {
@@ -346,7 +346,7 @@ fn example(kind: P) -> Example {
         "type": kind.slug,
         "title": kind.title,
         "status": kind.status.as_u16(),
-        "detail": "what happened this time",
+        "detail": "what was wrong with this request, and what to do",
         "request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
     });
     ExampleBuilder::new().value(Some(problem)).build()

@@ -9,19 +9,19 @@ use super::Time;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Artifact)]
 pub(crate) struct ArtifactFields {
-    /// The tool that shows it.
+    /// The UI tool that shows it.
     #[schema(example = "code_editor")]
     ui_tool_id: Option<String>,
     /// The event that produced it.
     #[schema(example = "evt_xyz789")]
     event_id: Option<String>,
-    /// Where it is shown.
+    /// The place in the user interface.
     #[schema(example = "artifact")]
     display: Option<String>,
     /// The workflow that produced it.
     #[schema(example = "Generator")]
     workflow_name: Option<String>,
-    /// What the tool shows.
+    /// The data that the tool shows.
     payload: Value,
     /// When it was produced.
     updated_at: Time,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::Time;
 use super::message::AuthorResponse;
 
-/// A question that a workflow waits on, or has waited on.
+/// A question that a workflow waits for, or has waited for.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = InputRequest)]
 pub(crate) struct InputRequestResponse {
@@ -19,32 +19,32 @@ pub(crate) struct InputRequestResponse {
     /// `pending`, `answered`, `cancelled`, `expired` or `chat_ended`.
     #[schema(example = "pending")]
     state: &'static str,
-    /// What people are shown.
+    /// The question as shown to people.
     #[schema(example = "Which database?")]
     prompt: String,
     /// The agent that asks.
     #[schema(example = "architect")]
     agent: Option<String>,
-    /// What an answer may be: `text`, `choice` or `confirm`.
+    /// What counts as an answer: `text`, `choice` or `confirm`.
     #[schema(example = "choice")]
     kind: &'static str,
     /// The answers to choose from.
     #[schema(example = json!(["MongoDB", "SQLite"]))]
     options: Vec<String>,
-    /// The call of a tool that the answer decides on.
+    /// The tool call that the answer decides on.
     tool_call: Option<ToolCallFields>,
     #[schema(value_type = Object)]
     metadata: JsonObject,
     created_at: Time,
-    /// From when on it takes no answer.
+    /// When the request expires: from then on it refuses answers.
     expires_at: Option<Time>,
     closed_at: Option<Time>,
-    /// Why it was cancelled, or how the chat ended.
+    /// Why the request was cancelled, or how the chat ended.
     reason: Option<String>,
     answer: Option<AnswerFields>,
 }
 
-/// A call of a tool that a question is bound to.
+/// The tool call that a question is bound to.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = BoundToolCall)]
 struct ToolCallFields {
@@ -53,23 +53,23 @@ struct ToolCallFields {
     #[schema(example = "delete_files")]
     name: String,
     arguments: Value,
-    /// Tells these arguments from others; an answer repeats it.
+    /// A hash of the arguments, which an answer repeats.
     #[schema(example = "8f2b0c1d9e7a4b3c8f2b0c1d9e7a4b3c")]
     arguments_hash: String,
 }
 
-/// An answer.
+/// The answer to an input request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = InputAnswer)]
 struct AnswerFields {
     #[schema(example = "MongoDB")]
     content: Value,
-    /// Whose words they are, as stated with it.
+    /// The name of the person who answered, as given with the answer.
     #[schema(example = "user_alice_456")]
     name: String,
-    /// The person who gave it; null where a service did, for nobody.
+    /// The person who answered; null if a service answered without naming one.
     author: Option<AuthorResponse>,
-    /// The message that it has become.
+    /// The id of the message that the answer became.
     #[schema(example = "evt_msg_001")]
     event_id: String,
     #[schema(example = 4)]

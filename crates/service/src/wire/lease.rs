@@ -4,14 +4,14 @@ use utoipa::ToSchema;
 
 use super::Time;
 
-/// Who holds a lease.
+/// The holder of a lease.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = LeaseHolder)]
 pub(crate) struct HolderFields {
     #[schema(example = "orchestrator-7")]
     owner: String,
     acquired_at: Time,
-    /// From when on others may take it over.
+    /// When the lease expires: from then on another owner can acquire it.
     expires_at: Time,
 }
 

@@ -5,11 +5,11 @@ use utoipa::ToSchema;
 
 use super::Time;
 
-/// A message in its chat, with those fields of `tool_calls`, `tool_call_id`, … that it has.
+/// A message, with those of the optional fields `tool_calls`, `tool_call_id`, … that it has.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
 pub(crate) struct MessageResponse {
-    /// Its position in the chat, from 0, without gaps.
+    /// The position in the chat, from 0, without gaps.
     #[schema(example = 1)]
     sequence: u64,
     #[schema(example = "evt_msg_001")]
@@ -19,10 +19,10 @@ pub(crate) struct MessageResponse {
     /// The speaker.
     #[schema(example = "interviewer")]
     name: Option<String>,
-    /// Text, structure or null.
+    /// Any JSON value, mostly text.
     #[schema(example = "What features should it include?")]
     content: Value,
-    /// The caller's own time; the time of storing where none was given.
+    /// The caller's own time; the time of storing if none was given.
     #[schema(example = "2025-10-02T10:00:05.000Z")]
     timestamp: String,
     created_at: Time,
@@ -32,13 +32,13 @@ pub(crate) struct MessageResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
-    /// The person who wrote it, if one did.
+    /// The person who wrote the message, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<AuthorResponse>,
-    /// When it was last changed, if it was.
+    /// When the message was last edited, if ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_at: Option<Time>,
-    /// When it was deleted, if it was: only its role and name are left then.
+    /// When the message was deleted, if ever; then only its role and name are left.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_at: Option<Time>,
 }
@@ -70,7 +70,7 @@ impl From<Message> for MessageResponse {
 pub(crate) struct AuthorResponse {
     #[schema(example = "user_alice_456")]
     user_id: String,
-    /// What they were called then, if that was stated with the message.
+    /// The display name at that time, if it was given with the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "Alice")]
     display_name: Option<String>,

@@ -1,5 +1,4 @@
-//! The shapes that stand on the wire in more than one place: the records that several routes, the live
-//! events and the problems show alike, and the scalars they are made of.
+//! JSON shapes that several routes, the live events and the problems share, and the types of their fields.
 
 mod artifact;
 mod input_request;
@@ -24,16 +23,15 @@ use persistence::Outcome;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::ToSchema;
 
-/// Says how a write is answered: with 201 where something was stored, with 200 where all of it had been
-/// before.
+/// Returns the status of a write: 201 if anything is new, 200 if everything was stored before.
 pub(crate) fn write_status(outcomes: impl IntoIterator<Item = Outcome>) -> StatusCode {
     let is_new = outcomes.into_iter().any(|outcome| outcome == Outcome::Stored);
     if is_new { StatusCode::CREATED } else { StatusCode::OK }
 }
 
-/// A moment as it stands on the wire: RFC 3339, UTC, milliseconds, `Z`.
+/// A time in JSON: RFC 3339, in UTC with milliseconds and `Z`.
 ///
-/// Any offset is understood when it comes in.
+/// In requests any offset is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, format = DateTime, example = "2025-10-02T10:00:00.000Z")]
 pub(crate) struct Time(pub(crate) DateTime<Utc>);
@@ -73,7 +71,7 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// How long to wait for something to happen: `30s`, or `30`; up to a minute.
+/// How long to wait for a change: `30s` or `30`; at most a minute.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Wait(pub(crate) Duration);
 
@@ -90,12 +88,12 @@ impl FromStr for Wait {
     }
 }
 
-/// A body without any field.
+/// An object without fields.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmptyRequest {}
 
-/// Tells a field that is null from one that is missing: `Some(Null)` and `None`.
+/// Deserializes a null field as `Some(Null)`, so that only a missing field is `None`.
 pub(crate) fn keep_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

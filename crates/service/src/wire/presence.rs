@@ -5,15 +5,15 @@ use utoipa::ToSchema;
 
 use super::Time;
 
-/// Who is present in a chat: the persons who listen to it.
+/// The persons who are present in a chat: those with an open stream.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Presence)]
 pub(crate) struct PresenceResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// Who has been there for longest first; at most 200.
+    /// The persons, longest presence first; at most 200.
     present: Vec<PresentResponse>,
-    /// How many persons there are altogether.
+    /// The number of all persons who are present.
     #[schema(example = 1)]
     count: u64,
 }
@@ -34,11 +34,11 @@ impl PresenceResponse {
 pub(crate) struct PresentResponse {
     #[schema(example = "user_alice_456")]
     user_id: String,
-    /// What they are called, if they take part in the chat and have said so.
+    /// The display name, if the person is a participant and has one.
     #[schema(example = "Alice")]
     display_name: Option<String>,
     since: Time,
-    /// How many connections they have.
+    /// The number of open connections.
     #[schema(example = 1)]
     connections: u64,
 }

@@ -2,11 +2,11 @@ use records::{MicroDollars, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What calls took together.
+/// The summed usage of several calls.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Usage)]
 pub(crate) struct UsageFields {
-    /// How many they were.
+    /// The number of calls.
     #[schema(example = 1)]
     calls: u64,
     #[schema(example = 12)]
@@ -15,13 +15,13 @@ pub(crate) struct UsageFields {
     completion_tokens: u64,
     #[schema(example = 16)]
     total_tokens: u64,
-    /// What they cost, in millionths of a US dollar.
+    /// The cost, in millionths of a US dollar.
     #[schema(example = 1234)]
     cost_micros_usd: u64,
-    /// The same in US dollars.
+    /// The same amount in US dollars.
     #[schema(example = "0.001234")]
     cost_usd: String,
-    /// How long they took, one after the other, in milliseconds.
+    /// The sum of the durations, in milliseconds.
     #[schema(example = 850)]
     duration_ms: u64,
 }

@@ -5,7 +5,7 @@ use crate::extract::Json;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// Disables or enables an app, and answers with it.
+/// Sets the status of an app, and returns the app.
 pub(super) async fn set_status(
     state: &AppState,
     app_id: &AppId,

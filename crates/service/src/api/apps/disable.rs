@@ -9,9 +9,9 @@ use crate::problem::{ChangeAppProblems, Problem};
 use crate::state::AppState;
 use crate::wire::EmptyRequest;
 
-/// Disables an app: every call to it is refused, and what it holds stays.
+/// Disables an app: every request to it is refused; its data is kept.
 ///
-/// Other services notice within `apps.cache_ms`. Doing so twice is no error.
+/// Other service processes apply the change within `apps.cache_ms`. Idempotent.
 #[utoipa::path(
     post, path = "/api/apps/{app_id}/disable", tag = "apps", operation_id = "disable_app",
     params(AppPath), request_body = Option<EmptyRequest>,

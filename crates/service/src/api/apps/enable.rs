@@ -9,9 +9,9 @@ use crate::problem::{ChangeAppProblems, Problem};
 use crate::state::AppState;
 use crate::wire::EmptyRequest;
 
-/// Enables an app again.
+/// Enables a disabled app.
 ///
-/// Other services notice within `apps.cache_ms`. Doing so twice is no error.
+/// Other service processes apply the change within `apps.cache_ms`. Idempotent.
 #[utoipa::path(
     post, path = "/api/apps/{app_id}/enable", tag = "apps", operation_id = "enable_app",
     params(AppPath), request_body = Option<EmptyRequest>,

@@ -11,14 +11,14 @@ use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Json, Operator, Params, Query};
 use crate::problem::{OperatorProblems, Problem};
 
-/// Which apps to list.
+/// The page of apps to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListAppsQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     pub(crate) limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     pub(crate) cursor: Option<AppId>,
 }
@@ -33,7 +33,7 @@ impl FromParams for ListAppsQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListAppsResponse {
     apps: Vec<AppResponse>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl From<AppPage> for ListAppsResponse {
     }
 }
 
-/// Lists the registered apps in the order of their ids.
+/// Lists the registered apps, ordered by id.
 #[utoipa::path(
     get, path = "/api/apps", tag = "apps", operation_id = "list_apps", params(ListAppsQuery),
     responses(

@@ -1,4 +1,4 @@
-//! The registry of apps, for operators.
+//! The registry of apps; only operators may use it.
 
 mod change;
 mod response;

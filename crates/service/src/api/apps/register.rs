@@ -7,9 +7,9 @@ use crate::problem::{Problem, RegisterAppProblems};
 use crate::state::AppState;
 use crate::wire::EmptyRequest;
 
-/// Registers an app, enabled.
+/// Registers an app as enabled.
 ///
-/// One that is registered already is answered as it is, disabled or not.
+/// Idempotent: an app that is registered already is returned unchanged, even if it is disabled.
 #[utoipa::path(
     put, path = "/api/apps/{app_id}", tag = "apps", operation_id = "register_app",
     params(AppPath), request_body = Option<EmptyRequest>,

@@ -8,11 +8,11 @@ use crate::extract::{ChatScope, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{DeleteArtifactProblems, Problem};
 
-/// Removes the last artifact; doing so twice is no error.
+/// Removes the last artifact. Idempotent.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
     operation_id = "delete_artifact", params(ChatPath, FencingHeader),
-    responses((status = 204, description = "There is none now"), DeleteArtifactProblems),
+    responses((status = 204, description = "The chat has no artifact"), DeleteArtifactProblems),
 )]
 pub(crate) async fn delete_artifact(
     State(store): State<Arc<dyn Store>>,

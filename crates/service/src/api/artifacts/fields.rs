@@ -9,7 +9,7 @@ use crate::wire::ArtifactFields;
 pub(crate) struct ArtifactResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// Null where there is none.
+    /// Null if the chat has no artifact.
     last_artifact: Option<ArtifactFields>,
 }
 

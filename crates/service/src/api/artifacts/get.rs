@@ -8,12 +8,12 @@ use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
-/// Returns the last artifact, or null where there is none.
+/// Returns the last artifact, or null if the chat has none.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
     operation_id = "get_artifact", params(ChatPath),
     responses(
-        (status = 200, description = "The last artifact", body = ArtifactResponse),
+        (status = 200, description = "The last artifact, or null", body = ArtifactResponse),
         ChatProblems,
     ),
 )]

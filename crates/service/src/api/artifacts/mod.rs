@@ -1,4 +1,4 @@
-//! The last artifact of a chat: what its user's artifact panel shows.
+//! The last artifact of a chat, which the user's artifact panel shows.
 
 mod fields;
 

@@ -13,7 +13,7 @@ use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, PutArtifactProblems};
 use crate::wire::Time;
 
-/// An artifact to keep; texts of at most 256 characters.
+/// An artifact to store; strings of at most 256 characters.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewArtifact, example = json!({
@@ -24,18 +24,18 @@ use crate::wire::Time;
     "payload": {"language": "python", "code": "print('Hello')"}
 }))]
 pub(crate) struct PutArtifactRequest {
-    /// The tool that shows it.
+    /// The UI tool that shows it.
     ui_tool_id: Option<String>,
     /// The event that produced it.
     event_id: Option<String>,
-    /// Where it is shown.
+    /// The place in the user interface.
     display: Option<String>,
     /// The workflow that produced it.
     workflow_name: Option<String>,
-    /// What the tool shows, at most 8 MiB.
+    /// The data that the tool shows, at most 8 MiB.
     #[serde(default)]
     payload: Value,
-    /// When it was produced; the time of storing when it is missing.
+    /// When it was produced; the time of storing if missing.
     updated_at: Option<Time>,
 }
 

@@ -8,11 +8,12 @@ use crate::extract::{ChatScope, PathCallId, Query};
 use crate::openapi::{CallPath, ChatPath, FencingHeader};
 use crate::problem::{DeleteCallProblems, Problem};
 
-/// Deletes a call: it counts no longer, and messages that name it as what produced them name none.
+/// Deletes a call: it is excluded from usage, and `produced_by_call_id` is removed from the messages that
+/// name it.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/calls/{call_id}", tag = "calls",
     operation_id = "delete_call", params(ChatPath, CallPath, FencingHeader),
-    responses((status = 204, description = "It is gone"), DeleteCallProblems),
+    responses((status = 204, description = "The call is deleted"), DeleteCallProblems),
 )]
 pub(crate) async fn delete_call(
     State(store): State<Arc<dyn Store>>,

@@ -4,19 +4,19 @@ use utoipa::ToSchema;
 
 use crate::wire::Time;
 
-/// A call of a model.
+/// A call of a model provider.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProviderCall)]
 pub(crate) struct CallFields {
     #[schema(example = "call_0198d4b2")]
     call_id: String,
-    /// The agent that called.
+    /// The agent that made the call.
     #[schema(example = "interviewer")]
     agent: Option<String>,
-    /// The provider that was asked for.
+    /// The requested provider.
     #[schema(example = "anthropic")]
     requested_provider: Option<String>,
-    /// The model that was asked for.
+    /// The requested model.
     #[schema(example = "claude-sonnet-4")]
     requested_model: Option<String>,
     /// The provider that answered.
@@ -31,19 +31,19 @@ pub(crate) struct CallFields {
     completion_tokens: u64,
     #[schema(example = 16)]
     total_tokens: u64,
-    /// What it cost, in millionths of a US dollar.
+    /// The cost, in millionths of a US dollar.
     #[schema(example = 1234)]
     cost_micros_usd: u64,
-    /// The same in US dollars.
+    /// The same amount in US dollars.
     #[schema(example = "0.001234")]
     cost_usd: String,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     #[schema(example = 850)]
     duration_ms: u64,
-    /// The provider's or gateway's id of the request.
+    /// The request id that the provider or gateway assigned.
     #[schema(example = "req_7f3a")]
     request_id: Option<String>,
-    /// When it was made.
+    /// When the call was made.
     called_at: Time,
 }
 

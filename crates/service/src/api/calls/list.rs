@@ -14,14 +14,14 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::UsageFields;
 
-/// Which calls to list.
+/// The page of calls to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListCallsQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<CallCursor>,
 }
@@ -37,15 +37,15 @@ impl FromParams for ListCallsQuery {
     }
 }
 
-/// A page of a chat's calls, and what all of them took.
+/// A page of a chat's calls, and the usage of all of its calls.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListCallsResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
     calls: Vec<CallFields>,
-    /// What all calls of the chat took, not those of the page alone.
+    /// The usage of all calls of the chat, not only of those on the page.
     usage: UsageFields,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl ListCallsResponse {
     }
 }
 
-/// Lists the calls of a chat, newest first, with what all of them took.
+/// Lists the calls of a chat, newest first, with the usage of all of its calls.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls", operation_id = "list_calls",
     params(ChatPath, ListCallsQuery),

@@ -1,4 +1,4 @@
-//! The calls of models that a chat has made: recorded, listed, added up.
+//! The calls of model providers that a chat has made, and their usage.
 
 mod fields;
 mod payment;

@@ -2,26 +2,26 @@ use persistence::Payment;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What came of paying for calls with the wallet of the chat's user.
+/// The payment for calls from the wallet of the chat's user.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Payment)]
 pub(crate) struct PaymentFields {
-    /// Whether the wallet held enough; otherwise nothing was taken, and the chat is paused.
+    /// Whether the balance was sufficient. If not, nothing was debited and the chat is paused.
     #[schema(example = true)]
     is_paid: bool,
-    /// The tokens that the calls took.
+    /// The tokens that the calls used.
     #[schema(example = 16)]
     amount: i64,
-    /// What the wallet holds now.
+    /// The balance of the wallet afterwards.
     #[schema(example = 984)]
     balance: i64,
-    /// The entry of the wallet that says so; null where nothing was taken.
+    /// The id of the wallet entry; null if nothing was debited.
     #[schema(example = "recording_0198d4b2")]
     entry_id: Option<String>,
 }
 
 impl PaymentFields {
-    /// Returns nothing where there was nothing to pay for.
+    /// Returns `None` if nothing had to be paid.
     pub(crate) fn from_payment(payment: Payment) -> Option<Self> {
         match payment {
             Payment::None => None,

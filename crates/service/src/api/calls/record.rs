@@ -28,16 +28,16 @@ use crate::wire::{self, Time};
     "duration_ms": 850
 }))]
 pub(crate) struct CallRequest {
-    /// Makes the call safe to send again; minted when it is missing.
+    /// The idempotency key of the call; minted if missing.
     #[schema(value_type = Option<String>)]
     call_id: Option<CallId>,
-    /// The agent that called.
+    /// The agent that made the call.
     agent: Option<String>,
-    /// The provider that was asked for.
+    /// The requested provider.
     requested_provider: Option<String>,
-    /// The model that was asked for.
+    /// The requested model.
     requested_model: Option<String>,
-    /// The provider that answered; with `model`, those asked for when both are missing.
+    /// The provider that answered. If both this and `model` are missing, the requested ones are assumed.
     provider: Option<String>,
     /// The model that answered.
     model: Option<String>,
@@ -45,24 +45,23 @@ pub(crate) struct CallRequest {
     prompt_tokens: u64,
     #[serde(default)]
     completion_tokens: u64,
-    /// At least both together, which it is when it is missing.
+    /// At least `prompt_tokens` + `completion_tokens`, which is the default.
     total_tokens: Option<u64>,
-    /// What it cost in millionths of a US dollar, at most a million dollars; nothing when it is
-    /// missing.
+    /// The cost in millionths of a US dollar, at most a million dollars; 0 if missing.
     cost_micros_usd: Option<u64>,
-    /// The same in US dollars, with at most six digits after the point: one of the two is enough.
+    /// The cost in US dollars, with at most six decimals; an alternative to `cost_micros_usd`.
     #[schema(example = "0.001234")]
     cost_usd: Option<String>,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     #[serde(default)]
     duration_ms: u64,
-    /// The provider's or gateway's id of the request.
+    /// The request id that the provider or gateway assigned.
     request_id: Option<String>,
-    /// When it was made; the time of recording when it is missing.
+    /// When the call was made; the time of recording if missing.
     called_at: Option<Time>,
 }
 
-/// Several calls to record, all of them or none.
+/// Several calls to record atomically.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewProviderCalls)]
@@ -77,11 +76,11 @@ impl From<CallsRequest> for Vec<CallRequest> {
     }
 }
 
-/// One call, or several below `calls`.
+/// One call, or several in `calls`.
 #[derive(Debug, ToSchema)]
 #[schema(as = OneOrSeveralNewProviderCalls)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes the two forms; `CallsBody` reads them")]
+#[expect(dead_code, reason = "describes the two shapes that `CallsBody` reads")]
 pub(crate) enum OneOrSeveralCalls {
     One(Box<CallRequest>),
     Several(CallsRequest),
@@ -134,31 +133,31 @@ impl CallRequest {
         let dollars = dollars.map_err(|e| refuse("cost_usd", e.to_string()))?;
         match (micros, dollars) {
             (Some(micros), Some(dollars)) if micros != dollars => {
-                Err(refuse("cost_usd", "is another amount than cost_micros_usd".to_owned()))
+                Err(refuse("cost_usd", "must be the same amount as cost_micros_usd".to_owned()))
             }
             (micros, dollars) => Ok(micros.or(dollars).unwrap_or_default()),
         }
     }
 }
 
-/// What came of recording calls.
+/// The recorded calls and their payment.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RecordCallsResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// In the order they were sent.
+    /// In the order of the request.
     calls: Vec<RecordedCallFields>,
-    /// What came of paying for those that are new; null where nothing had to be paid.
+    /// The payment for the new calls; null if nothing had to be paid.
     payment: Option<PaymentFields>,
 }
 
-/// A call, and whether it had been recorded before.
+/// A call, and whether it was recorded before.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RecordedCall)]
 pub(crate) struct RecordedCallFields {
     #[serde(flatten)]
     call: CallFields,
-    /// It was recorded before, and is not counted again.
+    /// Whether the call was recorded before; a duplicate is not counted again.
     duplicate: bool,
 }
 
@@ -169,17 +168,18 @@ impl From<RecordedCall> for RecordedCallFields {
     }
 }
 
-/// Records calls of models, all of them or none.
+/// Records calls of model providers, all of them or none.
 ///
-/// A call with a `call_id` is safe to send again: it is answered as the first time, counted once, and
-/// marked `"duplicate": true`. A chat that has ended takes calls as well. With `wallets.debit_usage` the tokens
-/// of new ones are taken from the wallet of the chat's user; one that holds too little pauses the chat.
+/// A `call_id` is an idempotency key: a repeated call is counted once, and returned with
+/// `"duplicate": true`. Calls can also be recorded in a chat that has ended. With `wallets.debit_usage` the
+/// tokens of new calls are debited from the wallet of the chat's user; if its balance is too low, nothing is
+/// debited and the chat is paused.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls",
     operation_id = "record_calls", params(ChatPath), request_body = OneOrSeveralCalls,
     responses(
-        (status = 201, description = "Something was recorded", body = RecordCallsResponse),
-        (status = 200, description = "All of it was recorded already", body = RecordCallsResponse),
+        (status = 201, description = "At least one call is new", body = RecordCallsResponse),
+        (status = 200, description = "All calls were recorded before", body = RecordCallsResponse),
         RecordCallsProblems,
     ),
 )]

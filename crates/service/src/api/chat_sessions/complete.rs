@@ -11,9 +11,9 @@ use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
 use crate::wire::EmptyRequest;
 
-/// Marks a chat as ended well.
+/// Completes a chat: it has ended successfully.
 ///
-/// Completing it again answers as the first time and moves nothing.
+/// Idempotent: completing it again changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/complete", tag = "chat sessions",
     operation_id = "complete_chat", params(ChatPath, FencingHeader), request_body = Option<EmptyRequest>,

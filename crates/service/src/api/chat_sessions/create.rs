@@ -16,7 +16,7 @@ use crate::extract::{AppScope, Json, Query};
 use crate::openapi::AppPath;
 use crate::problem::{CreateProblems, Problem, ProblemKind};
 
-/// What a chat session is created from.
+/// A chat session to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
@@ -26,21 +26,21 @@ use crate::problem::{CreateProblems, Problem, ProblemKind};
     "title": "A todo app"
 }))]
 pub(crate) struct CreateChatRequest {
-    /// Minted when it is missing.
+    /// Minted if missing.
     #[schema(value_type = Option<String>)]
     chat_id: Option<ChatId>,
     #[schema(value_type = String)]
     workflow_name: WorkflowName,
-    /// Users can only name themselves, and need not.
+    /// A user may name only themselves; the default is the caller.
     #[schema(value_type = Option<String>)]
     user_id: Option<UserId>,
-    /// Users can only name their own team, and need not.
+    /// A user may name only their own team; the default is the caller's team.
     #[schema(value_type = Option<String>)]
     team_id: Option<TeamId>,
-    /// `app` (everyone with access to the app), `team` or `private`.
+    /// `app` (visible to everyone with access to the app), `team` or `private`.
     #[schema(value_type = Option<String>, example = "app")]
     visibility: Option<Visibility>,
-    /// Derived from app and chat when it is missing.
+    /// Derived from app and chat if missing.
     #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u32)]
     cache_seed: Option<u32>,
     /// At most 512 characters.
@@ -55,8 +55,8 @@ pub(crate) struct CreateChatRequest {
     post, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "create_chat",
     params(AppPath), request_body = CreateChatRequest,
     responses(
-        (status = 201, description = "The chat session, running and without messages",
-            body = ChatSessionResponse, headers(("Location", description = "Its address"))),
+        (status = 201, description = "The new chat session, running",
+            body = ChatSessionResponse, headers(("Location", description = "The path of the chat session"))),
         CreateProblems,
     ),
 )]
@@ -74,7 +74,7 @@ pub(crate) async fn create_chat(
 }
 
 impl CreateChatRequest {
-    /// Fills in the owner, who is the caller unless the caller is a service.
+    /// Fills in the owner: the caller, or the user that a service names.
     fn on_behalf_of(self, caller: &Caller) -> Result<NewChatSession, Problem> {
         let (user_id, team_id) = match caller {
             Caller::Service => (self.user_id, self.team_id),
@@ -85,7 +85,7 @@ impl CreateChatRequest {
         };
         let visibility = self.visibility.unwrap_or_default();
         if visibility == Visibility::Team && team_id.is_none() {
-            let detail = "cannot be team without a team_id";
+            let detail = "must not be team without a team_id";
             return Err(Problem::invalid_body("/visibility", detail));
         }
         Ok(NewChatSession {
@@ -101,7 +101,7 @@ impl CreateChatRequest {
     }
 }
 
-/// Returns the caller's own id, which is the only one a user may give.
+/// Returns the caller's own id, and refuses any other id that a user gives.
 pub(super) fn own<T: PartialEq + Clone>(
     pointer: &str,
     given: Option<&T>,
@@ -110,7 +110,7 @@ pub(super) fn own<T: PartialEq + Clone>(
     if given.is_none() || given == own {
         return Ok(own.cloned());
     }
-    let detail = "a user can only create chats of their own";
+    let detail = "a user can create chats only for themselves";
     let problem = Problem::new(ProblemKind::FORBIDDEN_OWNER, detail);
-    Err(problem.at_pointer(pointer, "must be the caller's own, or missing"))
+    Err(problem.at_pointer(pointer, "must be that of the caller, or omitted"))
 }

@@ -10,9 +10,9 @@ use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
 
-/// Marks a chat as ended badly.
+/// Fails a chat: it has ended with an error.
 ///
-/// Failing it again answers as the first time and moves nothing.
+/// Idempotent: failing it again changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fail", tag = "chat sessions",
     operation_id = "fail_chat", params(ChatPath, FencingHeader), request_body = Option<ReasonRequest>,

@@ -15,36 +15,36 @@ use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ForkProblems, Problem};
 
-/// What a fork is made from, besides its source.
+/// A fork to create; its source is in the path.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"sequence": 12, "title": "Another way"}))]
 pub(crate) struct ForkRequest {
-    /// Minted when it is missing.
+    /// Minted if missing.
     #[schema(value_type = Option<String>)]
     chat_id: Option<ChatId>,
-    /// How many messages are taken over, those with sequences below it; all of them when it is missing.
+    /// Messages with a sequence below this are shared with the fork; all messages if missing.
     sequence: Option<u64>,
     /// At most 512 characters.
     title: Option<String>,
     /// At most 16 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
-    /// Users can only name themselves, and need not.
+    /// A user may name only themselves; the default is the caller.
     #[schema(value_type = Option<String>)]
     user_id: Option<UserId>,
-    /// Derived from app and chat when it is missing.
+    /// Derived from app and chat if missing.
     #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u32)]
     cache_seed: Option<u32>,
 }
 
-/// Creates a chat session that goes on from an earlier point of another.
+/// Forks a chat: creates a chat session that continues from an earlier point of another.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fork", tag = "chat sessions",
     operation_id = "fork_chat", params(ChatPath), request_body = ForkRequest,
     responses(
         (status = 201, description = "The fork, running", body = ChatSessionResponse,
-            headers(("Location", description = "Its address"))),
+            headers(("Location", description = "The path of the fork"))),
         ForkProblems,
     ),
 )]
@@ -61,7 +61,7 @@ pub(crate) async fn fork_chat(
 }
 
 impl ForkRequest {
-    /// Fills in the owner, who is the caller unless the caller is a service.
+    /// Fills in the owner: the caller, or the user that a service names.
     fn on_behalf_of(self, caller: &Caller) -> Result<NewFork, Problem> {
         let user_id = match caller {
             Caller::Service => self.user_id,

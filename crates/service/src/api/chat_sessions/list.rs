@@ -14,29 +14,29 @@ use crate::openapi::AppPath;
 use crate::problem::{AppProblems, Problem};
 use crate::wire::Time;
 
-/// Which chat sessions to list.
+/// The filter and the page of chat sessions to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListChatsQuery {
-    /// Only this workflow.
+    /// Only chats of this workflow.
     #[param(value_type = Option<String>)]
     workflow_name: Option<WorkflowName>,
-    /// Only chats started for this user.
+    /// Only chats of this user.
     #[param(value_type = Option<String>)]
     user_id: Option<UserId>,
     /// Only chats in this status: `running`, `paused`, `completed` or `failed`.
     #[param(value_type = Option<String>, example = "running")]
     status: Option<ChatStatus>,
-    /// Only chats created at or after this moment.
+    /// Only chats created at or after this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_from: Option<Time>,
-    /// Only chats created before this moment.
+    /// Only chats created before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_before: Option<Time>,
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<Cursor>,
 }
@@ -48,7 +48,7 @@ impl FromParams for ListChatsQuery {
         Ok(Self {
             workflow_name: params.take("workflow_name")?,
             user_id: params.take("user_id")?,
-            status: params.take_with("status", status_named)?,
+            status: params.take_with("status", parse_status)?,
             created_from: params.take("created_from")?,
             created_before: params.take("created_before")?,
             limit,
@@ -57,7 +57,7 @@ impl FromParams for ListChatsQuery {
     }
 }
 
-fn status_named(word: &str) -> Result<ChatStatus, &'static str> {
+fn parse_status(word: &str) -> Result<ChatStatus, &'static str> {
     let named = ChatStatus::ALL.into_iter().find(|s| s.as_str() == word);
     named.ok_or("must be one of running, paused, completed, failed")
 }
@@ -66,7 +66,7 @@ fn status_named(word: &str) -> Result<ChatStatus, &'static str> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListChatsResponse {
     chats: Vec<ChatSessionResponse>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 

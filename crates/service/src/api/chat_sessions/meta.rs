@@ -15,7 +15,7 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::{ArtifactFields, HolderFields, InputRequestResponse, Time};
 
-/// What a second person needs to join a running chat.
+/// Everything that a client needs to join a running chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ChatMeta)]
 pub(crate) struct MetaResponse {
@@ -34,7 +34,7 @@ pub(crate) struct MetaResponse {
     /// 1 running, 2 paused, 3 completed, 4 failed.
     #[schema(example = 1)]
     status: i32,
-    /// The same as a word.
+    /// The same status as a word.
     #[schema(example = "running")]
     status_name: &'static str,
     status_reason: Option<String>,
@@ -45,22 +45,22 @@ pub(crate) struct MetaResponse {
     last_updated_at: Time,
     completed_at: Option<Time>,
     duration_sec: f64,
-    /// The sequence the next message gets.
+    /// The sequence of the next message.
     last_sequence: u64,
-    /// The questions it waits on, oldest first.
+    /// The pending input requests, oldest first.
     pending_inputs: Vec<InputRequestResponse>,
-    /// Who alone carries it on; null where nobody has that right.
+    /// The holder of the lease; null if no worker holds it.
     lease: Option<HolderFields>,
-    /// When a message was last appended.
+    /// When the last message was appended.
     last_message_at: Option<Time>,
-    /// The connector to a model that the last turn which names one has used.
+    /// The model connector of the last turn that names one.
     last_connector: Option<String>,
-    /// The mode of the last turn which names one.
+    /// The mode of the last turn that names one.
     last_mode: Option<String>,
-    /// The turn that was written last.
+    /// The last turn.
     last_turn: Option<LastTurnFields>,
     last_artifact: Option<ArtifactFields>,
-    /// Where it was forked from, if it is a fork.
+    /// The source of a fork; null for other chats.
     forked_from: Option<ForkOriginFields>,
 }
 
@@ -96,8 +96,7 @@ impl MetaResponse {
     }
 }
 
-/// Returns what is needed to join a chat: its seed, where it stands, what it
-/// waits on, and its last artifact.
+/// Returns what a client needs to join a chat: its seed, status, pending input requests and last artifact.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/meta", tag = "chat sessions",
     operation_id = "get_chat_meta", params(ChatPath),

@@ -1,4 +1,4 @@
-//! Chat sessions: create, fork, find, look at, and move from one status to another.
+//! Chat sessions: create, fork, list, read, and change the status.
 
 mod response;
 mod transition;

@@ -10,9 +10,9 @@ use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
 
-/// Pauses a chat that goes on.
+/// Pauses a running chat.
 ///
-/// Pausing it again answers as the first time and moves nothing.
+/// Idempotent: pausing it again changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/pause", tag = "chat sessions",
     operation_id = "pause_chat", params(ChatPath, FencingHeader), request_body = Option<ReasonRequest>,

@@ -11,9 +11,9 @@ use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
 use crate::wire::EmptyRequest;
 
-/// Lets a chat that has ended or is paused go on.
+/// Reopens a chat that has ended or is paused.
 ///
-/// It is running again; the time and duration of its end are cleared.
+/// Its status becomes `running`; `completed_at` and `duration_sec` are cleared.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/reopen", tag = "chat sessions",
     operation_id = "reopen_chat", params(ChatPath, FencingHeader), request_body = Option<EmptyRequest>,

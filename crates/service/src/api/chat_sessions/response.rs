@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use crate::wire::{HolderFields, Time};
 
-/// A chat session: everything about it but its messages, artifact and context snapshot.
+/// A chat session, without its messages, artifact and context snapshot.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ChatSession)]
 pub(crate) struct ChatSessionResponse {
@@ -14,21 +14,21 @@ pub(crate) struct ChatSessionResponse {
     app_id: String,
     #[schema(example = "Generator")]
     workflow_name: String,
-    /// The user it was started for.
+    /// The user that owns the chat.
     #[schema(example = "user_alice_456")]
     user_id: Option<String>,
-    /// The team it is shared with.
+    /// The team that the chat is shared with.
     team_id: Option<String>,
-    /// Who may see it: `app`, `team` or `private`.
+    /// Who may read the chat: `app`, `team` or `private`.
     #[schema(example = "app")]
     visibility: &'static str,
-    /// Makes model caches of this chat repeatable.
+    /// The seed for model caches; the same for the lifetime of the chat.
     #[schema(value_type = u64, maximum = 4_294_967_295_u32, example = 2_900_028_032_u32)]
     cache_seed: u32,
     /// `running`, `paused`, `completed` or `failed`.
     #[schema(example = "running")]
     status: &'static str,
-    /// Why it was paused or failed.
+    /// Why the chat was paused or failed.
     status_reason: Option<String>,
     title: Option<String>,
     #[schema(value_type = Object)]
@@ -36,29 +36,29 @@ pub(crate) struct ChatSessionResponse {
     created_at: Time,
     last_updated_at: Time,
     completed_at: Option<Time>,
-    /// Seconds from creation to the end; 0 while the chat goes on.
+    /// Seconds from creation to the end; 0 until the chat has ended.
     #[schema(example = 0.0)]
     duration_sec: f64,
-    /// How many messages were ever appended, and so the sequence the next one gets.
+    /// The number of messages ever appended, which is the sequence of the next one.
     #[schema(example = 15)]
     last_sequence: u64,
-    /// The ids of the input requests it waits on, oldest first.
+    /// The ids of the pending input requests, oldest first.
     pending_inputs: Vec<String>,
-    /// Who alone carries it on; null where nobody has that right.
+    /// The holder of the lease; null if no worker holds it.
     lease: Option<HolderFields>,
-    /// When a message was last appended.
+    /// When the last message was appended.
     last_message_at: Option<Time>,
-    /// The connector to a model that the last turn which names one has used.
+    /// The model connector of the last turn that names one.
     last_connector: Option<String>,
-    /// The mode of the last turn which names one.
+    /// The mode of the last turn that names one.
     last_mode: Option<String>,
-    /// The turn that was written last.
+    /// The last turn.
     last_turn: Option<LastTurnFields>,
-    /// Where it was forked from, if it is a fork.
+    /// The source of a fork; null for other chats.
     forked_from: Option<ForkOriginFields>,
 }
 
-/// A turn that was written.
+/// A stored turn.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LastTurn)]
 pub(crate) struct LastTurnFields {
@@ -67,7 +67,7 @@ pub(crate) struct LastTurnFields {
     /// `completed`, `interrupted` or `failed`.
     #[schema(example = "completed")]
     outcome: &'static str,
-    /// Which turn of the chat it is, from 1.
+    /// The number of the turn in the chat, from 1.
     #[schema(example = 1)]
     turn: u64,
 }
@@ -79,13 +79,13 @@ impl From<LastTurn> for LastTurnFields {
     }
 }
 
-/// Where a chat was forked from.
+/// The source of a fork.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ForkOrigin)]
 pub(crate) struct ForkOriginFields {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// How many of its messages were taken over.
+    /// The number of messages shared with the source.
     #[schema(example = 12)]
     sequence: u64,
 }

@@ -9,7 +9,7 @@ use super::ChatSessionResponse;
 use crate::extract::{ChatScope, Json};
 use crate::problem::Problem;
 
-/// Why a chat is paused or has failed.
+/// The reason for a change of status.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "waits for the user"}))]
@@ -19,7 +19,7 @@ pub(crate) struct ReasonRequest {
     pub(crate) reason: Option<String>,
 }
 
-/// Moves a chat to `next`, and answers with the chat session.
+/// Changes the status of a chat, and returns the chat session.
 pub(super) async fn transition(
     store: Arc<dyn Store>,
     ChatScope { scope, chat_id }: ChatScope,

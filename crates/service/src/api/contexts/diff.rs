@@ -7,20 +7,20 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::version::known_version;
+use super::version::retained_version;
 use crate::config::LimitsConfig;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ContextVersionProblems, Problem};
 
-/// Which versions to compare.
+/// The versions to compare.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ContextDiffQuery {
-    /// The version to begin with.
+    /// The version to start from.
     #[param(minimum = 1)]
     from: u64,
-    /// The version to end with; it may be the earlier one.
+    /// The version to end with; it may be older than `from`.
     #[param(minimum = 1)]
     to: u64,
 }
@@ -35,7 +35,7 @@ impl FromParams for ContextDiffQuery {
     }
 }
 
-/// What has changed between two versions of the context snapshot.
+/// The difference between two versions of the context snapshot.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ContextDiffResponse {
     #[schema(example = "chat_abc123def456")]
@@ -44,17 +44,17 @@ pub(crate) struct ContextDiffResponse {
     from: u64,
     #[schema(example = 3)]
     to: u64,
-    /// A JSON patch (RFC 6902) that makes the second of the first; empty where they are equal.
+    /// A JSON patch (RFC 6902) that turns `from` into `to`; empty if they are equal.
     #[schema(value_type = Vec<Object>, example = json!([{"op": "replace", "path": "/step", "value": 2}]))]
     patch: json_patch::Patch,
 }
 
-/// Tells what has changed from one version of the context snapshot to another.
+/// Returns the difference between two versions of the context snapshot.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context/diff", tag = "context snapshot",
     operation_id = "diff_context", params(ChatPath, ContextDiffQuery),
     responses(
-        (status = 200, description = "The changes", body = ContextDiffResponse),
+        (status = 200, description = "The difference", body = ContextDiffResponse),
         ContextVersionProblems,
     ),
 )]
@@ -63,8 +63,8 @@ pub(crate) async fn diff_context(
     ChatScope { scope, chat_id }: ChatScope,
     Query(ContextDiffQuery { from, to }): Query<ContextDiffQuery>,
 ) -> Result<Json<ContextDiffResponse>, Problem> {
-    let before = known_version(&*store, &scope, &chat_id, from);
-    let after = known_version(&*store, &scope, &chat_id, to);
+    let before = retained_version(&*store, &scope, &chat_id, from);
+    let after = retained_version(&*store, &scope, &chat_id, to);
     let (before, after) = try_join!(before, after)?;
     let patch = json_patch::diff(&Value::Object(before.data), &Value::Object(after.data));
     Ok(Json(ContextDiffResponse { chat_id: chat_id.into(), from, to, patch }))

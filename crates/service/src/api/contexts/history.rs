@@ -12,14 +12,14 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::Time;
 
-/// Which versions to list.
+/// The page of versions to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ContextHistoryQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<u64>,
 }
@@ -37,22 +37,22 @@ pub(crate) struct ContextHistoryResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
     versions: Vec<ContextVersionFields>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
-/// What is known of a version of the context snapshot, besides its variables.
+/// A version of the context snapshot, without its variables.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ContextVersion)]
 pub(crate) struct ContextVersionFields {
-    /// Counts the snapshots of the chat, from 1.
+    /// The number of the version, from 1.
     #[schema(example = 3)]
     version: u64,
-    /// The chat's counter when the snapshot was taken: it reflects the messages before it.
+    /// The chat's counter when the snapshot was written: it reflects the messages below this sequence.
     #[schema(example = 15)]
     sequence: u64,
     created_at: Time,
-    /// The size of its variables.
+    /// The size of the variables, in bytes.
     #[schema(example = 64)]
     bytes: u64,
 }
@@ -64,8 +64,7 @@ impl From<ContextVersion> for ContextVersionFields {
     }
 }
 
-/// Lists the context snapshots that were written and are kept, newest first: the one in force, and those
-/// it has replaced.
+/// Lists the retained versions of the context snapshot, newest first, the current one included.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context/history", tag = "context snapshot",
     operation_id = "list_context_versions", params(ChatPath, ContextHistoryQuery),

@@ -11,8 +11,8 @@ use crate::problem::{ContextProblems, Problem};
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
 ///
-/// Null removes a key, an object merges into an object, anything else replaces. Of patches that
-/// race none is lost.
+/// Null removes a key, an object is merged into an object, any other value replaces. Concurrent patches are
+/// all applied, one after the other.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
     operation_id = "merge_context", params(ChatPath, FencingHeader),
@@ -20,7 +20,7 @@ use crate::problem::{ContextProblems, Problem};
         content((Object = "application/json"), (Object = "application/merge-patch+json")),
     ),
     responses(
-        (status = 200, description = "The whole snapshot after it", body = ContextResponse),
+        (status = 200, description = "The whole snapshot after the merge", body = ContextResponse),
         ContextProblems,
     ),
 )]

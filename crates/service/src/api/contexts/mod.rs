@@ -1,4 +1,4 @@
-//! The context snapshot of a chat: the state its orchestrator resumes from.
+//! The context snapshot of a chat: the variables that its orchestrator resumes from.
 
 mod response;
 

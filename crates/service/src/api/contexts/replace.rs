@@ -9,7 +9,7 @@ use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ContextProblems, Problem};
 
-/// Replaces the context snapshot; the body is the snapshot, with any keys, at most 8 MiB.
+/// Replaces the context snapshot. The body is the snapshot: an object with any keys, at most 8 MiB.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
     operation_id = "replace_context", params(ChatPath, FencingHeader),

@@ -7,10 +7,10 @@ use utoipa::ToSchema;
 pub(crate) struct ContextResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// The chat's counter when the snapshot was taken: it reflects the messages before it.
+    /// The chat's counter when the snapshot was written: it reflects the messages below this sequence.
     #[schema(example = 15)]
     sequence: u64,
-    /// The variables; empty where none were ever stored.
+    /// The variables; empty if none were ever stored.
     #[schema(value_type = Object, example = json!({"interview_complete": true}))]
     context_snapshot: JsonObject,
 }

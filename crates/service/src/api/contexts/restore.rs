@@ -6,12 +6,12 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ContextResponse;
-use super::version::known_version;
+use super::version::retained_version;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, RestoreContextProblems};
 
-/// Which version to restore.
+/// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RestoreContextRequest {
@@ -19,7 +19,9 @@ pub(crate) struct RestoreContextRequest {
     version: u64,
 }
 
-/// Writes the variables of an earlier version as a new one, which reflects the messages there are by now.
+/// Restores an earlier version: writes its variables as a new version.
+///
+/// The new version reflects all messages that the chat has now.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/context/restore", tag = "context snapshot",
     operation_id = "restore_context", params(ChatPath, FencingHeader), request_body = RestoreContextRequest,
@@ -34,7 +36,7 @@ pub(crate) async fn restore_context(
     Query(()): Query<()>,
     Json(request): Json<RestoreContextRequest>,
 ) -> Result<Json<ContextResponse>, Problem> {
-    let kept = known_version(&*store, &scope, &chat_id, request.version).await?;
+    let kept = retained_version(&*store, &scope, &chat_id, request.version).await?;
     let snapshot = store.update_context_snapshot(&scope, &chat_id, kept.data).await?;
     Ok(Json(ContextResponse::new(chat_id, snapshot)))
 }

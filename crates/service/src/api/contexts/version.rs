@@ -11,7 +11,7 @@ use crate::extract::{ChatScope, Json, PathContextVersion, Query};
 use crate::openapi::{ChatPath, ContextVersionPath};
 use crate::problem::{ContextVersionProblems, Problem, ProblemKind};
 
-/// A context snapshot that was written once.
+/// One version of the context snapshot.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct KeptContextResponse {
     #[schema(example = "chat_abc123def456")]
@@ -38,7 +38,8 @@ pub(crate) async fn get_context_version(
     PathContextVersion(version): PathContextVersion,
     Query(()): Query<()>,
 ) -> Result<Json<KeptContextResponse>, Problem> {
-    let KeptContext { version, data } = known_version(&*store, &scope, &chat_id, version).await?;
+    let KeptContext { version, data } =
+        retained_version(&*store, &scope, &chat_id, version).await?;
     Ok(Json(KeptContextResponse {
         chat_id: chat_id.into(),
         version: version.into(),
@@ -46,8 +47,8 @@ pub(crate) async fn get_context_version(
     }))
 }
 
-/// Returns a version that is kept.
-pub(super) async fn known_version(
+/// Returns a retained version, or the problem that it does not exist.
+pub(super) async fn retained_version(
     store: &dyn Store,
     scope: &Scope,
     chat_id: &ChatId,
@@ -55,7 +56,7 @@ pub(super) async fn known_version(
 ) -> Result<KeptContext, Problem> {
     let kept = store.get_context_version(scope, chat_id, version).await?;
     kept.ok_or_else(|| {
-        let detail = format!("the context snapshot has no version {version}, or no longer");
+        let detail = format!("version {version} of the context snapshot does not exist, or is no longer retained; list the history for those that are");
         Problem::new(ProblemKind::CONTEXT_VERSION_NOT_FOUND, detail)
     })
 }

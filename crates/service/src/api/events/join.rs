@@ -10,18 +10,18 @@ use crate::problem::{Problem, ProblemKind, SocketProblems};
 use crate::state::AppState;
 use crate::websocket;
 
-/// Where to begin.
+/// The position to start from.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct JoinQuery {
-    /// The last sequence that the client holds, or the `id` of the last frame that had one; -1 for
-    /// nothing. Without it a chat that goes on comes from its beginning, and one that has ended from
+    /// The last sequence that the client has, or the `id` of the last frame with an `id`; -1 for none. By
+    /// default a chat that is running or paused is sent from its beginning, and a chat that has ended from
     /// its end.
     #[param(value_type = Option<String>, example = "41")]
     after: Option<Position>,
-    /// A ticket, instead of a token, from a client that cannot show one.
+    /// A ticket, instead of a token, for clients that cannot set headers.
     #[param(value_type = Option<String>)]
-    #[expect(dead_code, reason = "is read where the caller is recognised")]
+    #[expect(dead_code, reason = "is read where the caller is identified")]
     ticket: Option<String>,
 }
 
@@ -31,18 +31,18 @@ impl FromParams for JoinQuery {
     }
 }
 
-/// Opens a WebSocket to a chat: its events as frames, and messages of its user.
+/// Opens a WebSocket to a chat: the service sends its events as frames, the client sends the user's inputs.
 ///
-/// The token stands in the `Authorization` header, among the protocols offered as `bearer.…` beside
-/// `reprise.v1`, or in a first frame `{"type": "authorize", "token": "…"}`.
+/// The client sends its token in one of three places: the `Authorization` header, the offered subprotocols (as
+/// `bearer.…` beside `reprise.v1`), or the first frame `{"type": "authorize", "token": "…"}`.
 #[utoipa::path(
     get, path = "/ws/{workflow_name}/{app_id}/{chat_id}/{user_id}", tag = "events",
     operation_id = "join", params(
         SocketPath, JoinQuery,
-        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "Answered with `reprise.v1` where that is offered", example = "reprise.v1"),
+        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`reprise.v1` is accepted if offered", example = "reprise.v1"),
     ),
     responses(
-        (status = 101, description = "A WebSocket, whose frames docs/API.md describes"),
+        (status = 101, description = "A WebSocket; docs/API.md describes its frames"),
         SocketProblems,
     ),
 )]
@@ -57,7 +57,7 @@ pub(crate) async fn join(
         Some(identity) => Some(handshake.admit(&identity).await?),
         None => None,
     };
-    let detail = "the request must ask for an upgrade to WebSocket, version 13";
+    let detail = "the request must be an upgrade to WebSocket version 13";
     let upgrade = upgrade.ok_or_else(|| Problem::new(ProblemKind::UPGRADE_REQUIRED, detail))?;
     Ok(handshake.upgrade(upgrade, admission))
 }

@@ -12,17 +12,17 @@ use crate::openapi::ChatPath;
 use crate::problem::{EventsProblems, Problem};
 use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
-/// Where to begin.
+/// The position to start from.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListenQuery {
-    /// The last sequence that the reader holds, or the id of the last event; -1, and nothing, stand for
-    /// the beginning. The header `Last-Event-ID` says the same, and goes before.
+    /// The last sequence that the client has, or the id of the last event; -1, the default, for none. The
+    /// header `Last-Event-ID` means the same, and has precedence.
     #[param(value_type = Option<String>, example = "41")]
     after: Option<Position>,
-    /// A ticket, instead of a token, from a client that cannot show one.
+    /// A ticket, instead of a token, for clients that cannot set headers.
     #[param(value_type = Option<String>)]
-    #[expect(dead_code, reason = "is read where the caller is recognised")]
+    #[expect(dead_code, reason = "is read where the caller is identified")]
     ticket: Option<String>,
 }
 
@@ -32,24 +32,29 @@ impl FromParams for ListenQuery {
     }
 }
 
-/// Streams the events of a chat: first everything after what the reader holds, then whatever comes.
+/// Streams the events of a chat: first everything after the client's position, then what happens.
 ///
-/// Every message comes exactly once and in order, with its sequence in the `id`, whatever happens
-/// between two connections. `caught-up` says that there is no more for now; `message-updated` and
-/// `message-deleted` bring messages the reader knows as they are now; `status`, `context` and
-/// `artifact` say that something has changed since then; `input-request` brings a question the workflow
-/// waits on, right after `caught-up` or when it is asked, and `input-response` what became of it;
-/// `presence` says who is there, `usage` what was used. A person who listens is present.
+/// Every message is sent exactly once and in order, with its sequence in the `id`, also across
+/// reconnections. Other events:
+///
+/// - `caught-up`: the client has everything there is at the moment.
+/// - `message-updated`, `message-deleted`: a message that the client has was changed; the new form.
+/// - `status`, `context`, `artifact`: one of these has changed since `caught-up`.
+/// - `input-request`: a question that the workflow waits for, after `caught-up` or when it is asked;
+///   `input-response`: the request was closed.
+/// - `presence`: who is present; `usage`: what the calls of the chat have used.
+///
+/// A person is present while the stream is open.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/events", tag = "events",
     operation_id = "listen", params(
         ChatPath, ListenQuery,
-        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event received", example = "41"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last received event", example = "41"),
     ),
     responses(
         (
             status = 200, content_type = "text/event-stream", body = ListenEvent,
-            description = "Server-sent events, each with one of these as JSON in its `data`",
+            description = "Server-sent events; the `data` of each is one of these as JSON",
         ),
         EventsProblems,
     ),
@@ -72,7 +77,7 @@ pub(crate) async fn listen(
 /// The `data` of an event, by its name.
 #[derive(utoipa::ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes what the events hold")]
+#[expect(dead_code, reason = "describes the data of events")]
 pub(crate) enum ListenEvent {
     /// With `message`, `message-updated` and `message-deleted`.
     Message(Box<MessageResponse>),
@@ -81,8 +86,8 @@ pub(crate) enum ListenEvent {
     InputRequest(Box<InputRequestResponse>),
     Status(StatusResponse),
     Version(VersionResponse),
-    /// Everybody who is present, right after `caught-up` and whenever that changes.
+    /// With `presence`: everybody who is present, after `caught-up` and after each change.
     Presence(PresenceResponse),
-    /// What all calls of the chat took, after `caught-up` if there are any and whenever that changes.
+    /// With `usage`: the usage of all calls of the chat, after `caught-up` if there are any, and after each change.
     Usage(UsageFields),
 }

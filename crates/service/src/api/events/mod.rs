@@ -1,4 +1,4 @@
-//! The events of a chat, as they happen.
+//! The live events of a chat.
 
 pub(crate) mod join;
 pub(crate) mod listen;

@@ -15,29 +15,29 @@ use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ExchangeProblems, Problem};
 use crate::wire;
 
-/// Messages to append, and the call that produced those of the assistant.
+/// Messages to append, and the call that produced the assistant's messages.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewExchange)]
 pub(crate) struct ExchangeRequest {
     /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
     messages: Vec<MessageRequest>,
-    /// With a `call_id`, which makes the exchange safe to send again.
+    /// Its `call_id` is the idempotency key of the exchange.
     call: CallRequest,
 }
 
-/// What came of an exchange.
+/// The result of an exchange.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ExchangeResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// The chat's counter after it: the sequence the next message gets.
+    /// The chat's counter afterwards: the sequence of the next message.
     #[schema(example = 2)]
     last_sequence: u64,
-    /// One for each message sent, in their order.
+    /// One for each message of the request, in order.
     messages: Vec<AppendedResponse>,
     call: RecordedCallFields,
-    /// What came of paying for the call, if it is new; null where nothing had to be paid.
+    /// The payment for the call, if it is new; null if nothing had to be paid.
     payment: Option<PaymentFields>,
 }
 
@@ -53,17 +53,16 @@ impl ExchangeResponse {
     }
 }
 
-/// Appends messages and records the call that produced them, all of it or nothing.
+/// Appends messages and records the call that produced them, atomically.
 ///
-/// Messages of the role `assistant` that do not say what produced them get the call's id as
-/// `produced_by_call_id`. Sent again, an exchange is answered as the first time, with
-/// `"duplicate": true` on what was there.
+/// Messages with the role `assistant` and without `produced_by_call_id` get the id of the call. A repeated
+/// exchange returns the first response, with `"duplicate": true` on what was stored before.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/exchanges", tag = "calls",
     operation_id = "append_exchange", params(ChatPath, FencingHeader), request_body = ExchangeRequest,
     responses(
-        (status = 201, description = "Something was stored", body = ExchangeResponse),
-        (status = 200, description = "All of it was there already", body = ExchangeResponse),
+        (status = 201, description = "At least one record is new", body = ExchangeResponse),
+        (status = 200, description = "All records were stored before", body = ExchangeResponse),
         ExchangeProblems,
     ),
 )]

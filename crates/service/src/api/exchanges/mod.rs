@@ -1,3 +1,3 @@
-//! Messages and the call of a model that produced them.
+//! Exchanges: messages with the call that produced them.
 
 pub(crate) mod append;

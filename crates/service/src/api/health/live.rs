@@ -3,17 +3,17 @@ use utoipa::ToSchema;
 
 use crate::extract::Json;
 
-/// The service runs.
+/// The liveness of the process.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LiveResponse {
     #[schema(example = "ok")]
     status: &'static str,
 }
 
-/// Answers as long as the service runs, with or without a store.
+/// Returns 200 while the process runs, even if the store is unreachable.
 #[utoipa::path(
     get, path = "/api/health/live", tag = "health", operation_id = "live", security(()),
-    responses((status = 200, description = "The service runs", body = LiveResponse)),
+    responses((status = 200, description = "The process runs", body = LiveResponse)),
 )]
 pub(crate) async fn live() -> Json<LiveResponse> {
     Json(LiveResponse { status: "ok" })

@@ -1,4 +1,4 @@
-//! Whether the service runs, and whether it can work.
+//! Liveness and readiness.
 
 pub(crate) mod live;
 pub(crate) mod ready;

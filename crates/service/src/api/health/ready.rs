@@ -12,10 +12,10 @@ use utoipa::ToSchema;
 
 use crate::extract::Json;
 
-/// How long the store may take to answer before it counts as away.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the store may take to answer before it counts as unavailable.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether the service can work; never why not, which the log says.
+/// The readiness of the service. The reason for a failed check is in the log only.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadyResponse {
     /// `ready` or `unavailable`.
@@ -24,27 +24,27 @@ pub(crate) struct ReadyResponse {
     checks: Checks,
 }
 
-/// What the service needs to work.
+/// The checks that readiness consists of.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Checks {
     /// `ok` or `unavailable`.
     #[schema(example = "ok")]
     store: &'static str,
-    /// How live chats learn what others change: `change_stream`, or `polling` at a database without.
+    /// How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none.
     #[schema(example = "change_stream")]
     live: &'static str,
 }
 
-/// Answers whether the service can work: whether its store answers.
+/// Returns whether the service can handle requests: whether its store answers.
 #[utoipa::path(
     get, path = "/api/health/ready", tag = "health", operation_id = "ready", security(()),
     responses(
-        (status = 200, description = "It can", body = ReadyResponse),
-        (status = 503, description = "The store is away", body = ReadyResponse),
+        (status = 200, description = "The service is ready", body = ReadyResponse),
+        (status = 503, description = "The store is unavailable", body = ReadyResponse),
     ),
 )]
 pub(crate) async fn ready(State(store): State<Arc<dyn Store>>) -> impl IntoResponse {
-    let reached = timeout(PATIENCE, store.ping()).await;
+    let reached = timeout(PING_TIMEOUT, store.ping()).await;
     let live = if store.tells_changes() { "change_stream" } else { "polling" };
     let (code, status, store) = match reached {
         Ok(Ok(())) => (StatusCode::OK, "ready", "ok"),

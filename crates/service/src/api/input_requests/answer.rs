@@ -15,34 +15,34 @@ use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{AnswerInputProblems, Problem};
 use crate::wire::{self, InputRequestResponse, keep_null};
 
-/// An answer to give.
+/// An answer to an input request.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewInputAnswer, example = json!({"event_id": "evt_answer_1", "content": "MongoDB"}))]
 pub(crate) struct AnswerRequest {
-    /// Names the message it becomes, and makes it safe to send again; minted when it is missing.
+    /// The id of the message that the answer becomes, and its idempotency key; minted if missing.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
-    /// Who answers; the caller when it is missing.
+    /// The name of the person who answers; the caller if missing.
     name: Option<String>,
-    /// The person who answers: for a service to state, of a person themselves.
+    /// The person who answers, if the caller is a service; a person always answers as themselves.
     author: Option<AuthorRequest>,
-    /// The answer, as the kind of the question wants it.
+    /// The answer; its type depends on the kind of the question.
     content: Value,
-    /// Which call of a tool it decides on; must be there for a question that is bound to one.
+    /// The tool call that the answer decides on; required if the question is bound to one.
     tool_call: Option<ToolCallRefRequest>,
 }
 
-/// Says which call of a tool an answer decides on: by its arguments, or by their hash.
+/// A tool call, identified by its arguments or by their hash.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ToolCallRef)]
 pub(crate) struct ToolCallRefRequest {
     id: String,
     name: String,
-    /// The `arguments_hash` of the request that was shown.
+    /// The `arguments_hash` of the input request.
     arguments_hash: Option<String>,
-    /// The arguments themselves.
+    /// The arguments, instead of their hash.
     #[serde(default, deserialize_with = "keep_null")]
     #[schema(value_type = Option<Value>)]
     arguments: Option<Value>,
@@ -63,7 +63,7 @@ impl ToolCallRefRequest {
             (Some(hash), None) => read_hash(hash)?,
             (None, Some(arguments)) => arguments_hash(arguments),
             _ => {
-                let detail = "must have either arguments_hash or arguments";
+                let detail = "must have exactly one of arguments_hash and arguments";
                 return Err(Problem::invalid_body("/tool_call", detail));
             }
         };
@@ -74,36 +74,36 @@ impl ToolCallRefRequest {
 fn read_hash(text: &str) -> Result<Digest, Problem> {
     let mut hash = Digest::default();
     hex::decode_to_slice(text, &mut hash).map_err(|_| {
-        let detail = "must be the 32 hexadecimal digits that stand in the request";
+        let detail = "must be 32 hexadecimal digits, as in the input request";
         Problem::invalid_body("/tool_call/arguments_hash", detail)
     })?;
     Ok(hash)
 }
 
-/// What came of an answer.
+/// An answered input request.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AnsweredInput)]
 pub(crate) struct AnswerResponse {
     input_request: InputRequestResponse,
-    /// The message that the answer has become.
+    /// The message that the answer became.
     message: AppendedResponse,
-    /// The chat's counter after it: the sequence the next message gets.
+    /// The chat's counter afterwards: the sequence of the next message.
     #[schema(example = 5)]
     last_sequence: u64,
 }
 
-/// Answers an input request: the answer becomes a message of the role `user`, and the chat runs on unless
-/// it waits for more.
+/// Answers an input request: the answer becomes a message with the role `user`. The chat runs again unless
+/// other input requests are pending.
 ///
-/// Of several answers one wins; the others are told `input-closed`, with the request and its answer. The
-/// same `event_id` again is answered as the first time.
+/// The first answer wins. Later ones are refused with `input-closed`, which contains the request and its
+/// answer. Idempotent: a repeated `event_id` returns the first response.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer",
     tag = "input requests", operation_id = "answer_input_request", params(ChatPath, InputRequestPath, FencingHeader),
     request_body = AnswerRequest,
     responses(
         (status = 201, description = "The request is answered", body = AnswerResponse),
-        (status = 200, description = "It was, with this very answer", body = AnswerResponse),
+        (status = 200, description = "The request was answered before, with this answer", body = AnswerResponse),
         AnswerInputProblems,
     ),
 )]

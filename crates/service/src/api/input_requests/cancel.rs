@@ -9,9 +9,9 @@ use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{CancelInputProblems, Problem};
 use crate::wire::InputRequestResponse;
 
-/// Takes a question back; the chat runs on unless it waits for more.
+/// Cancels an input request. The chat runs again unless other input requests are pending.
 ///
-/// Cancelling it again answers as the first time.
+/// Idempotent: cancelling it again changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/cancel",
     tag = "input requests", operation_id = "cancel_input_request", params(ChatPath, InputRequestPath, FencingHeader),

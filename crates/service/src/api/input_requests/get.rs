@@ -10,11 +10,11 @@ use crate::openapi::{ChatPath, InputRequestPath};
 use crate::problem::{InputRequestProblems, Problem};
 use crate::wire::{InputRequestResponse, Wait};
 
-/// How long to wait for the request to be closed.
+/// How long to wait until the request is closed.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct GetInputRequestQuery {
-    /// Up to `60s`; answers as soon as the request is closed, or with what it is then.
+    /// At most `60s`. The response is sent when the request is closed or the wait is over.
     #[param(value_type = Option<String>, example = "30s")]
     wait: Option<Wait>,
 }
@@ -25,13 +25,13 @@ impl FromParams for GetInputRequestQuery {
     }
 }
 
-/// Returns an input request, once it is closed or the wait is over.
+/// Returns an input request; with `wait`, once it is closed or the wait is over.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}",
     tag = "input requests", operation_id = "get_input_request",
     params(ChatPath, InputRequestPath, GetInputRequestQuery),
     responses(
-        (status = 200, description = "The request as it stands", body = InputRequestResponse),
+        (status = 200, description = "The request in its current state", body = InputRequestResponse),
         InputRequestProblems,
     ),
 )]

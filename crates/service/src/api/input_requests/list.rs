@@ -13,14 +13,14 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::InputRequestResponse;
 
-/// Which requests to list.
+/// The page of requests to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListInputRequestsQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<InputCursor>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct ListInputRequestsResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
     input_requests: Vec<InputRequestResponse>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl ListInputRequestsResponse {
     }
 }
 
-/// Lists the input requests of a chat, newest first, pending ones and closed ones.
+/// Lists the pending and closed input requests of a chat, newest first.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
     operation_id = "list_input_requests", params(ChatPath, ListInputRequestsQuery),

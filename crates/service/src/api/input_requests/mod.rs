@@ -1,4 +1,4 @@
-//! The questions that workflows wait on.
+//! Input requests: the questions that workflows wait for.
 
 pub(crate) mod answer;
 pub(crate) mod cancel;

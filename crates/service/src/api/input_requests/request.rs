@@ -24,32 +24,32 @@ use crate::wire::{self, InputRequestResponse};
     "expires_in_sec": 3600
 }))]
 pub(crate) struct InputRequestRequest {
-    /// Makes the request safe to send again; minted when it is missing.
+    /// The idempotency key of the request; minted if missing.
     #[schema(value_type = Option<String>)]
     request_id: Option<InputRequestId>,
-    /// What people are shown: at most 16 KiB.
+    /// The question as shown to people, at most 16 KiB.
     prompt: String,
     /// The agent that asks.
     agent: Option<String>,
-    /// What an answer may be: any content (`text`), one of the options (`choice`), or true or false
+    /// What counts as an answer: any content (`text`), one of the options (`choice`), or true or false
     /// (`confirm`).
     #[serde(default)]
     kind: KindField,
     /// With `choice`: 1 to 64 texts of at most 1 KiB.
     #[serde(default)]
     options: Vec<String>,
-    /// The call of a tool that the answer decides on: an answer must be for these arguments.
+    /// The tool call that the answer decides on; an answer must name the same arguments.
     tool_call: Option<ToolCallRequest>,
-    /// Whatever is to be kept beside it, at most 16 KiB.
+    /// Data of the caller that is stored with the request, at most 16 KiB.
     #[serde(default)]
     #[schema(value_type = Object)]
     metadata: JsonObject,
-    /// After how many seconds it takes no more answers, at most 30 days; never, when it is missing.
+    /// After how many seconds the request expires, at most 30 days; by default it never expires.
     #[schema(minimum = 1, maximum = 2_592_000)]
     expires_in_sec: Option<u32>,
 }
 
-/// What an answer may be.
+/// What counts as an answer.
 #[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = InputKind)]
@@ -60,16 +60,16 @@ enum KindField {
     Confirm,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewBoundToolCall)]
 struct ToolCallRequest {
-    /// As the model gave it.
+    /// The id that the model gave.
     id: String,
-    /// The tool.
+    /// The name of the tool.
     name: String,
-    /// What it is to be called with: at most 256 KiB.
+    /// The arguments, at most 256 KiB.
     #[serde(default)]
     arguments: Value,
 }
@@ -105,8 +105,8 @@ impl From<InputRequestRequest> for NewInputRequest {
 
 /// Asks a question, and pauses the chat until it is answered.
 ///
-/// Whoever listens is told, now or when they join. The same `request_id` again, with the same
-/// question, is answered with the request as it stands.
+/// Subscribers are sent the question when it is asked, or when they connect. Idempotent: a repeated
+/// `request_id` with the same question returns the request in its current state.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
     operation_id = "request_input", params(ChatPath, FencingHeader), request_body = InputRequestRequest,

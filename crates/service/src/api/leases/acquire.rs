@@ -14,28 +14,29 @@ use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{AcquireLeaseProblems, Problem};
 
-/// A lease that is asked for.
+/// A lease to acquire.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewLease, example = json!({"owner": "orchestrator-7", "ttl_ms": 30_000}))]
 pub(crate) struct AcquireRequest {
-    /// Names the acquisition, so that it is safe to repeat: 1 to 128 characters.
+    /// The idempotency key of the acquisition: 1 to 128 characters; minted if missing.
     #[schema(value_type = Option<String>)]
     lease_id: Option<LeaseId>,
-    /// Who asks, such as one process of an orchestrator: 1 to 128 characters.
+    /// The owner, such as one process of an orchestrator: 1 to 128 characters.
     #[schema(value_type = String)]
     owner: Owner,
-    /// How long it is to be held without being renewed, in milliseconds.
+    /// How long the lease is valid without a renewal, in milliseconds.
     #[serde(rename = "ttl_ms", default = "default_ttl", deserialize_with = "ttl")]
     #[schema(value_type = u64, minimum = 100, maximum = 3_600_000, default = 30_000)]
     ttl: Duration,
 }
 
-/// Gives the caller the right to carry the chat on alone, unless somebody else has it.
+/// Acquires the lease of a chat: the exclusive right to continue it. If another owner holds the lease, the
+/// response is `busy`.
 ///
-/// Its writes then carry the header `Fencing-Token`, and are refused with `fenced` once the lease is
-/// gone. A lease that has expired is taken over by whoever asks next. Who holds the lease under the
-/// same `lease_id` already is answered with it.
+/// The owner sends the header `Fencing-Token` with its writes; they are refused with `fenced` once the lease
+/// is lost. An expired lease can be acquired by any owner. Idempotent: an owner that repeats its `lease_id`
+/// gets the lease that it holds.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
     operation_id = "acquire_lease", params(ChatPath), request_body = AcquireRequest,

@@ -10,21 +10,21 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::HolderFields;
 
-/// Who carries a chat on.
+/// The lease of a chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = LeaseState)]
 pub(crate) struct StateResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// Null where nobody has the lease; one that has expired is shown until it is taken over.
+    /// The holder; null if no worker holds the lease. An expired lease is shown until another owner acquires it.
     lease: Option<HolderFields>,
 }
 
-/// Returns who holds the lease of the chat.
+/// Returns the holder of the lease of a chat.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
     operation_id = "get_lease", params(ChatPath),
-    responses((status = 200, description = "Its holder", body = StateResponse), ChatProblems),
+    responses((status = 200, description = "The holder of the lease", body = StateResponse), ChatProblems),
 )]
 pub(crate) async fn get_lease(
     State(store): State<Arc<dyn Store>>,

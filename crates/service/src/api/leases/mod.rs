@@ -1,4 +1,4 @@
-//! `/api/chats/{app_id}/{chat_id}/lease`: who alone may carry the chat on.
+//! `/api/chats/{app_id}/{chat_id}/lease`: the exclusive right to continue a chat.
 
 pub(crate) mod acquire;
 pub(crate) mod get;
@@ -13,15 +13,15 @@ use serde::{Deserialize, Deserializer};
 
 use crate::problem::{Problem, ProblemKind};
 
-/// How long a lease is given for, unless said.
-const TTL_MS: u64 = 30_000;
+/// How long a lease is valid by default.
+const DEFAULT_TTL_MS: u64 = 30_000;
 
-/// Refuses people: a lease is for the programs that carry chats on.
+/// Refuses users: leases are for the programs that continue chats.
 fn check_role(scope: &Scope) -> Result<(), Problem> {
     if scope.caller.person().is_none() {
         return Ok(());
     }
-    let detail = "a lease is for the roles service and operator";
+    let detail = "leases require a token with the role service";
     Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
 }
 
@@ -30,5 +30,5 @@ fn ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error>
 }
 
 fn default_ttl() -> Duration {
-    Duration::from_millis(TTL_MS)
+    Duration::from_millis(DEFAULT_TTL_MS)
 }

@@ -9,11 +9,11 @@ use crate::extract::{ChatScope, PathFencingToken, Query};
 use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{Problem, ReleaseLeaseProblems};
 
-/// Gives the lease back; one that is gone already is answered alike.
+/// Releases a lease. Idempotent.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
     operation_id = "release_lease", params(ChatPath, LeasePath),
-    responses((status = 204, description = "It is given back"), ReleaseLeaseProblems),
+    responses((status = 204, description = "The lease is released"), ReleaseLeaseProblems),
 )]
 pub(crate) async fn release_lease(
     State(store): State<Arc<dyn Store>>,

@@ -12,12 +12,12 @@ use crate::extract::{ChatScope, Json, OptionalJson, PathFencingToken, Query};
 use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{LeaseProblems, Problem};
 
-/// How long a lease is to be held on.
+/// A renewal of a lease.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = LeaseRenewal, example = json!({"ttl_ms": 30_000}))]
 pub(crate) struct RenewRequest {
-    /// From now, in milliseconds.
+    /// How long the lease is valid from now on, in milliseconds.
     #[serde(rename = "ttl_ms", default = "default_ttl", deserialize_with = "ttl")]
     #[schema(value_type = u64, minimum = 100, maximum = 3_600_000, default = 30_000)]
     ttl: Duration,
@@ -29,9 +29,9 @@ impl Default for RenewRequest {
     }
 }
 
-/// Has the lease expire later, or sooner.
+/// Renews a lease: it expires after the given time from now, later or earlier than before.
 ///
-/// One that has expired and that nobody has taken over is renewed as well.
+/// An expired lease can be renewed too, unless another owner has acquired it.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
     operation_id = "renew_lease", params(ChatPath, LeasePath), request_body = Option<RenewRequest>,

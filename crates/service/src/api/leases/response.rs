@@ -4,14 +4,14 @@ use utoipa::ToSchema;
 
 use crate::wire::HolderFields;
 
-/// A lease, as its holder sees it.
+/// A lease, for its owner.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Lease)]
 pub(crate) struct LeaseResponse {
-    /// Names the acquisition: its owner, who repeats it, is answered with the same lease.
+    /// The idempotency key of the acquisition.
     #[schema(example = "lease_0198d4b2")]
     lease_id: String,
-    /// What the writes of the holder carry, in the header `Fencing-Token`.
+    /// The token that the owner sends with its writes, in the header `Fencing-Token`.
     #[schema(example = 3)]
     fencing_token: u64,
     #[serde(flatten)]

@@ -13,22 +13,22 @@ use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{AppendProblems, Problem};
 use crate::state::AppState;
 
-/// How to read the messages.
+/// How the messages are read.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AppendQuery {
-    /// Where the speaker stands: `name` (unless said), or `role` for transcripts that keep it
-    /// there, such as those of Magentic-One.
+    /// The field that names the speaker: `name` (default), or `role` for transcripts that use it for that,
+    /// such as those of Magentic-One.
     #[param(value_type = Option<String>, example = "role")]
     speaker: Speaker,
-    /// The form of the messages, where they are a transcript of another system: `ag2`,
+    /// The dialect of the messages, if they are a transcript of another system: `ag2`,
     /// `ag2-classic`, `ag2-classic-manager`, `ag2-v1`, `openai`, `anthropic`, `gemini`,
     /// `langchain`, `ui-message` or `acp`.
     #[param(value_type = Option<String>, example = "openai")]
     dialect: Option<&'static dyn Dialect>,
 }
 
-/// Where a message says who speaks.
+/// The field of a message that names its speaker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Speaker {
     Name,
@@ -47,28 +47,28 @@ impl FromParams for AppendQuery {
             dialect::named(name).ok_or_else(|| format!("must be one of {}", names()))
         })?;
         if dialect.is_some() && speaker.is_some() {
-            return Err(Problem::invalid_parameter("speaker", "is not for a dialect"));
+            return Err(Problem::invalid_parameter("speaker", "must not be combined with dialect"));
         }
         Ok(Self { speaker: speaker.unwrap_or(Speaker::Name), dialect })
     }
 }
 
-/// Appends messages, in order, all of them or none.
+/// Appends messages in order, all of them or none.
 ///
-/// Each gets the next sequence of the chat. A message with an `event_id` is safe to send again: it
-/// keeps the sequence it got the first time and is answered with `"duplicate": true`.
+/// Each message gets the next sequence of the chat. `event_id` is an idempotency key: a repeated message
+/// keeps its first sequence, and is returned with `"duplicate": true`.
 ///
-/// In a `dialect`, the messages are those of another system. They must keep to its rules; a call is
-/// sent together with its results. What the log has no place for is in `dropped`. A message has the
-/// id it has in the form, or one made of it and of all before it: sending a transcript again, or
-/// again with more at its end, stores only what is new. `request_id` tells transcripts apart that
-/// begin alike.
+/// With `dialect` the body is a transcript of another system. It must follow the rules of that dialect, and
+/// contain each tool call together with its results. What cannot be stored is listed in `dropped`. A message
+/// keeps the id that it has in the dialect, or gets one that is derived from it and from all messages before
+/// it. So a transcript that is sent again, or again with more messages at its end, stores only the new ones.
+/// `request_id` distinguishes transcripts that begin alike.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
     operation_id = "append_messages", params(ChatPath, FencingHeader, AppendQuery), request_body = AppendRequest,
     responses(
-        (status = 201, description = "Something was stored", body = AppendResponse),
-        (status = 200, description = "The chat had all of it already", body = AppendResponse),
+        (status = 201, description = "At least one message is new", body = AppendResponse),
+        (status = 200, description = "All messages were stored before", body = AppendResponse),
         AppendProblems,
     ),
 )]
@@ -83,7 +83,7 @@ pub(crate) async fn append_messages(
             transcript::read(dialect, request, &state).await?;
         let append = state.store.append(&scope, &chat_id, messages).await.map_err(|error| {
             Problem::from(error)
-                .placed("/messages/", |at| places.get(at).copied().map(pointer_to))
+                .map_items("/messages/", |at| places.get(at).copied().map(pointer_to))
         })?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped));
     }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use crate::problem::Problem;
 use crate::wire::keep_null;
 
-/// A message to append. A field that is null counts as missing, except for the content.
+/// A message to append. A null field counts as missing, except `content`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewMessage, example = json!({
@@ -17,40 +17,40 @@ use crate::wire::keep_null;
     "timestamp": "2025-10-02T10:00:05.000Z"
 }))]
 pub(crate) struct MessageRequest {
-    /// Makes the message safe to send again; minted when it is missing.
+    /// The idempotency key of the message; minted if missing.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
-    /// `user`, `assistant`, `system`, `tool` or any other. Initial messages are the user's unless
-    /// they say otherwise; all others must say.
+    /// `user`, `assistant`, `system`, `tool` or any other. Required, except for initial messages, whose
+    /// default is `user`.
     role: Option<String>,
     /// The speaker.
     name: Option<String>,
-    /// The speaker, by another name; only one of the two is needed.
+    /// An alternative to `name`.
     agent_name: Option<String>,
-    /// Text, structure or null. May be missing only beside `tool_calls`, `function_call`,
+    /// Any JSON value, mostly text. Required unless the message has `tool_calls`, `function_call`,
     /// `tool_responses` or `refusal`.
     #[serde(default, deserialize_with = "keep_null")]
     content: Option<Value>,
-    /// The caller's own time, kept as the text it is, at most 64 characters.
+    /// The caller's own time, stored as given, at most 64 characters.
     timestamp: Option<String>,
-    /// Whatever the caller keeps beside the message.
+    /// Data of the caller that is stored with the message.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
-    /// The person who wrote it, for a service to state; what a person appends is their own.
+    /// The person who wrote the message, if the caller is a service; what a person appends is always their own.
     author: Option<AuthorRequest>,
     /// Groups messages that belong together.
     block_id: Option<String>,
     event_type: Option<Value>,
     function_call: Option<Value>,
     is_user_proxy: Option<Value>,
-    /// The call of a model that produced the message.
+    /// The id of the provider call that produced the message.
     #[schema(value_type = Option<String>)]
     produced_by_call_id: Option<CallId>,
     reasoning_content: Option<Value>,
     refusal: Option<Value>,
     structured_output: Option<Value>,
     structured_schema: Option<Value>,
-    /// Tells apart what goes on at the same time.
+    /// Distinguishes threads that run at the same time.
     thread_id: Option<String>,
     tool_call_id: Option<Value>,
     tool_calls: Option<Value>,
@@ -64,7 +64,7 @@ pub(crate) struct MessageRequest {
 pub(crate) struct AuthorRequest {
     #[schema(value_type = String, example = "user_alice_456")]
     user_id: UserId,
-    /// What they are called now: 1 to 128 characters without control characters.
+    /// The current display name: 1 to 128 characters without control characters.
     #[schema(value_type = Option<String>, example = "Alice")]
     display_name: Option<DisplayName>,
 }
@@ -75,11 +75,11 @@ impl From<AuthorRequest> for Author {
     }
 }
 
-/// The fields beside which a message may lack a content.
+/// A message with one of these fields needs no content.
 const INSTEAD_OF_CONTENT: [&str; 4] = ["function_call", "refusal", "tool_calls", "tool_responses"];
 
 impl MessageRequest {
-    /// Gives the message its final form; `pointer` is where it stands in the body.
+    /// Converts the message; `pointer` is its JSON pointer in the body.
     pub(crate) fn into_message(
         mut self,
         default_role: Option<&str>,
@@ -91,7 +91,7 @@ impl MessageRequest {
         let role = self.role.or(default_role.map(str::to_owned));
         let name = match (self.name, self.agent_name) {
             (Some(name), Some(agent_name)) if name != agent_name => {
-                return Err(refuse("agent_name", "names another speaker than name"));
+                return Err(refuse("agent_name", "must be the same speaker as name"));
             }
             (name, agent_name) => name.or(agent_name),
         };
@@ -112,7 +112,7 @@ impl MessageRequest {
         Ok(NewMessage { event_id, body, author })
     }
 
-    /// Takes the fields of [`MessageBody::EXTRA`] that were given.
+    /// Takes the given fields out of those in [`MessageBody::EXTRA`].
     fn take_extra(&mut self) -> JsonObject {
         let produced_by = self.produced_by_call_id.take();
         let fields = [

@@ -8,14 +8,14 @@ use crate::openapi::{ChatPath, FencingHeader, MessagePath};
 use crate::problem::{DeleteMessageProblems, Problem};
 use crate::wire::MessageResponse;
 
-/// Deletes a message: its content is gone, its sequence stays taken.
+/// Deletes a message: a tombstone without content replaces it, and keeps its sequence.
 ///
-/// Deleting it again answers as the first time.
+/// Idempotent: deleting it again changes nothing.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
     operation_id = "delete_message", params(ChatPath, MessagePath, FencingHeader),
     responses(
-        (status = 200, description = "The tombstone it left", body = MessageResponse),
+        (status = 200, description = "The tombstone", body = MessageResponse),
         DeleteMessageProblems,
     ),
 )]

@@ -8,7 +8,7 @@ use crate::openapi::{ChatPath, MessagePath};
 use crate::problem::{MessageProblems, Problem};
 use crate::wire::MessageResponse;
 
-/// Returns one message; a deleted one as the tombstone it left.
+/// Returns one message; for a deleted message, its tombstone.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
     operation_id = "get_message", params(ChatPath, MessagePath),

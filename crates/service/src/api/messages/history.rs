@@ -13,30 +13,29 @@ use utoipa::IntoParams;
 
 use crate::config::LimitsConfig;
 use crate::extract::{AcceptedFormat, ChatScope, FromParams, Params, Query};
-use crate::history::{self, Form, HistoryLine, HistoryResponse, Source};
+use crate::history::{self, HistoryForm, HistoryLine, HistoryResponse, Source};
 use crate::openapi::ChatPath;
 use crate::problem::{HistoryProblems, Problem, log_aborted_response};
 use crate::request_id::RequestId;
 
-/// In which form, and how much.
+/// The dialect and the extent of the history.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryQuery {
-    /// The form to give the messages: `ag2` (unless said), `ag2-classic`, `ag2-classic-manager`,
+    /// The dialect of the messages: `ag2` (default), `ag2-classic`, `ag2-classic-manager`,
     /// `ag2-v1`, `openai`, `anthropic`, `gemini`, `langchain`, `ui-message` or `acp`.
     #[param(value_type = Option<String>, example = "ag2")]
     dialect: &'static dyn Dialect,
-    /// Only the newest so many; system messages are kept and counted, and no tool call is
+    /// Only this many of the newest messages. System messages are kept and counted, and no tool call is
     /// separated from its results.
     #[param(value_type = Option<usize>, minimum = 1)]
     newest: Option<usize>,
-    /// The name of a user whose messages carry none; `user` unless said.
+    /// The name for user messages without a name; `user` by default.
     #[param(value_type = Option<String>, example = "user")]
     default_user_name: String,
-    /// What becomes of a message whose tool calls are not all answered directly behind it:
-    /// `remove` (unless said) takes its calls away, `settle` adds the results that are missing,
-    /// marked as errors, `trim` leaves the message out, `reject` answers with the problem
-    /// `unsettled-tool-calls` instead of a history. `ag2` has no calls.
+    /// What to do with a message whose tool calls do not all have results directly after it: `remove`
+    /// (default) removes its calls, `settle` adds the missing results as errors, `trim` drops the message,
+    /// `reject` refuses the request with `unsettled-tool-calls`. `ag2` has no tool calls.
     #[param(value_type = Option<String>, example = "settle")]
     unsettled: UnsettledPolicy,
 }
@@ -63,7 +62,7 @@ impl FromParams for HistoryQuery {
     }
 }
 
-impl From<HistoryQuery> for Form {
+impl From<HistoryQuery> for HistoryForm {
     fn from(query: HistoryQuery) -> Self {
         let HistoryQuery { default_user_name, unsettled, .. } = query;
         let options = Options { default_user_name, unsettled };
@@ -71,11 +70,11 @@ impl From<HistoryQuery> for Form {
     }
 }
 
-/// Returns the conversation in the form an orchestrator resumes from.
+/// Returns the conversation in the dialect that an orchestrator resumes from.
 ///
-/// What does not fit the form is left out or changed, and reported: nothing vanishes in silence.
-/// The answer is written while the chat is read, so that it may be of any length; when the reading
-/// fails half-way, the connection is broken off. As lines, the last one says that it is complete.
+/// What does not fit the dialect is dropped or repaired, and reported in the response. The response is
+/// streamed while the chat is read, so it may have any length. If reading fails half-way, the connection is
+/// closed; as NDJSON, the last line says that the history is complete.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/history", tag = "messages",
     operation_id = "get_history", params(ChatPath, HistoryQuery),
@@ -98,12 +97,13 @@ pub(crate) async fn get_history(
     AcceptedFormat(format): AcceptedFormat,
     request_id: RequestId,
 ) -> Result<Response, Problem> {
-    let patience = limits.request_timeout();
-    let source = Source { store, scope, chat_id: chat_id.clone(), patience };
+    let read_timeout = limits.request_timeout();
+    let source = Source { store, scope, chat_id: chat_id.clone(), read_timeout };
     let dialect = query.dialect.name();
     let parts = history::read(source, query.into()).await?;
     let mut chunks = Box::pin(history::write(format, chat_id, dialect, parts));
-    // Whatever is wrong with the chat shows now, while the answer can still be a problem.
+    // The first chunk is read before the response starts: until then a failure can still be a problem
+    // document with its own status.
     let first = chunks.try_next().await?;
     let rest = chunks.inspect_err(move |error| log_aborted_response(error, &request_id));
     let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));

@@ -10,16 +10,16 @@ use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{AppendProblems, Problem};
 
-/// Appends the messages a workflow starts from, unless they are there already.
+/// Appends the messages that a workflow starts with, unless the chat has them already.
 ///
-/// A message without an `event_id` is recognised by role and content: leading messages that equal
-/// the newest ones of the chat are not stored again. The role is `user` unless it is given.
+/// A message without an `event_id` is compared by role and content: leading messages that equal the newest
+/// ones of the chat are not stored again. The default role is `user`.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/initial-messages", tag = "messages",
     operation_id = "persist_initial_messages", params(ChatPath, FencingHeader), request_body = OneOrSeveral,
     responses(
-        (status = 201, description = "Something was stored", body = AppendResponse),
-        (status = 200, description = "The chat had all of it already", body = AppendResponse),
+        (status = 201, description = "At least one message is new", body = AppendResponse),
+        (status = 200, description = "All messages were stored before", body = AppendResponse),
         AppendProblems,
     ),
 )]

@@ -12,20 +12,20 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::MessageResponse;
 
-/// Which messages to read.
+/// The range of messages to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListMessagesQuery {
-    /// Only messages after this sequence; -1 stands for the beginning.
+    /// Only messages after this sequence; -1 for all.
     #[param(value_type = Option<i64>, minimum = -1)]
     after: Option<u64>,
     /// Only messages before this sequence.
     #[param(value_type = Option<i64>, minimum = 0)]
     before: Option<u64>,
-    /// At most this many, the oldest of them; 100 unless said, up to 1,000.
+    /// The most messages, the oldest of the range; 100 by default, at most 1,000.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The newest so many instead; not together with `after` or `limit`.
+    /// Return this many of the newest messages instead; not with `after` or `limit`.
     #[param(value_type = Option<usize>, minimum = 1)]
     newest: Option<usize>,
 }
@@ -37,7 +37,7 @@ impl FromParams for ListMessagesQuery {
         let limit = params.take_in("limit", 1..=limits.messages_max)?;
         let newest = params.take_in("newest", 1..=limits.messages_max)?;
         if newest.is_some() && (after.is_some() || limit.is_some()) {
-            let detail = "cannot be combined with after or limit";
+            let detail = "must not be combined with after or limit";
             return Err(Problem::invalid_parameter("newest", detail));
         }
         Ok(Self {
@@ -59,17 +59,17 @@ impl From<ListMessagesQuery> for MessageRange {
     }
 }
 
-/// A run of consecutive messages.
+/// Consecutive messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListMessagesResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// The chat's counter: the sequence the next message gets.
+    /// The chat's counter: the sequence of the next message.
     #[schema(example = 15)]
     last_sequence: u64,
     /// Oldest first.
     messages: Vec<MessageResponse>,
-    /// Whether there are more in that direction: later ones, with `newest` earlier ones.
+    /// Whether the range has more messages: later ones, or with `newest` earlier ones.
     has_more: bool,
 }
 
@@ -85,10 +85,9 @@ impl ListMessagesResponse {
     }
 }
 
-/// Reads messages, oldest first.
+/// Returns messages, oldest first.
 ///
-/// To read on, ask for those after the last sequence received. A page ends early, with `has_more`,
-/// when it grows very large.
+/// To continue, set `after` to the last sequence received. A very large page ends early, with `has_more`.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
     operation_id = "list_messages", params(ChatPath, ListMessagesQuery),

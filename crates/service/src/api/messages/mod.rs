@@ -1,4 +1,4 @@
-//! The messages of a chat: append, read, change in place, and hand out for a resume.
+//! The messages of a chat: append, read, edit, delete, and render as a history.
 
 mod body;
 mod request;

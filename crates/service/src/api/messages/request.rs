@@ -9,7 +9,7 @@ use crate::extract::BatchShape;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// Several messages to append, all of them or none.
+/// Several messages to append atomically.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewMessages)]
@@ -24,11 +24,11 @@ impl From<BatchRequest> for Vec<MessageRequest> {
     }
 }
 
-/// One message, or several below `messages`.
+/// One message, or several in `messages`.
 #[derive(Debug, ToSchema)]
 #[schema(as = OneOrSeveralNewMessages)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes the two forms; `MessagesBody` reads them")]
+#[expect(dead_code, reason = "describes the two shapes that `MessagesBody` reads")]
 pub(crate) enum OneOrSeveral {
     One(Box<MessageRequest>),
     Several(BatchRequest),
@@ -38,7 +38,7 @@ pub(crate) enum OneOrSeveral {
 #[derive(Debug, ToSchema)]
 #[schema(as = Append)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "describes the forms; the query says which one it is")]
+#[expect(dead_code, reason = "describes the shapes; the query selects one")]
 pub(crate) enum AppendRequest {
     Messages(OneOrSeveral),
     Transcript(TranscriptRequest),
@@ -66,7 +66,7 @@ impl MessagesBody {
         self.shape
     }
 
-    /// Gives the messages their final form; those without a role get `default_role`, if any.
+    /// Converts the messages; one without a role gets `default_role`.
     pub(super) fn into_messages(
         self,
         default_role: Option<&str>,

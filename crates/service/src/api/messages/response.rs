@@ -9,22 +9,22 @@ use super::transcript::UnreadResponse;
 use crate::extract::Json;
 use crate::wire;
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AppendResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// The chat's counter after it: the sequence the next message gets.
+    /// The chat's counter afterwards: the sequence of the next message.
     #[schema(example = 2)]
     last_sequence: u64,
-    /// One for each message sent, in their order; one for each message read of a transcript.
+    /// One for each message of the request, in order; for a transcript, one for each message it was read as.
     messages: Vec<AppendedResponse>,
-    /// What of a transcript is not stored; missing without a dialect.
+    /// The parts of a transcript that are not stored; missing without a dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
     dropped: Option<Vec<UnreadResponse>>,
 }
 
-/// What came of one message.
+/// An appended message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Appended)]
 pub(crate) struct AppendedResponse {
@@ -32,7 +32,7 @@ pub(crate) struct AppendedResponse {
     event_id: String,
     #[schema(example = 1)]
     sequence: u64,
-    /// Whether the chat had it already.
+    /// Whether the message was stored before.
     duplicate: bool,
 }
 

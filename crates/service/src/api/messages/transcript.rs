@@ -10,20 +10,21 @@ use crate::extract::Json;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
-/// A transcript in a dialect, to be appended, all of it or nothing.
+/// A transcript in a dialect, to append atomically.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Transcript)]
 pub(crate) struct TranscriptRequest {
-    /// The messages in the form of the dialect; at most 1,000 are stored of them, of at most 4 MiB
-    /// each, together at most 8 MiB. Only `acp` and `ag2-v1` may have more, of which several are one.
+    /// The messages in the dialect: at most 1,000, of at most 4 MiB each, together at most 8 MiB. `acp` and
+    /// `ag2-v1` may have more, because several of their items make one message; the limit then holds for the
+    /// messages stored.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
-    /// The instructions, where the form wants them apart, as a history gives them.
+    /// The system instructions, for dialects that keep them apart from the messages.
     #[serde(default)]
     #[schema(required = false)]
     system: Vec<Value>,
-    /// Tells transcripts apart that begin alike.
+    /// Distinguishes transcripts that begin alike.
     #[schema(value_type = Option<String>)]
     request_id: Option<EventId>,
 }
@@ -32,12 +33,12 @@ pub(crate) struct TranscriptRequest {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Unread)]
 pub(crate) struct UnreadResponse {
-    /// Its position in `messages`.
+    /// The index in `messages`.
     index: usize,
-    /// Why, as a stable word.
+    /// The reason, as a stable word.
     #[schema(example = "unsupported_role")]
     reason: &'static str,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     detail: String,
 }
 
@@ -48,7 +49,7 @@ impl From<Dropped> for UnreadResponse {
     }
 }
 
-/// Reads a transcript that keeps to the rules of its form; every message has an id then.
+/// Reads a transcript that follows the rules of its dialect, and gives every message an id.
 pub(super) async fn read(
     dialect: &dyn Dialect,
     request: Request,
@@ -57,8 +58,9 @@ pub(super) async fn read(
     let Json(body) = Json::<TranscriptRequest>::from_request(request, state).await?;
     let TranscriptRequest { messages, system, request_id } = body;
     if !dialect.splits_messages() && messages.len() > Limits::BATCH_MESSAGES {
-        let most = format!("must hold at most {} messages", Limits::BATCH_MESSAGES);
-        let problem = Problem::new(ProblemKind::BATCH_TOO_LARGE, "a size limit is exceeded");
+        let most = format!("must have at most {} messages", Limits::BATCH_MESSAGES);
+        let problem =
+            Problem::new(ProblemKind::BATCH_TOO_LARGE, "a size limit is exceeded; see errors");
         return Err(problem.at_pointer("/messages", most));
     }
     let found = ingest::violations(dialect, &messages);
@@ -70,14 +72,17 @@ pub(super) async fn read(
     if is_instructed
         && !parsed.positions.iter().any(|it| matches!(it, TranscriptPosition::System(_)))
     {
-        return Err(Problem::invalid_body("/system", "the form has instructions in its messages"));
+        return Err(Problem::invalid_body(
+            "/system",
+            "must be omitted: this dialect has its instructions in the messages",
+        ));
     }
     let seed = request_id.as_ref().map_or("", EventId::as_str);
     ingest::assign_event_ids(seed, &mut parsed.messages);
     Ok(parsed)
 }
 
-/// Returns where in the body a message stands.
+/// Returns the JSON pointer to a message in the body.
 pub(super) fn pointer_to(position: TranscriptPosition) -> String {
     match position {
         TranscriptPosition::System(index) => format!("/system/{index}"),
@@ -85,11 +90,11 @@ pub(super) fn pointer_to(position: TranscriptPosition) -> String {
     }
 }
 
-/// Says which rules are broken, and where.
+/// Creates the problem that lists the broken rules with pointers.
 fn refused(dialect: &str, found: &[Violation]) -> Problem {
     const LISTED: usize = 100;
-    let more = if found.len() > LISTED { "; more are not listed" } else { "" };
-    let detail = format!("the messages break rules of the form {dialect}{more}");
+    let more = if found.len() > LISTED { "; only the first 100 are listed" } else { "" };
+    let detail = format!("the messages break rules of the dialect {dialect}; see errors{more}");
     let problem = Problem::new(ProblemKind::INVALID_REQUEST, detail);
     found.iter().take(LISTED).fold(problem, |problem, Violation { index, rule, detail }| {
         problem.at_pointer(format!("/messages/{index}"), format!("{rule}: {detail}"))

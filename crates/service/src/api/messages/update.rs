@@ -12,17 +12,17 @@ use crate::openapi::{ChatPath, FencingHeader, MessagePath};
 use crate::problem::{Problem, UpdateMessageProblems};
 use crate::wire::{MessageResponse, keep_null};
 
-/// A change to a message; at least one field. What is missing stays as it is.
+/// An edit of a message, with at least one field. Missing fields are not changed.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = MessageEdit, example = json!({"content": "What should the app do?"}))]
 pub(crate) struct UpdateMessageRequest {
-    /// The new content; null is a content too.
+    /// The new content; null is a value too.
     #[serde(default, deserialize_with = "keep_null")]
     content: Option<Value>,
     /// The new speaker.
     name: Option<String>,
-    /// The new metadata, whole.
+    /// The new metadata, which replaces all of the old.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
 }
@@ -41,12 +41,12 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
     }
 }
 
-/// Changes a message in place; its sequence and its id stay.
+/// Edits a message; its sequence and id do not change.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
     operation_id = "update_message", params(ChatPath, MessagePath, FencingHeader), request_body = UpdateMessageRequest,
     responses(
-        (status = 200, description = "The message as it is now", body = MessageResponse),
+        (status = 200, description = "The edited message", body = MessageResponse),
         UpdateMessageProblems,
     ),
 )]

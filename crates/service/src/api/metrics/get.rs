@@ -10,9 +10,9 @@ use crate::problem::{MetricsProblems, Problem, ProblemKind};
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Returns the metrics of this process, for Prometheus to scrape.
+/// Returns the metrics of this process, for Prometheus.
 ///
-/// With tokens, only the roles `service` and `operator` may read them, unless the settings make them
+/// With authentication only the roles `service` and `operator` may read them, unless the settings make them
 /// public.
 #[utoipa::path(
     get, path = "/metrics", tag = "metrics", operation_id = "get_metrics",
@@ -29,7 +29,7 @@ pub(crate) async fn get_metrics(
     State(metrics): State<Arc<Metrics>>,
 ) -> Result<impl IntoResponse, Problem> {
     let text = metrics.text().map_err(|error| {
-        Problem::new(ProblemKind::INTERNAL, "the metrics cannot be written").caused_by(error)
+        Problem::new(ProblemKind::INTERNAL, "failed to write the metrics").caused_by(error)
     })?;
     Ok(([(CONTENT_TYPE, OPENMETRICS)], text))
 }

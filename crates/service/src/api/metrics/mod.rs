@@ -1,3 +1,3 @@
-//! How the service fares.
+//! Service metrics.
 
 pub(crate) mod get;

@@ -7,45 +7,46 @@ use records::{Caller, DisplayName, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::OWN;
+use super::ONLY_FOR_THEMSELVES;
 use super::response::ParticipantResponse;
 use crate::extract::{ChatScope, Json, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{JoinProblems, Problem};
 use crate::wire::write_status;
 
-/// Who joins. A person joins themselves; a service says whom it means.
+/// The user who joins: the caller, or the user that a service names.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewParticipant)]
 pub(crate) struct JoinRequest {
     #[schema(value_type = Option<String>, example = "user_alice_456")]
     user_id: Option<UserId>,
-    /// What they are called: 1 to 128 characters without control characters.
+    /// The display name: 1 to 128 characters without control characters.
     #[schema(value_type = Option<String>, example = "Alice")]
     display_name: Option<DisplayName>,
 }
 
 impl JoinRequest {
-    /// Returns who is meant.
+    /// Returns the user who joins.
     fn user_id(&self, caller: &Caller) -> Result<UserId, Problem> {
         let user_id = self.user_id.as_ref().or(caller.person());
         let user_id = user_id.ok_or_else(|| Problem::invalid_body("/user_id", "is missing"))?;
-        check_acts_for(caller, user_id, OWN)
-            .map_err(|problem| problem.at_pointer("/user_id", "must be the caller's own"))?;
+        check_acts_for(caller, user_id, ONLY_FOR_THEMSELVES)
+            .map_err(|problem| problem.at_pointer("/user_id", "must be that of the caller"))?;
         Ok(user_id.clone())
     }
 }
 
-/// Has a user take part in a chat. Who does already is called by the new name, if there is one.
+/// Adds a participant to a chat. Idempotent: for an existing participant only the display name is updated, if
+/// one is given.
 ///
-/// Taking part gives no access to the chat, and nobody needs it to have some.
+/// Participation neither grants access to the chat nor is required for it.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/participants", tag = "participants",
     operation_id = "join_chat", params(ChatPath), request_body = Option<JoinRequest>,
     responses(
-        (status = 201, description = "They take part now", body = ParticipantResponse),
-        (status = 200, description = "They did already", body = ParticipantResponse),
+        (status = 201, description = "The user is a participant now", body = ParticipantResponse),
+        (status = 200, description = "The user was a participant before", body = ParticipantResponse),
         JoinProblems,
     ),
 )]

@@ -13,14 +13,14 @@ use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
-/// Which participants to list.
+/// The page of participants to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListParticipantsQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<ParticipantCursor>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct ListParticipantsResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
     participants: Vec<ParticipantResponse>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl ListParticipantsResponse {
     }
 }
 
-/// Lists who takes part in a chat, oldest first.
+/// Lists the participants of a chat, oldest first.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/participants", tag = "participants",
     operation_id = "list_participants", params(ChatPath, ListParticipantsQuery),

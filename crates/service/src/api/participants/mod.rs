@@ -1,9 +1,9 @@
-//! Who takes part in a chat.
+//! The participants of a chat.
 
 pub(crate) mod join;
 pub(crate) mod leave;
 pub(crate) mod list;
 mod response;
 
-/// What a person may do here.
-const OWN: &str = "a user joins and leaves for themselves only";
+/// The rule for users.
+const ONLY_FOR_THEMSELVES: &str = "a user may join and leave a chat only for themselves";

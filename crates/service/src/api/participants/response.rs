@@ -4,13 +4,13 @@ use utoipa::ToSchema;
 
 use crate::wire::Time;
 
-/// Somebody who takes part in a chat.
+/// A participant of a chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Participant)]
 pub(crate) struct ParticipantResponse {
     #[schema(example = "user_alice_456")]
     user_id: String,
-    /// What they are called, if they have said so.
+    /// The display name, if one was given.
     #[schema(example = "Alice")]
     display_name: Option<String>,
     joined_at: Time,

@@ -8,7 +8,7 @@ use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::PresenceResponse;
 
-/// Returns who is present in a chat now: who listens to it, through whichever service.
+/// Returns who is present in a chat: the persons with an open stream, through any service process.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/presence", tag = "participants",
     operation_id = "get_presence", params(ChatPath),

@@ -10,24 +10,24 @@ use super::response::ResumeResponse;
 use crate::api::messages::history::HistoryQuery;
 use crate::config::LimitsConfig;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
-use crate::history::{Form, HistoryError};
+use crate::history::{HistoryError, HistoryForm};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ResumeProblems};
 
-/// What a message says to end a conversation, unless said.
-const TERMINATION: &str = "TERMINATE";
+/// The default text that ends a conversation.
+const DEFAULT_TERMINATION: &str = "TERMINATE";
 
-/// How to bring a chat back, besides the form of its history.
+/// The text that ends a conversation.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what `ResumeQuery` reads beside the history's")]
+#[expect(dead_code, reason = "describes what `ResumeQuery` reads besides `HistoryQuery`")]
 pub(crate) struct TerminationQuery {
-    /// What a message says at its end to end the conversation; `TERMINATE` unless said.
+    /// A message that ends with this text ends the conversation; `TERMINATE` by default.
     #[param(example = "TERMINATE")]
     termination: Option<String>,
 }
 
-/// How to bring a chat back.
+/// How to render the chat.
 #[derive(Debug)]
 pub(crate) struct ResumeQuery {
     history: HistoryQuery,
@@ -44,14 +44,14 @@ impl FromParams for ResumeQuery {
     }
 }
 
-/// Returns everything that an orchestrator needs to go on, as it was at one moment: the transcript in a form
-/// and what of it was left out or changed, the state beside it, and what is to be done.
+/// Returns everything that an orchestrator needs to resume a chat, from one consistent snapshot: the
+/// transcript in a dialect, what was dropped or repaired in it, the state of the chat, and the next action.
 ///
-/// The stored messages stay as they are, whatever becomes of them in the form.
+/// The stored messages do not change.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/resume", tag = "turns",
     operation_id = "get_resume", params(ChatPath, HistoryQuery, TerminationQuery),
-    responses((status = 200, description = "What is needed", body = ResumeResponse), ResumeProblems),
+    responses((status = 200, description = "The state to resume from", body = ResumeResponse), ResumeProblems),
 )]
 pub(crate) async fn get_resume(
     State(store): State<Arc<dyn Store>>,
@@ -59,9 +59,9 @@ pub(crate) async fn get_resume(
     Query(query): Query<ResumeQuery>,
 ) -> Result<Json<ResumeResponse>, Problem> {
     let mut state = store.resume_state(&scope, &chat_id).await?;
-    let form = Form::from(query.history);
+    let form = HistoryForm::from(query.history);
     let plan = plan::plan(&state, &form.options.default_user_name);
-    let text = query.termination.as_deref().unwrap_or(TERMINATION);
+    let text = query.termination.as_deref().unwrap_or(DEFAULT_TERMINATION);
     let termination_check = TerminationCheck::new(&state.messages, text);
     let messages = std::mem::take(&mut state.messages);
     let messages = match form.newest {

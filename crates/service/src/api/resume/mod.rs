@@ -1,4 +1,4 @@
-//! `/api/chats/{app_id}/{chat_id}/resume`: everything that is needed to go on.
+//! `/api/chats/{app_id}/{chat_id}/resume`: everything that an orchestrator needs to resume a chat.
 
 pub(crate) mod get;
 mod response;

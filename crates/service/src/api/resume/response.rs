@@ -13,44 +13,43 @@ use crate::api::resume_points::ResumePointResponse;
 use crate::history::{DroppedResponse, RepairedResponse};
 use crate::wire::{ArtifactFields, InputRequestResponse};
 
-/// All that is needed to go on with a chat, as it was at one moment.
+/// Everything that is needed to resume a chat, from one consistent snapshot.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Resume)]
 pub(crate) struct ResumeResponse {
     chat: ChatSessionResponse,
-    /// What is to be done: `retry` the step, which has failed; `continue` where it broke off; `await_input`;
-    /// `start`, when nothing broke off; `nothing_to_do`.
+    /// The next action: `retry` the failed step, `continue` the interrupted step, `await_input`, `start` if no
+    /// step is open, or `nothing_to_do`.
     #[schema(example = "continue")]
     action: &'static str,
-    /// The step to run again; null where none is known.
+    /// The step to run again; null if none is known.
     step: Option<StepResponse>,
-    /// All steps of the turn written last that were not done, in order: those that ran at the same time are
-    /// all here.
+    /// All unfinished steps of the last turn, in order; several if they ran at the same time.
     open_steps: Vec<ResumePointResponse>,
-    /// Whether the chat has to be reopened before anything is written to it.
+    /// Whether the chat must be reopened before the next write.
     must_reopen: bool,
-    /// What the shared space is to hold before anything runs.
+    /// The contents of the shared space to restore before the next step runs.
     #[schema(value_type = Object, example = json!({"choose_prompt": "query"}))]
     space: JsonObject,
-    /// Who is to speak next, where that follows from what there is.
+    /// The next speaker, if it follows from the transcript.
     #[schema(example = "visualizer")]
     next_speaker: Option<String>,
-    /// The calls of tools that no message answers, in order.
+    /// The tool calls without results, in order.
     pending_calls: Vec<PendingCallResponse>,
-    /// The last message of the transcript, if it would end a replay at once.
+    /// The last message of the transcript, if it ends the conversation.
     termination: Option<TerminationResponse>,
     transcript: TranscriptResponse,
-    /// The chat's counter when the snapshot was taken.
+    /// The chat's counter when the context snapshot was written.
     #[schema(example = 15)]
     context_sequence: u64,
     #[schema(value_type = Object)]
     context_snapshot: JsonObject,
     last_artifact: Option<ArtifactFields>,
-    /// The questions that the chat waits on, oldest first.
+    /// The pending input requests, oldest first.
     pending_inputs: Vec<InputRequestResponse>,
 }
 
-/// The messages in a form, with what was left out or changed.
+/// The messages in a dialect, with what was dropped or repaired.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Transcript)]
 pub(crate) struct TranscriptResponse {
@@ -60,11 +59,11 @@ pub(crate) struct TranscriptResponse {
     messages: Vec<Value>,
     dropped: Vec<DroppedResponse>,
     repaired: Vec<RepairedResponse>,
-    /// The original of each name that was changed.
+    /// The original of each name that was replaced.
     names: BTreeMap<String, String>,
-    /// The original of each call id that was changed.
+    /// The original of each call id that was replaced.
     ids: BTreeMap<String, String>,
-    /// The instructions, in blocks of the form, where it wants them apart.
+    /// The system instructions, for dialects that keep them apart from the messages.
     #[schema(value_type = Vec<Object>)]
     system: Vec<Value>,
 }
@@ -75,28 +74,28 @@ pub(crate) struct TranscriptResponse {
 pub(crate) struct StepResponse {
     #[serde(flatten)]
     point: ResumePointResponse,
-    /// The calls from the outermost one to that of the step; null where that is not known.
+    /// The call stack of the step, outermost call first; null if it is incomplete.
     #[schema(example = json!(["stk_001", "stk_002"]))]
     stack_path: Option<Vec<String>>,
-    /// Why it is not known.
+    /// Why the call stack is incomplete.
     stack_error: Option<String>,
 }
 
-/// A call of a tool that no message answers.
+/// A tool call without a result.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PendingCall)]
 pub(crate) struct PendingCallResponse {
-    /// The position in the chat of the message that makes it.
+    /// The sequence of the message with the call.
     sequence: u64,
-    /// Who makes it.
+    /// The speaker of that message.
     #[schema(example = "analyzer")]
     speaker: Option<String>,
-    /// Null for the older calls, which have only the name of a function.
+    /// Null for calls in the older `function_call` format, which have no id.
     #[schema(example = "call_1")]
     call_id: Option<String>,
     #[schema(example = "search")]
     name: String,
-    /// As they are in the log: mostly the text of a JSON object.
+    /// The arguments as stored, mostly the text of a JSON object.
     arguments: Value,
 }
 
@@ -105,13 +104,13 @@ pub(crate) struct PendingCallResponse {
 #[schema(as = Termination)]
 pub(crate) struct TerminationResponse {
     sequence: u64,
-    /// What it says to end it.
+    /// The text that ends the conversation.
     #[schema(example = "TERMINATE")]
     text: String,
 }
 
 impl ResumeResponse {
-    /// `rendered` are the messages of the state.
+    /// Builds the response; `rendered` holds the messages of the state.
     pub(super) fn new(
         state: ResumeState,
         plan: Plan,

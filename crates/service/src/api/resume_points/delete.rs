@@ -11,11 +11,11 @@ use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{DeleteResumePointsProblems, Problem};
 
-/// Which resume points to delete.
+/// The resume points to delete.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DeleteResumePointsQuery {
-    /// Only those of this turn.
+    /// Only resume points of this turn.
     #[param(value_type = Option<String>)]
     request_id: Option<TurnId>,
 }
@@ -26,20 +26,20 @@ impl FromParams for DeleteResumePointsQuery {
     }
 }
 
-/// What was deleted.
+/// The number of deleted resume points.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DeleteResumePointsResponse {
-    /// How many there were.
+    /// The number of deleted resume points.
     #[schema(example = 2)]
     deleted: u64,
 }
 
-/// Deletes resume points, once what they are of was resumed.
+/// Deletes resume points. A worker does this after it has resumed the turn.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
     operation_id = "delete_resume_points", params(ChatPath, FencingHeader, DeleteResumePointsQuery),
     responses(
-        (status = 200, description = "They are gone", body = DeleteResumePointsResponse),
+        (status = 200, description = "The resume points are deleted", body = DeleteResumePointsResponse),
         DeleteResumePointsProblems,
     ),
 )]

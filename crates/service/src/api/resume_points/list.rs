@@ -13,20 +13,20 @@ use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 
-/// Which resume points to list.
+/// The filter and the page of resume points to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListResumePointsQuery {
-    /// Only those of this turn.
+    /// Only resume points of this turn.
     #[param(value_type = Option<String>)]
     request_id: Option<TurnId>,
-    /// Only those of this call of a call stack.
+    /// Only resume points of this call in a call stack.
     #[param(value_type = Option<String>)]
     stack_id: Option<StackId>,
-    /// At most this many, 20 unless said, up to 100; fewer where they are large.
+    /// The most entries of a page: 20 by default, at most 100; fewer if they are large.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<ResumePointCursor>,
 }
@@ -47,13 +47,13 @@ impl FromParams for ListResumePointsQuery {
 pub(crate) struct ListResumePointsResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// The latest first, by turn and then by sequence: the first of all is where to resume.
+    /// The latest first, by turn and then by step: the very first is where to resume.
     resume_points: Vec<ResumePointResponse>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
-/// Lists the steps that were not done, the latest first.
+/// Lists the resume points of a chat, the latest first.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
     operation_id = "list_resume_points", params(ChatPath, ListResumePointsQuery),

@@ -1,4 +1,4 @@
-//! The steps from which turns that broke off can be resumed, and the call stacks they are in.
+//! Resume points: the unfinished steps of interrupted and failed turns, and their call stacks.
 
 pub(crate) mod delete;
 pub(crate) mod list;

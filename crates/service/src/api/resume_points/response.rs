@@ -4,17 +4,17 @@ use utoipa::ToSchema;
 
 use crate::wire::Time;
 
-/// A step that was not done.
+/// An unfinished step, from which a turn can be resumed.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ResumePoint)]
 pub(crate) struct ResumePointResponse {
-    /// The turn it is of.
+    /// The id of its turn.
     #[schema(example = "req_abc")]
     request_id: String,
-    /// Which turn of the chat that was, from 1.
+    /// The number of the turn in the chat, from 1.
     #[schema(example = 1)]
     turn: u64,
-    /// Which step of its turn it was, from 1.
+    /// The number of the step in its turn, from 1.
     #[schema(example = 5)]
     sequence: u32,
     /// `input`, `hook_create`, `llm`, `tool`, `hook_next` or `delegate`.
@@ -32,13 +32,13 @@ pub(crate) struct ResumePointResponse {
     stack_parent_id: Option<String>,
     #[schema(example = 1)]
     stack_depth: u32,
-    /// What it was given.
+    /// The input of the step.
     #[schema(value_type = Option<Object>)]
     input: Option<JsonObject>,
-    /// What came of it, as far as it came.
+    /// The output of the step so far.
     #[schema(value_type = Option<Object>)]
     output: Option<JsonObject>,
-    /// The shared space as it was when the step began.
+    /// The shared space at the start of the step.
     #[schema(value_type = Object)]
     space_snapshot: JsonObject,
     error: Option<String>,

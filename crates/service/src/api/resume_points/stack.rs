@@ -13,7 +13,7 @@ use crate::extract::{ChatScope, Json, PathStackId, Query};
 use crate::openapi::{ChatPath, StackPath};
 use crate::problem::{Problem, StackProblems};
 
-/// The calls that lead to one.
+/// The call stack of a call.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Stack)]
 pub(crate) struct StackResponse {
@@ -21,18 +21,18 @@ pub(crate) struct StackResponse {
     chat_id: String,
     #[schema(example = "stk_002")]
     stack_id: String,
-    /// From the outermost call to this one.
+    /// The ids of the calls, outermost first.
     #[schema(example = json!(["stk_001", "stk_002"]))]
     stack_path: Vec<String>,
-    /// The resume points of these calls, in the order of their steps.
+    /// The resume points of these calls, in order of their steps.
     resume_points: Vec<ResumePointResponse>,
 }
 
-/// Returns the calls from the outermost one to the one named, with their resume points.
+/// Returns the call stack of a call, outermost call first, with the resume points of its calls.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/stacks/{stack_id}", tag = "turns",
     operation_id = "get_stack", params(ChatPath, StackPath),
-    responses((status = 200, description = "The calls", body = StackResponse), StackProblems),
+    responses((status = 200, description = "The call stack", body = StackResponse), StackProblems),
 )]
 pub(crate) async fn get_stack(
     State(store): State<Arc<dyn Store>>,
@@ -40,7 +40,7 @@ pub(crate) async fn get_stack(
     PathStackId(stack_id): PathStackId,
     Query(()): Query<()>,
 ) -> Result<Json<StackResponse>, Problem> {
-    let (mut points, calls) = points_with(&*store, &scope, &chat_id, &stack_id).await?;
+    let (mut points, calls) = resume_points_of(&*store, &scope, &chat_id, &stack_id).await?;
     let path = calls.path(&stack_id)?;
     let on_path: HashSet<_> = path.iter().collect();
     points.retain(|point| on_path.contains(&point.step.frame.stack_id));
@@ -52,12 +52,12 @@ pub(crate) async fn get_stack(
     }))
 }
 
-/// Returns the resume points of the latest turn that broke off in a call, without their paths, and the calls
+/// Returns the resume points of the latest turn that has one in a call, without their paths, and the calls
 /// that they tell of.
 ///
-/// If no turn broke off in the call, it may have broken off in one that was made from it: then these are
-/// those of the latest turn of all.
-async fn points_with(
+/// If no turn has one, the latest turn of the chat is taken: its resume points may be in calls that the given
+/// call has made.
+async fn resume_points_of(
     store: &dyn Store,
     scope: &Scope,
     chat_id: &ChatId,

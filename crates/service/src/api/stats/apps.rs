@@ -12,16 +12,16 @@ use crate::api::apps::ListAppsQuery;
 use crate::extract::{AllStatsScope, Json, Query};
 use crate::problem::{AllStatsProblems, Problem};
 
-/// A page of apps whose workflows have done anything.
+/// A page of apps with statistics.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListAppStatsResponse {
-    /// Those that the token names; there may be none on a page that is not the last.
+    /// The apps of the page that the token names; a page may be empty without being the last.
     apps: Vec<AppSummary>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
-/// What the workflows of an app have done together.
+/// The statistics of all workflows of an app together.
 #[derive(Debug, Serialize, ToSchema)]
 struct AppSummary {
     #[schema(example = "acme_corp")]
@@ -30,7 +30,7 @@ struct AppSummary {
     summary: Summary,
 }
 
-/// Lists the apps by id with what their workflows have done.
+/// Lists the apps with the statistics of their workflows, ordered by id.
 #[utoipa::path(
     get, path = "/api/stats", tag = "stats", operation_id = "list_app_stats",
     params(ListAppsQuery),

@@ -14,14 +14,14 @@ use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
 
-/// Which chats to list.
+/// The page of chats to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListChatStatsQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<Cursor>,
 }
@@ -41,11 +41,11 @@ impl FromParams for ListChatStatsQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListChatStatsResponse {
     chats: Vec<ChatStatsFields>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
-/// What a chat took.
+/// The duration and usage of a chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ChatStats)]
 struct ChatStatsFields {
@@ -54,7 +54,7 @@ struct ChatStatsFields {
     #[schema(value_type = String, example = "completed")]
     status: ChatStatus,
     started_at: Time,
-    /// From its start to its end, or to this moment.
+    /// Seconds from the start to the end of the chat, or until now.
     #[schema(example = 300.0)]
     duration_sec: f64,
     usage: UsageFields,
@@ -79,7 +79,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
     }
 }
 
-/// Lists the chats of a workflow with what they took, newest first.
+/// Lists the chats of a workflow with their durations and usage, newest first.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/chats", tag = "stats",
     operation_id = "list_chat_stats", params(AppPath, WorkflowPath, ListChatStatsQuery),

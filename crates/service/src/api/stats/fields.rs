@@ -5,21 +5,21 @@ use records::{ChatStatus, Counter, Histogram, Measure, Rollup};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What a workflow, or all of an app, has done.
+/// The statistics of a workflow, or of all workflows of an app.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Summary {
-    /// How many chats there are.
+    /// The number of chats.
     #[schema(example = 2)]
     chats: u64,
     statuses: Statuses,
     events: Events,
-    /// The part of the chats that have ended which has failed; null where none has ended.
+    /// The failed chats divided by all chats that have ended; null if none has ended.
     #[schema(example = 0.0)]
     error_rate: Option<f64>,
     usage: UsageFields,
 }
 
-/// How many chats stand where.
+/// The number of chats by their current status.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Statuses {
     #[schema(example = 0)]
@@ -32,7 +32,7 @@ pub(crate) struct Statuses {
     failed: u64,
 }
 
-/// How often what was done, a chat that was reopened and has ended again counted twice.
+/// The number of changes of status; a chat that was reopened and has ended again is counted twice.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Events {
     #[schema(example = 2)]
@@ -49,7 +49,7 @@ pub(crate) struct Events {
     reopens: u64,
 }
 
-/// Numbers that so many of a hundred do not exceed, at most 1/32 off; null where nothing was counted.
+/// Percentiles of a distribution, with an error of at most 1/32; null if it is empty.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Percentiles {
     #[schema(example = 2)]
@@ -112,10 +112,10 @@ impl From<&Histogram> for Percentiles {
     }
 }
 
-/// What is measured of each call.
-const OF_CALLS: [Measure; 3] = [Measure::CallTokens, Measure::CallCost, Measure::CallDuration];
+/// The measures of calls.
+const CALL_MEASURES: [Measure; 3] = [Measure::CallTokens, Measure::CallCost, Measure::CallDuration];
 
-/// Returns how measures are distributed, by their names.
+/// Returns the percentiles of measures, by their names.
 pub(super) fn percentiles(
     rollup: &Rollup,
     measures: &[Measure],
@@ -124,12 +124,12 @@ pub(super) fn percentiles(
     measures.iter().map(named).collect()
 }
 
-/// Returns how what is measured of each call is distributed.
+/// Returns the percentiles of the measures of calls.
 pub(crate) fn percentiles_of_calls(rollup: &Rollup) -> BTreeMap<&'static str, Percentiles> {
-    percentiles(rollup, &OF_CALLS)
+    percentiles(rollup, &CALL_MEASURES)
 }
 
-/// Divides whole numbers that a float holds exactly; `None` where there is nothing to divide by.
+/// Divides two integers; `None` if the divisor is not positive.
 #[expect(clippy::cast_precision_loss, reason = "an average may be off in its sixteenth digit")]
 pub(super) fn quotient(sum: i64, count: i64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)

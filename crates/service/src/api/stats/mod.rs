@@ -1,4 +1,4 @@
-//! What workflows do and cost.
+//! Statistics: what workflows do and cost.
 
 mod fields;
 

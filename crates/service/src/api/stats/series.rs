@@ -16,14 +16,14 @@ use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
 
-/// How many points there are at most.
-const MOST_POINTS: i32 = 1_000;
+/// The most points of a series.
+const MAX_POINTS: i32 = 1_000;
 
-/// What the points of a series stand for.
+/// The period that each point of a series covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
-    /// An hour, by its beginning.
+    /// An hour.
     Hour,
     /// A day from midnight to midnight, UTC.
     Day,
@@ -37,23 +37,23 @@ impl Step {
         }
     }
 
-    /// Returns the beginning of the step that a moment lies in.
+    /// Returns the start of the step that contains a moment.
     pub(super) fn begin(self, at: DateTime<Utc>) -> DateTime<Utc> {
         truncated(at, self.length())
     }
 }
 
-/// Which points to return.
+/// The points to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SeriesQuery {
-    /// The first point is the one this moment lies in; 24 points before the last unless said.
+    /// The first point contains this moment; by default there are 24 points.
     #[param(value_type = Option<String>)]
     from: DateTime<Utc>,
-    /// The last point is the one this moment lies in; now unless said.
+    /// The last point contains this moment; now by default.
     #[param(value_type = Option<String>)]
     to: DateTime<Utc>,
-    /// `hour`, unless said, or `day`. At most 1,000 points.
+    /// `hour` (default) or `day`. At most 1,000 points.
     #[param(value_type = Option<Step>)]
     step: Step,
 }
@@ -71,43 +71,43 @@ impl FromParams for SeriesQuery {
         if from > to {
             return Err(Problem::invalid_parameter("from", "must not be after `to`"));
         }
-        if to - from > step.length() * (MOST_POINTS - 1) {
-            let most = format!("must be at most {MOST_POINTS} steps before `to`");
+        if to - from > step.length() * (MAX_POINTS - 1) {
+            let most = format!("must be at most {MAX_POINTS} steps before `to`");
             return Err(Problem::invalid_parameter("from", most));
         }
         Ok(Self { from: step.begin(from), to: step.begin(to), step })
     }
 }
 
-/// What a workflow has done, step by step.
+/// The statistics of a workflow over time.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SeriesResponse {
     #[schema(example = "acme_corp")]
     app_id: String,
     #[schema(example = "Generator")]
     workflow_name: String,
-    /// The beginning of the first step.
+    /// The start of the first step.
     from: Time,
     /// The end of the last step.
     to: Time,
     step: Step,
-    /// One for each step, also where nothing happened.
+    /// One point for each step, also if nothing happened in it.
     points: Vec<Point>,
 }
 
-/// What was done in an hour or a day.
+/// The statistics of an hour or a day.
 #[derive(Debug, Serialize, ToSchema)]
 struct Point {
-    /// When it began.
+    /// The start of the step.
     at: Time,
     #[serde(flatten)]
     events: Events,
     usage: UsageFields,
-    /// Of the calls made and the chats ended in it.
+    /// Percentiles of the calls made, and of the chats ended, in this step.
     percentiles: BTreeMap<&'static str, Percentiles>,
 }
 
-/// What is measured by the hour.
+/// The measures that are kept by the hour.
 const MEASURES: [Measure; 4] =
     [Measure::ChatDuration, Measure::CallDuration, Measure::CallTokens, Measure::CallCost];
 
@@ -122,16 +122,16 @@ impl Point {
     }
 }
 
-/// Returns the beginnings of all steps from one to another.
+/// Returns the starts of all steps from one to another.
 pub(super) fn steps(
     from: DateTime<Utc>,
     to: DateTime<Utc>,
     step: Step,
 ) -> impl Iterator<Item = DateTime<Utc>> {
-    (0..MOST_POINTS).map(move |n| from + step.length() * n).take_while(move |at| *at <= to)
+    (0..MAX_POINTS).map(move |n| from + step.length() * n).take_while(move |at| *at <= to)
 }
 
-/// Returns what a workflow has done by the hour or by the day, with zeros where it has done nothing.
+/// Returns the statistics of a workflow by hour or by day, with zeros where nothing happened.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/series", tag = "stats",
     operation_id = "get_workflow_series", params(AppPath, WorkflowPath, SeriesQuery),

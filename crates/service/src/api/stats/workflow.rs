@@ -15,13 +15,13 @@ use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
 
-/// How many chats come with a workflow.
-const CHATS: usize = 100;
+/// The number of chats returned with a workflow.
+const LISTED_CHATS: usize = 100;
 
-/// What a workflow has done and what it has cost.
+/// The statistics and the cost of a workflow.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WorkflowStatsResponse {
-    /// `mon_{app_id}_{workflow_name}`, for readers of old; two workflows may share it.
+    /// `mon_{app_id}_{workflow_name}`, for existing readers; two workflows may share it.
     #[serde(rename = "_id")]
     #[schema(example = "mon_acme_corp_Generator")]
     id: String,
@@ -29,34 +29,34 @@ pub(crate) struct WorkflowStatsResponse {
     app_id: String,
     #[schema(example = "Generator")]
     workflow_name: String,
-    /// When anything here last changed; null where nothing was ever done.
+    /// When the statistics last changed; null if nothing has happened yet.
     last_updated_at: Option<Time>,
     overall_avg: OverallAvg,
-    /// The newest chats, by their ids.
+    /// The newest chats, by id.
     #[schema(value_type = BTreeMap<String, ChatFields>)]
     #[serde(serialize_with = "in_order")]
     chat_sessions: Vec<(String, ChatFields)>,
-    /// Where the list of chats goes on, at `chats?cursor=`; null when these are all.
+    /// The cursor for further chats, at `chats?cursor=`; null if these are all.
     next_cursor: Option<String>,
-    /// What agents took, by their names; calls that name none are in `top_agents` alone.
+    /// The usage of agents, by name; calls without an agent are only in `top_agents`.
     agents: BTreeMap<String, AgentFields>,
     #[serde(flatten)]
     summary: Summary,
-    /// How durations, tokens and costs are distributed, of chats and of calls.
+    /// Percentiles of durations, tokens and costs, of chats and of calls.
     percentiles: BTreeMap<&'static str, Percentiles>,
-    /// Agents, dearest first.
+    /// Agents, highest cost first.
     top_agents: Vec<AgentStats>,
-    /// Models, dearest first.
+    /// Models, highest cost first.
     top_models: Vec<ModelStats>,
 }
 
-/// Averages: of durations over the chats that have ended, of all else over all chats.
+/// Averages: durations over the chats that have ended, all others over all chats.
 #[derive(Debug, Serialize, ToSchema)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the shape")]
+#[expect(clippy::struct_field_names, reason = "existing readers expect these names")]
 pub(crate) struct OverallAvg {
     #[schema(example = 245.5)]
     avg_duration_sec: f64,
-    /// Whole tokens, what is left over dropped; so are the other two.
+    /// Whole tokens, rounded down, like the other two.
     #[schema(example = 3200)]
     avg_prompt_tokens: u64,
     #[schema(example = 1500)]
@@ -67,11 +67,11 @@ pub(crate) struct OverallAvg {
     avg_cost_total_usd: f64,
 }
 
-/// What a chat took.
+/// The duration and usage of a chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowChat)]
 struct ChatFields {
-    /// From its start to its end, or to this moment.
+    /// Seconds from the start to the end of the chat, or until now.
     #[schema(example = 300.0)]
     duration_sec: f64,
     #[schema(example = 3500)]
@@ -87,10 +87,10 @@ struct ChatFields {
     started_at: Time,
 }
 
-/// What an agent took.
+/// The usage of an agent.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowAgent)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the shape")]
+#[expect(clippy::struct_field_names, reason = "existing readers expect these names")]
 struct AgentFields {
     #[schema(example = 1500)]
     total_prompt_tokens: u64,
@@ -100,17 +100,17 @@ struct AgentFields {
     total_cost_usd: f64,
 }
 
-/// What the calls of an agent took, and how they are distributed.
+/// The usage and the percentiles of the calls of an agent.
 #[derive(Debug, Serialize, ToSchema)]
 struct AgentStats {
-    /// Null for the calls that name none.
+    /// Null for calls without an agent.
     #[schema(example = "planner")]
     agent: Option<String>,
     usage: UsageFields,
     percentiles: BTreeMap<&'static str, Percentiles>,
 }
 
-/// What the calls of a model took, and how they are distributed.
+/// The usage and the percentiles of the calls of a model.
 #[derive(Debug, Serialize, ToSchema)]
 struct ModelStats {
     #[schema(example = "anthropic")]
@@ -121,8 +121,8 @@ struct ModelStats {
     percentiles: BTreeMap<&'static str, Percentiles>,
 }
 
-/// How many agents and models are told of in detail.
-const TOP: usize = 20;
+/// The number of agents and models listed in detail.
+const MAX_TOP_ENTRIES: usize = 20;
 
 impl WorkflowStatsResponse {
     fn new(workflow: WorkflowScope, stats: WorkflowStats, page: ChatStatsPage) -> Self {
@@ -143,8 +143,8 @@ impl WorkflowStatsResponse {
             agents: stats.agents.iter().filter_map(named).collect(),
             summary: Summary::from(&stats.total),
             percentiles: percentiles(&stats.total, &Measure::ALL),
-            top_agents: stats.agents.into_iter().take(TOP).map(Into::into).collect(),
-            top_models: stats.models.into_iter().take(TOP).map(Into::into).collect(),
+            top_agents: stats.agents.into_iter().take(MAX_TOP_ENTRIES).map(Into::into).collect(),
+            top_models: stats.models.into_iter().take(MAX_TOP_ENTRIES).map(Into::into).collect(),
         }
     }
 }
@@ -207,7 +207,7 @@ impl From<(Model, Rollup)> for ModelStats {
     }
 }
 
-/// Writes a list of names and values as an object, in its order.
+/// Serializes pairs of names and values as an object, in their order.
 fn in_order<S: Serializer>(
     named: &[(String, ChatFields)],
     serializer: S,
@@ -215,7 +215,7 @@ fn in_order<S: Serializer>(
     serializer.collect_map(named.iter().map(|(name, value)| (name, value)))
 }
 
-/// Returns how long a chat took, or has been going on.
+/// Returns how long a chat took, or how long it has been running.
 pub(super) fn duration_sec(chat: &ChatStats) -> f64 {
     let milliseconds = match chat.duration_ms {
         Some(duration_ms) => i64::try_from(duration_ms).unwrap_or(i64::MAX),
@@ -224,15 +224,15 @@ pub(super) fn duration_sec(chat: &ChatStats) -> f64 {
     quotient(milliseconds, 1_000).unwrap_or(0.0)
 }
 
-/// Returns an amount as a number of dollars, for where the shape asks for one.
+/// Returns an amount in dollars as a number, which existing readers expect.
 fn dollars(micros: u64) -> f64 {
     MicroDollars::from_sum(micros).to_string().parse().unwrap_or(0.0)
 }
 
-/// Returns what a workflow has done and cost, with its newest chats.
+/// Returns the statistics and the cost of a workflow, with its newest chats.
 ///
-/// Answered from sums that are kept up with every call and every move, so it costs the same however
-/// much there is behind it, and is right at every moment.
+/// The sums are updated with every call and every change of status. So the request costs the same for any
+/// number of chats, and its result is always current.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}", tag = "stats",
     operation_id = "get_workflow_stats", params(AppPath, WorkflowPath),
@@ -249,7 +249,7 @@ pub(crate) async fn get_workflow_stats(
     let WorkflowScope { app_id, workflow_name } = &workflow;
     let (stats, page) = tokio::try_join!(
         store.workflow_stats(app_id, workflow_name),
-        store.list_chat_stats(app_id, workflow_name, CHATS, None),
+        store.list_chat_stats(app_id, workflow_name, LISTED_CHATS, None),
     )?;
     Ok(Json(WorkflowStatsResponse::new(workflow, stats, page)))
 }

@@ -15,21 +15,21 @@ use crate::openapi::AppPath;
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::Time;
 
-/// What the workflows of an app have done.
+/// The statistics of the workflows of an app.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AppStatsResponse {
     #[schema(example = "acme_corp")]
     app_id: String,
-    /// All of them together.
+    /// All workflows together.
     #[serde(flatten)]
     summary: Summary,
-    /// The last 24 hours by their beginnings, the one now last.
+    /// The starts of the last 24 hours; the current hour is the last.
     hours: Vec<Time>,
-    /// By name.
+    /// The workflows, ordered by name.
     workflows: Vec<WorkflowFields>,
 }
 
-/// What a workflow has done.
+/// The statistics of a workflow.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WorkflowSummary)]
 struct WorkflowFields {
@@ -41,7 +41,7 @@ struct WorkflowFields {
     hourly: Hourly,
 }
 
-/// What was done in each of the `hours`.
+/// The statistics of each of the `hours`.
 #[derive(Debug, Serialize, ToSchema)]
 struct Hourly {
     calls: Vec<u64>,
@@ -66,7 +66,7 @@ impl WorkflowFields {
     }
 }
 
-/// Returns what each workflow of an app has done, and in each of the last 24 hours.
+/// Returns the statistics of each workflow of an app, in total and for each of the last 24 hours.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}", tag = "stats", operation_id = "get_app_stats",
     params(AppPath),

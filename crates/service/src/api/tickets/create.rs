@@ -15,28 +15,27 @@ use crate::openapi::ChatPath;
 use crate::problem::{Problem, ProblemKind, TicketProblems};
 use crate::wire::{EmptyRequest, Time};
 
-/// How long a ticket is good for: until the page that asked for it has connected.
+/// How long a ticket is valid: long enough for a page to connect after requesting it.
 const VALID_FOR: Duration = Duration::from_secs(30);
 
-/// Random bytes in a ticket.
-const BYTES: usize = 32;
+/// The number of random bytes in a ticket.
+const TICKET_BYTES: usize = 32;
 
 /// A ticket to a chat.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ticket)]
 pub(crate) struct TicketResponse {
-    /// What to put into the query, as `ticket`; good for one connection.
+    /// The value of the query parameter `ticket`; valid for one connection.
     #[schema(example = "8mJ1v0kPp4m2lq3Yw1f3cQ7cEo6a2mXn5tq0sJkV9bE")]
     ticket: String,
-    /// Until when the connection must be opened.
+    /// The connection must be opened before this time.
     expires_at: Time,
 }
 
-/// Makes a ticket, with which a client that can set no headers opens `events` or a WebSocket as who
-/// asks for it.
+/// Creates a ticket: a client that cannot set headers opens `events` or a WebSocket with it, as the caller.
 ///
-/// It is good for 30 seconds, for this chat, once. What is opened with it ends with the token of the
-/// caller.
+/// A ticket is valid for 30 seconds, for this chat, once. A stream that was opened with it ends when the
+/// caller's token expires.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/tickets", tag = "events",
     operation_id = "create_ticket", params(ChatPath), request_body = Option<EmptyRequest>,
@@ -60,9 +59,9 @@ pub(crate) async fn create_ticket(
 }
 
 fn random_text() -> Result<String, Problem> {
-    let mut bytes = [0; BYTES];
+    let mut bytes = [0; TICKET_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Problem::new(ProblemKind::INTERNAL, "there is no randomness").caused_by(error)
+        Problem::new(ProblemKind::INTERNAL, "failed to generate a random ticket").caused_by(error)
     })?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -1,3 +1,3 @@
-//! What lets clients that cannot show a token listen to a chat.
+//! Tickets: they let clients that cannot send a token subscribe to a chat.
 
 pub(crate) mod create;

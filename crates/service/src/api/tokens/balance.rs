@@ -8,7 +8,7 @@ use crate::openapi::UserPath;
 use crate::problem::{Problem, TokenBalanceProblems};
 use crate::state::AppState;
 
-/// Whose tokens to count.
+/// The app of the wallet.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct BalanceQuery {
@@ -23,13 +23,13 @@ impl FromParams for BalanceQuery {
     }
 }
 
-/// What a user has left.
+/// The balance of a user.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BalanceResponse {
-    /// Whole tokens; 0 where there is no wallet.
+    /// Whole tokens; 0 if the user has no wallet.
     #[schema(example = 1000)]
     balance: i64,
-    /// The same.
+    /// The same as `balance`.
     #[schema(example = 1000)]
     remaining: i64,
     #[schema(example = "user_alice_456")]
@@ -38,12 +38,12 @@ pub(crate) struct BalanceResponse {
     app_id: String,
 }
 
-/// Returns how many tokens a user has left in an app.
+/// Returns the balance of a user in an app.
 #[utoipa::path(
     get, path = "/api/tokens/{user_id}/balance", tag = "tokens", operation_id = "token_balance",
     params(UserPath, BalanceQuery),
     responses(
-        (status = 200, description = "What is left", body = BalanceResponse),
+        (status = 200, description = "The balance", body = BalanceResponse),
         TokenBalanceProblems,
     ),
 )]

@@ -8,7 +8,7 @@ use crate::openapi::UserPath;
 use crate::problem::{DebitProblems, Problem};
 use crate::state::AppState;
 
-/// Tokens to consume.
+/// Tokens to debit.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"app_id": "acme_corp", "amount": 300, "entry_id": "call_42"}))]
@@ -16,17 +16,17 @@ pub(crate) struct ConsumeRequest {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
     #[schema(value_type = String)]
     app_id: Option<String>,
-    /// Whole tokens; nothing is consumed where it is 0 or less.
+    /// Whole tokens; 0 or less debits nothing.
     #[schema(maximum = 1_000_000_000_000_i64)]
     amount: i64,
-    /// At most 256 characters; `manual_consume` when it is missing.
+    /// At most 256 characters; `manual_consume` by default.
     reason: Option<String>,
-    /// Makes the call safe to repeat. Without it each call is a debit of its own.
+    /// The idempotency key of the debit. Without it each request is a new debit.
     #[schema(value_type = Option<String>)]
     entry_id: Option<EntryId>,
 }
 
-/// What is left.
+/// The balance afterwards.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ConsumeResponse {
     #[schema(example = true)]
@@ -34,19 +34,20 @@ pub(crate) struct ConsumeResponse {
     /// Whole tokens.
     #[schema(example = 700)]
     remaining: i64,
-    /// The entry of the wallet; null where nothing was consumed.
+    /// The id of the wallet entry; null if nothing was debited.
     #[schema(example = "call_42")]
     entry_id: Option<String>,
 }
 
-/// Takes tokens from a user's wallet: all of the amount or none.
+/// Debits tokens from a user's wallet: the whole amount or nothing.
 ///
-/// The same `entry_id` again, with the same amount, is answered as the first time.
+/// Idempotent: a repeated `entry_id` with the same amount returns the first response; with another amount it
+/// is `entry-conflict`.
 #[utoipa::path(
     post, path = "/api/tokens/{user_id}/consume", tag = "tokens", operation_id = "consume_tokens",
     params(UserPath), request_body = ConsumeRequest,
     responses(
-        (status = 200, description = "What is left", body = ConsumeResponse),
+        (status = 200, description = "The balance afterwards", body = ConsumeResponse),
         DebitProblems,
     ),
 )]

@@ -1,4 +1,4 @@
-//! Wallets under the paths and in the shapes of `MozaiksAI`.
+//! Wallets, with the paths and shapes of `MozaiksAI`.
 
 pub(crate) mod balance;
 pub(crate) mod consume;

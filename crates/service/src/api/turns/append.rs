@@ -14,7 +14,7 @@ use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, TurnProblems};
 use crate::wire;
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AppendedTurn)]
 pub(crate) struct TurnResponse {
@@ -22,17 +22,17 @@ pub(crate) struct TurnResponse {
     chat_id: String,
     #[schema(example = "req_abc")]
     request_id: String,
-    /// Whether the chat had the turn already.
+    /// Whether the turn was stored before.
     duplicate: bool,
-    /// The chat's counter after it: the sequence the next message gets.
+    /// The chat's counter afterwards: the sequence of the next message.
     #[schema(example = 2)]
     last_sequence: u64,
-    /// One for each message that is stored, in their order.
+    /// One for each stored message, in order.
     messages: Vec<AppendedResponse>,
-    /// How many steps there are to resume from.
+    /// The number of resume points.
     #[schema(example = 1)]
     resume_points: usize,
-    /// What of the turn is not stored.
+    /// The parts of the turn that are not stored.
     dropped: Vec<DroppedResponse>,
 }
 
@@ -50,21 +50,22 @@ impl TurnResponse {
     }
 }
 
-/// Writes a turn at its end, all of it or nothing.
+/// Stores a finished turn atomically.
 ///
-/// Its messages are appended, with ids that follow from the turn. Unless it was completed, the steps that
-/// were not done become resume points. Safe to repeat: a turn with the same `request_id` is answered as the
-/// first time, with 200; with anything else in it the answer is `turn-conflict`.
+/// The messages are appended, with ids derived from the turn. Unless the turn is completed, its unfinished
+/// steps become resume points. Idempotent: a repeated `request_id` with the same turn returns the first
+/// response, with 200; with another turn it is `turn-conflict`.
 ///
-/// A message with a `message_id` may be followed by deltas: items with the same `message_id`, `"delta": true`,
-/// and a `content` that is added at `delta_path`, or takes its place with `"delta_action": "replace"`. They are
-/// merged, and neither they nor messages whose `event_type` is `event` are stored.
+/// Deltas may follow a message that has a `message_id`. A delta is an item with the same `message_id`,
+/// `"delta": true` and a `content`, which is appended at `delta_path`, or replaces the value there with
+/// `"delta_action": "replace"`. Deltas are merged into their messages. Messages whose `event_type` is `event`
+/// are not stored.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/turns", tag = "turns",
     operation_id = "append_turn", params(ChatPath, FencingHeader), request_body = TurnRequest,
     responses(
-        (status = 201, description = "It is stored", body = TurnResponse),
-        (status = 200, description = "The chat had it already", body = TurnResponse),
+        (status = 201, description = "The turn is stored", body = TurnResponse),
+        (status = 200, description = "The turn was stored before", body = TurnResponse),
         TurnProblems,
     ),
 )]

@@ -1,4 +1,4 @@
-//! Turns: requests of users with all that came of them, written once.
+//! Turns: a request of a user with everything that resulted from it, stored at its end.
 
 pub(crate) mod append;
 mod request;

@@ -11,7 +11,7 @@ use crate::api::messages::MessageRequest;
 use crate::extract::typed;
 use crate::problem::Problem;
 
-/// A turn, as it is when it has ended.
+/// A finished turn.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewTurn, example = json!({
@@ -25,25 +25,25 @@ use crate::problem::Problem;
     }]
 }))]
 pub(crate) struct TurnRequest {
-    /// Names the turn within the chat: whoever repeats it means the same one.
+    /// The id of the turn within the chat, and its idempotency key.
     #[schema(value_type = String)]
     pub(super) request_id: TurnId,
     outcome: OutcomeField,
-    /// The connector to the model that was used last.
+    /// The model connector that was used last.
     connector: Option<String>,
     /// The mode of the turn, such as `chat` or `task`.
     mode: Option<String>,
-    /// Up to 10,000 messages, together at most 64 MiB, in the order in which they came. Each may have a
-    /// `message_id`, its own within the turn, and be followed by deltas: see the text.
+    /// At most 10,000 messages, together at most 64 MiB, in order. A message may have a `message_id` that is
+    /// unique within the turn, and be followed by deltas.
     #[serde(default)]
     #[schema(value_type = Vec<TurnMessageRequest>)]
     messages: Vec<JsonObject>,
-    /// Up to 1,000 steps, together at most 8 MiB, in the order in which they were begun.
+    /// At most 1,000 steps, together at most 8 MiB, in the order in which they started.
     #[serde(default)]
     steps: Vec<StepRequest>,
 }
 
-/// A message of a turn, or a delta of one.
+/// A message of a turn, or a delta.
 #[derive(Debug, ToSchema)]
 #[schema(as = TurnMessage)]
 #[expect(dead_code, reason = "describes what `Chunk` and `MessageRequest` read")]
@@ -54,34 +54,34 @@ pub(crate) struct TurnMessageRequest {
     chunk: Chunk,
 }
 
-/// What says how a message comes, and is not kept.
+/// The fields that control how an item is merged; they are not stored.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_field_names, reason = "they are called so where they come from")]
+#[expect(clippy::struct_field_names, reason = "the senders use these names")]
 pub(crate) struct Chunk {
-    /// What deltas name the message by. Another message with the same one takes its place.
+    /// The id that deltas refer to. A later message with the same id replaces the earlier one.
     message_id: Option<String>,
-    /// Whatever the sender numbers its chunks with.
+    /// The number of the chunk; ignored.
     #[schema(value_type = Option<String>)]
-    #[expect(dead_code, reason = "whatever it is, it is not kept")]
+    #[expect(dead_code, reason = "is accepted and ignored")]
     chunk_id: Option<Value>,
-    /// Whether this is only a part of the message with that `message_id`: its `content` is added to it.
+    /// Whether this item is a delta of the message with that `message_id`.
     #[serde(default)]
     delta: bool,
-    /// Where the part belongs, such as `content` (unless said) or `content.0.text`.
+    /// The path that the delta changes, such as `content` (default) or `content.0.text`.
     delta_path: Option<String>,
     #[serde(default)]
     delta_action: DeltaAction,
 }
 
-/// What is to become of a part.
+/// How a delta is merged.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum DeltaAction {
-    /// The text is added to the one that is there.
+    /// The text is appended to the existing text.
     #[default]
     Append,
-    /// The value takes the place of the one that is there.
+    /// The value replaces the existing value.
     Replace,
 }
 
@@ -102,32 +102,32 @@ enum OutcomeField {
 struct StepRequest {
     #[serde(rename = "type")]
     kind: KindField,
-    /// One that is `running` shares the end of its turn.
+    /// A `running` step gets the outcome of its turn.
     status: StatusField,
-    /// The assistant that carries it out.
+    /// The assistant that runs the step.
     assistant_id: Option<String>,
-    /// The call of a call stack that it belongs to.
+    /// The call in the call stack that the step belongs to.
     #[schema(value_type = String)]
     stack_id: StackId,
-    /// The call that one was made from; none for the outermost.
+    /// The parent of that call; omitted for the outermost call.
     #[schema(value_type = Option<String>)]
     stack_parent_id: Option<StackId>,
-    /// How many calls it is inside of: 0 for the outermost.
+    /// The depth of that call: 0 for the outermost.
     #[serde(default)]
     stack_depth: u32,
-    /// What it is given.
+    /// The input of the step.
     #[schema(value_type = Option<Object>)]
     input: Option<JsonObject>,
-    /// What came of it, as far as it came.
+    /// The output of the step so far.
     #[schema(value_type = Option<Object>)]
     output: Option<JsonObject>,
-    /// The shared space as it was when the step began.
+    /// The shared space at the start of the step.
     #[serde(default)]
     #[schema(value_type = Object)]
     space_snapshot: JsonObject,
-    /// What went wrong: at most 16 KiB.
+    /// The error message, at most 16 KiB.
     error: Option<String>,
-    /// Whatever is to be kept beside it.
+    /// Data of the caller that is stored with the step.
     #[serde(default)]
     #[schema(value_type = Object)]
     metadata: JsonObject,
@@ -159,24 +159,24 @@ enum StatusField {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DroppedOfTurn)]
 pub(crate) struct DroppedResponse {
-    /// Its place in the turn.
+    /// The index in `messages`.
     index: usize,
-    /// Why: `event` says only how a stream goes on.
+    /// The reason: `event` for messages that only control a stream.
     #[schema(example = "event")]
     reason: &'static str,
 }
 
-/// A turn that was read.
+/// A parsed turn.
 pub(super) struct ReadTurn {
     pub(super) turn: NewTurn,
-    /// What of it is not stored.
+    /// The messages that are not stored.
     pub(super) dropped: Vec<DroppedResponse>,
-    /// Where in the request each of its messages was sent.
+    /// The index in the request of each message of the turn.
     pub(super) sent_at: Vec<usize>,
 }
 
 impl TurnRequest {
-    /// Returns the turn, its deltas merged.
+    /// Returns the turn with its deltas merged.
     pub(super) fn into_turn(self) -> Result<ReadTurn, Problem> {
         let mut buffer = TurnBuffer::default();
         (buffer.connector, buffer.mode) = (self.connector, self.mode);
@@ -186,8 +186,8 @@ impl TurnRequest {
             match receive(&mut buffer, message)
                 .map_err(|problem| problem.prefix_pointers(&pointer))?
             {
-                Received::Message(place) if place == sent_at.len() => sent_at.push(index),
-                Received::Message(place) => sent_at[place] = index,
+                Received::Message(at) if at == sent_at.len() => sent_at.push(index),
+                Received::Message(at) => sent_at[at] = index,
                 Received::Delta => {}
                 Received::Event => {
                     dropped.push(DroppedResponse { index, reason: TurnBuffer::EVENT });
@@ -200,17 +200,17 @@ impl TurnRequest {
     }
 }
 
-/// What an item of the messages was.
+/// The kind of an item in `messages`.
 enum Received {
-    /// A message, which has this place in the turn.
+    /// A message, with its index in the turn.
     Message(usize),
-    /// A part of one.
+    /// A delta of a message.
     Delta,
-    /// Nothing that is stored.
+    /// An item that is not stored.
     Event,
 }
 
-/// Takes a message or a delta.
+/// Adds a message or a delta to the buffer.
 fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received, Problem> {
     const CHUNK: [&str; 5] = ["message_id", "chunk_id", "delta", "delta_path", "delta_action"];
     let taken = CHUNK.into_iter().filter_map(|name| message.remove_entry(name));
@@ -220,25 +220,31 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received,
     if !chunk.delta {
         let message = typed::<MessageRequest>(Value::Object(message))?.into_message(None, "")?;
         if message.event_id.is_some() {
-            let rule = "is not for a message of a turn: it follows from the turn";
+            let rule = "must be omitted: the ids of messages are derived from the turn";
             return Err(Problem::invalid_body("/event_id", rule));
         }
-        let place = buffer.add(key, TurnMessage { body: message.body, author: message.author });
-        return Ok(place.map_or(Received::Event, Received::Message));
+        let index = buffer.add(key, TurnMessage { body: message.body, author: message.author });
+        return Ok(index.map_or(Received::Event, Received::Message));
     }
-    let key = key.ok_or_else(|| Problem::invalid_body("/message_id", "is missing in a delta"))?;
+    let key = key.ok_or_else(|| Problem::invalid_body("/message_id", "is required in a delta"))?;
     if buffer.is_of_event(key) {
         return Ok(Received::Event);
     }
     let path = chunk.delta_path.as_deref().unwrap_or("content");
     let content = message.remove("content").unwrap_or_default();
     if let Some(other) = message.keys().find(|name| *name != "role" && *name != "name") {
-        return Err(Problem::invalid_body(format!("/{other}"), "is no field of a delta"));
+        return Err(Problem::invalid_body(
+            format!("/{other}"),
+            "is not a field of a delta; allowed: message_id, chunk_id, delta, delta_path, delta_action, content, role, name",
+        ));
     }
     let merged = match (chunk.delta_action, &content) {
         (DeltaAction::Append, Value::String(text)) => buffer.append(key, path, text),
         (DeltaAction::Append, _) => {
-            return Err(Problem::invalid_body("/content", "must be a text, to be added to one"));
+            return Err(Problem::invalid_body(
+                "/content",
+                "must be a string, unless delta_action is replace",
+            ));
         }
         (DeltaAction::Replace, _) => buffer.replace(key, path, content),
     };

@@ -13,21 +13,21 @@ use crate::problem::{Problem, SubmitProblems};
 use crate::submission::{Submission, Submitted};
 use crate::wire;
 
-/// What a user says.
+/// An input of a user.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = UserInput, example = json!({"message": "Add a due date"}))]
 pub(crate) struct SayRequest {
     message: String,
-    /// The input request that it answers; the one that is pending, when it is missing.
+    /// The input request that it answers; by default the pending one.
     #[schema(value_type = Option<String>)]
     request_id: Option<InputRequestId>,
-    /// Makes it safe to send again.
+    /// Makes a retry safe.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
 }
 
-/// What became of it.
+/// The stored input.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SubmittedInput)]
 pub(crate) struct SubmitResponse {
@@ -35,15 +35,15 @@ pub(crate) struct SubmitResponse {
     status: &'static str,
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    /// The input request that it has answered.
+    /// The input request that the input has answered.
     #[schema(example = "input_0198d4b2")]
     request_id: Option<String>,
-    /// The message that it has become.
+    /// The id of the message that the input became.
     #[schema(example = "evt_msg_001")]
     event_id: String,
     #[schema(example = 4)]
     sequence: u64,
-    /// Whether it had been said before.
+    /// Whether the input was stored before.
     duplicate: bool,
 }
 
@@ -65,15 +65,15 @@ impl SubmitResponse {
     }
 }
 
-/// Says something to a workflow: as the answer to the question it waits on, or as a message.
+/// Stores an input of a user: as the answer to the pending input request, or as a message.
 ///
-/// For a question that is bound to a call of a tool, use the route of the request.
+/// A question that is bound to a tool call must be answered with the route of the input request.
 #[utoipa::path(
     post, path = "/chat/{app_id}/{chat_id}/{user_id}/input", tag = "user input",
     operation_id = "say", params(ChatPath, UserPath, FencingHeader), request_body = SayRequest,
     responses(
-        (status = 201, description = "It was said", body = SubmitResponse),
-        (status = 200, description = "It had been said before", body = SubmitResponse),
+        (status = 201, description = "The input is stored", body = SubmitResponse),
+        (status = 200, description = "The input was stored before", body = SubmitResponse),
         SubmitProblems,
     ),
 )]
@@ -84,7 +84,11 @@ pub(crate) async fn say(
     Query(()): Query<()>,
     Json(request): Json<SayRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
-    check_acts_for(&scope.caller, &user_id, "a user speaks for themselves alone")?;
+    check_acts_for(
+        &scope.caller,
+        &user_id,
+        "the user_id in the path must be the user of the token",
+    )?;
     let SayRequest { message, request_id, event_id } = request;
     let user_id = Some(user_id);
     let submission = Submission { text: message, user_id, request_id, event_id };

@@ -10,7 +10,7 @@ use crate::problem::{Problem, ProblemKind, SubmitProblems};
 use crate::state::AppState;
 use crate::submission::Submission;
 
-/// The answer to an input request, wherever it was asked.
+/// An answer to an input request, in any chat of an app.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = SubmittedAnswer, example = json!({
@@ -23,15 +23,15 @@ pub(crate) struct SubmitRequest {
     #[schema(value_type = String)]
     input_request_id: InputRequestId,
     user_input: String,
-    /// The chat, where several have a request of that id.
+    /// The chat; required if several chats have a request with that id.
     #[schema(value_type = Option<String>)]
     chat_id: Option<ChatId>,
-    /// Makes it safe to send again.
+    /// Makes a retry safe.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
 }
 
-/// Returns the chat that has a request of that id.
+/// Returns the only chat that has a request with an id.
 async fn only_chat(
     state: &AppState,
     scope: &Scope,
@@ -40,25 +40,25 @@ async fn only_chat(
     match &*state.store.find_input_requests(scope, request_id).await? {
         [found] => Ok(found.chat_id.clone()),
         [] => {
-            let detail = format!("there is no input request {request_id}");
+            let detail = format!("input request {request_id} does not exist in this app");
             Err(Problem::new(ProblemKind::INPUT_NOT_FOUND, detail))
         }
         [..] => {
-            let detail = "must be there: several chats have a request of that id";
+            let detail = "is required: several chats have an input request with that id";
             Err(Problem::invalid_body("/chat_id", detail))
         }
     }
 }
 
-/// Answers an input request that is named by nothing but its id.
+/// Answers an input request that is given by its id alone.
 ///
-/// For a question that is bound to a call of a tool, use the route of the request.
+/// A question that is bound to a tool call must be answered with the route of the input request.
 #[utoipa::path(
     post, path = "/api/user-input/submit", tag = "user input", operation_id = "submit_user_input",
     request_body = SubmitRequest,
     responses(
         (status = 201, description = "The request is answered", body = SubmitResponse),
-        (status = 200, description = "It was, with this very answer", body = SubmitResponse),
+        (status = 200, description = "The request was answered before, with this answer", body = SubmitResponse),
         SubmitProblems,
     ),
 )]

@@ -8,9 +8,10 @@ use crate::extract::{CreditScope, Json, Query};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{CreditProblems, Problem};
 
-/// Adds tokens to a wallet.
+/// Credits tokens to a wallet.
 ///
-/// The same `entry_id` again, with the same amount, is answered as the first time.
+/// Idempotent: a repeated `entry_id` with the same amount returns the first response; with another amount it
+/// is `entry-conflict`.
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/credit", tag = "wallets",
     operation_id = "credit_wallet", params(AppPath, UserPath), request_body = CreditRequest,

@@ -11,12 +11,12 @@ use crate::extract::{Json, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{DebitProblems, Problem};
 
-/// A debit to make.
+/// Tokens to debit.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"entry_id": "call_42", "amount": 300, "reason": "gpt-4o call"}))]
 pub(crate) struct DebitRequest {
-    /// Names the change within the wallet; repeat it to repeat the call.
+    /// The idempotency key of the debit within the wallet.
     #[schema(value_type = String)]
     entry_id: EntryId,
     /// Whole tokens.
@@ -24,19 +24,20 @@ pub(crate) struct DebitRequest {
     amount: i64,
     /// At most 256 characters.
     reason: Option<String>,
-    /// Whether too little in the wallet is a problem, or answered with a null.
-    #[serde(default = "strictly")]
+    /// Whether a balance that is too low is refused; otherwise `entry` is null then.
+    #[serde(default = "strict_by_default")]
     #[schema(default = true)]
     strict: bool,
 }
 
-fn strictly() -> bool {
+fn strict_by_default() -> bool {
     true
 }
 
-/// Takes tokens from a wallet: all of the amount or none.
+/// Debits tokens from a wallet: the whole amount or nothing.
 ///
-/// The same `entry_id` again, with the same amount, is answered as the first time.
+/// Idempotent: a repeated `entry_id` with the same amount returns the first response; with another amount it
+/// is `entry-conflict`.
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/debit", tag = "wallets",
     operation_id = "debit_wallet", params(AppPath, UserPath), request_body = DebitRequest,

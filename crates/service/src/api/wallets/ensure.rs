@@ -10,7 +10,7 @@ use crate::extract::{CreditScope, Json, OptionalJson, Query};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{EnsureWalletProblems, Problem};
 
-/// What a wallet is created with, if it has to be.
+/// The initial state of a new wallet.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"initial_balance": 1000}))]
@@ -21,9 +21,9 @@ pub(crate) struct EnsureWalletRequest {
     initial_balance: i64,
 }
 
-/// Returns a wallet, and creates it where there is none.
+/// Returns a wallet, and creates it if it does not exist.
 ///
-/// The initial balance counts only then; a wallet that is there is answered as it is.
+/// The initial balance is used only for a new wallet; an existing wallet is returned unchanged.
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/ensure", tag = "wallets",
     operation_id = "ensure_wallet", params(AppPath, UserPath), request_body = Option<EnsureWalletRequest>,

@@ -11,14 +11,14 @@ use crate::extract::{FromParams, Json, Params, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{Problem, WalletProblems};
 
-/// Which entries to list.
+/// The page of entries to return.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListEntriesQuery {
-    /// At most this many, 20 unless said, up to 100.
+    /// The most entries of a page: 20 by default, at most 100.
     #[param(value_type = Option<usize>, minimum = 1)]
     limit: usize,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     #[param(value_type = Option<String>)]
     cursor: Option<u64>,
 }
@@ -34,7 +34,7 @@ impl FromParams for ListEntriesQuery {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListEntriesResponse {
     entries: Vec<EntryResponse>,
-    /// Where the next page begins; null when this is the last one.
+    /// The cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 

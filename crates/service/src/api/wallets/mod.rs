@@ -1,4 +1,4 @@
-//! The tokens of a user within an app.
+//! Wallets: the tokens of a user within an app.
 
 mod request;
 mod response;

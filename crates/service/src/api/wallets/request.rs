@@ -2,12 +2,12 @@ use records::{EntryId, NewWalletEntry};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A credit to make.
+/// Tokens to credit.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"entry_id": "top_up_1", "amount": 1000, "reason": "monthly top-up"}))]
 pub(crate) struct CreditRequest {
-    /// Names the change within the wallet; repeat it to repeat the call.
+    /// The idempotency key of the credit within the wallet.
     #[schema(value_type = String)]
     entry_id: EntryId,
     /// Whole tokens.

@@ -12,10 +12,10 @@ pub(crate) struct WalletResponse {
     app_id: String,
     #[schema(example = "user_alice_456")]
     user_id: String,
-    /// Whole tokens: the sum of its entries.
+    /// Whole tokens: the sum of all entries.
     #[schema(example = 1000)]
     balance: i64,
-    /// How many entries it has.
+    /// The number of entries.
     #[schema(example = 1)]
     entry_count: u64,
     created_at: Time,
@@ -35,13 +35,13 @@ impl From<Wallet> for WalletResponse {
     }
 }
 
-/// A change of a wallet.
+/// An entry of a wallet: one change of its balance.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WalletEntry)]
 pub(crate) struct EntryResponse {
     #[schema(example = "top_up_1")]
     entry_id: String,
-    /// Its position in the wallet, from 0.
+    /// The position in the wallet, from 0.
     #[schema(example = 1)]
     sequence: u64,
     /// `initial`, `credit` or `debit`.
@@ -50,7 +50,7 @@ pub(crate) struct EntryResponse {
     /// Whole tokens, negative for a debit.
     #[schema(example = 1000)]
     amount: i64,
-    /// The balance after it.
+    /// The balance afterwards.
     #[schema(example = 1000)]
     balance: i64,
     reason: Option<String>,
@@ -71,12 +71,12 @@ impl From<WalletEntry> for EntryResponse {
     }
 }
 
-/// What a credit or a debit did.
+/// The result of a credit or a debit.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChangeResponse {
     #[schema(example = "user_alice_456")]
     user_id: String,
-    /// Null where a lenient debit found too little, and changed nothing.
+    /// Null if a debit that is not strict exceeded the balance; nothing was changed then.
     entry: Option<EntryResponse>,
 }
 
