@@ -50,7 +50,7 @@ test("the command for an empty database starts a chat, which then appears", asyn
   await watched(browser, service, async (page, place) => {
     await place.open();
     await place.shows("Apps");
-    await page.getByRole("heading", { name: "Nothing is kept yet" }).waitFor();
+    await page.getByRole("heading", { name: "No chats are stored yet" }).waitFor();
     await place.fits();
     await place.isAccessible();
     await place.screenshot("empty-light");

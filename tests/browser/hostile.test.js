@@ -132,7 +132,7 @@ test("an address that means nothing does no harm", async () => {
       "#//////x",
     ]) {
       await place.open(hash);
-      await page.getByText("This address names no view.").waitFor();
+      await page.getByText("This URL names no view.").waitFor();
     }
     await place.open("#/apps/hostile/workflows/..");
     await page.getByText("This name cannot be part of an address.").waitFor();

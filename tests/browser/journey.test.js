@@ -124,7 +124,7 @@ test("what is said and done while somebody looks appears", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/chats/live-1");
     await place.shows("live-1");
-    await place.text("Nothing has been said yet.").waitFor();
+    await place.text("This chat has no messages yet.").waitFor();
     await call("POST", `${base}/messages`, {
       role: "user",
       name: "alice",

@@ -61,7 +61,7 @@ test("who was away catches up, and nothing is asked for meanwhile", async () => 
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/chats/away-1");
     await place.shows("away-1");
-    await place.text("Nothing has been said yet.").waitFor();
+    await place.text("This chat has no messages yet.").waitFor();
     await say(base, 0, 3);
     await place.showsMessages(lines(0, 3));
     await place.isHidden(true);

@@ -1,4 +1,4 @@
-/// A file of the page.
+/// A static file of the dashboard.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct File {
     pub(super) content_type: &'static str,
@@ -20,7 +20,7 @@ const fn picture(text: &'static str) -> File {
     File { content_type: "image/svg+xml", text }
 }
 
-/// Finds what the page loads from below `/dashboard/`.
+/// Returns the file with a path below `/dashboard/`.
 #[rustfmt::skip]
 pub(super) fn find(name: &str) -> Option<File> {
     Some(match name {

@@ -1,6 +1,6 @@
-//! The dashboard: one page for people, of plain files that are part of the binary.
+//! The dashboard: a page for people, made of static files that are compiled into the binary.
 //!
-//! The files hold no data. What the page shows it asks of the API, with its reader's token.
+//! The files hold no data. The page requests everything it shows from the API, with the user's token.
 
 use axum::Router;
 use axum::extract::Path;
@@ -14,18 +14,18 @@ use crate::problem::{Problem, ProblemKind};
 mod files;
 use files::{File, PAGE};
 
-/// Nothing may run, be loaded or be called but what this service serves.
+/// The content security policy: the page may load and call only this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page, and the files it loads.
+/// Returns the routes of the page and of the files it loads.
 pub(crate) fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
     Router::new()
         .route("/dashboard", get(async || PAGE))
-        // What the page loads is named relative to it, so it has one address.
+        // The page loads its files by relative paths, so it must have exactly one address.
         .route("/dashboard/", get(async || Redirect::permanent("../dashboard")))
         .route("/dashboard/{*file}", get(file))
         .layer(header(header::CONTENT_SECURITY_POLICY, POLICY))
@@ -34,7 +34,7 @@ where
 
 async fn file(Path(name): Path<String>) -> Result<impl IntoResponse, Problem> {
     let file = files::find(&name);
-    file.ok_or_else(|| Problem::new(ProblemKind::NO_SUCH_ROUTE, "there is nothing here"))
+    file.ok_or_else(|| Problem::new(ProblemKind::NO_SUCH_ROUTE, "the dashboard has no such file"))
 }
 
 impl IntoResponse for File {

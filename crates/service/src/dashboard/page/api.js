@@ -1,8 +1,8 @@
-// Asks the API. Whatever goes wrong is thrown as a `Problem`, with a title and a detail to show.
+// Requests to the API. Every failure is thrown as a `Problem`, with a title and a detail to show.
 
 const TOKEN = "reprise.token";
 
-/** What the API, or the way to it, says is wrong (RFC 9457). */
+/** A failure of a request: a problem document of the API (RFC 9457), or a connection that failed. */
 export class Problem extends Error {
   constructor({ title, detail, status = 0, type = "", ...more }) {
     super(title);
@@ -16,23 +16,23 @@ export class Problem extends Error {
   }
 }
 
-// Gone with the tab: a token outlives neither it nor the reader's wish.
+// The token is kept in session storage: it is gone when the tab is closed, or when the user removes it.
 export const token = {
   get: () => sessionStorage.getItem(TOKEN),
   set: (text) => sessionStorage.setItem(TOKEN, text),
   forget: () => sessionStorage.removeItem(TOKEN),
 };
 
-/** Makes a path of the API; what stands between its fixed parts may hold any character. */
+/** Builds a path of the API; the names in it may have any characters. */
 export function path(parts, ...names) {
-  // Browsers resolve these, however they are encoded.
+  // Browsers resolve `.` and `..` in a path even if they are percent-encoded.
   if (names.some((name) => name === "." || name === "..")) {
-    throw new Problem({ title: "Not shown", detail: "This name cannot be part of an address." });
+    throw new Problem({ title: "Not shown", detail: "This name cannot be part of a URL." });
   }
   return String.raw({ raw: parts }, ...names.map(encodeURIComponent));
 }
 
-/** Adds what is there of the parameters. */
+/** Adds those parameters that have a value. */
 export function query(base, parameters) {
   const given = Object.entries(parameters).filter(
     ([, value]) => value !== null && value !== undefined,
@@ -40,17 +40,17 @@ export function query(base, parameters) {
   return given.length ? `${base}?${new URLSearchParams(given)}` : base;
 }
 
-/** Returns the answer's JSON. */
+/** Requests JSON, and returns it. */
 export async function get(address, signal) {
   return parse(await ask(address, signal));
 }
 
-/** The same, with every number as it was written. */
+/** Requests JSON, and returns it with every number as it was written. */
 export async function getExact(address, signal) {
   return parseExact(await ask(address, signal));
 }
 
-/** Sends JSON; returns that of the answer. */
+/** Sends JSON, and returns the JSON of the response. */
 export async function post(address, body, signal) {
   const headers = { accept: "application/json", "content-type": "application/json" };
   const request = { method: "POST", body: JSON.stringify(body) };
@@ -66,7 +66,7 @@ export function parseExact(text) {
   });
 }
 
-/** Hands on an answer's text as it comes, in pieces, until it ends. */
+/** Yields the text of a response in pieces, as it arrives, until it ends. */
 export async function* pieces(address, headers, signal) {
   const response = await send(address, headers, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -77,7 +77,7 @@ export async function* pieces(address, headers, signal) {
   }
 }
 
-/** Follows `next_cursor` through so many pages; what `field` names in them is put together. */
+/** Requests up to `wanted` pages by `next_cursor`, and joins their lists named `field`. */
 export async function pages(base, field, wanted, signal) {
   const first = await get(base, signal);
   let answer = first;
@@ -94,7 +94,7 @@ async function ask(address, signal) {
   return reached(() => response.text(), signal);
 }
 
-/** Sends a request; a refusal is thrown. */
+/** Sends a request; throws if it is refused. */
 async function send(address, headers, signal, request = {}) {
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
   const options = { ...request, headers, signal, credentials: "omit", redirect: "error" };
@@ -108,15 +108,15 @@ async function reached(work, signal) {
     return await work();
   } catch (error) {
     if (signal?.aborted) throw error;
-    const detail = "The service did not answer. The page goes on trying.";
-    throw new Problem({ title: "Out of reach", detail });
+    const detail = "The service did not answer. The page keeps trying.";
+    throw new Problem({ title: "Service unreachable", detail });
   }
 }
 
 function problem(response, text) {
   let body = {};
   if (response.headers.get("content-type")?.includes("json")) body = parse(text);
-  const title = body.title ?? `Answered with ${response.status}`;
+  const title = body.title ?? `The service responded with ${response.status}`;
   return new Problem({ ...body, title, detail: body.detail ?? "", status: response.status });
 }
 
@@ -124,6 +124,6 @@ function parse(text, reviver) {
   try {
     return JSON.parse(text, reviver);
   } catch {
-    throw new Problem({ title: "Not understood", detail: "The answer is not JSON." });
+    throw new Problem({ title: "Invalid response", detail: "The response is not JSON." });
   }
 }

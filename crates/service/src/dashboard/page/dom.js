@@ -1,15 +1,15 @@
-// Builds elements, and brings a tree that is shown up to date with a new one.
+// Builds elements, and updates the displayed tree to match a new one.
 //
-// Text only ever becomes a text node: nothing here reads markup.
+// Text always becomes a text node. Nothing here parses markup, so no text of a caller can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Makes an element; a child that is null, undefined or false is left out. */
+/** Creates an element; children that are null, undefined or false are omitted. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** Makes an element of a picture. */
+/** Creates an SVG element. */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
@@ -30,9 +30,9 @@ function fill(element, attributes, children) {
 const HANDLERS = ["onclick", "onsubmit", "onpointermove", "onpointerleave"];
 
 /**
- * Changes `old` into `next`, keeping every element that is still meant, and with it focus, selection
- * and scroll position. Siblings with `data-key` are matched by it, all others by their place. What is
- * inside an element with `data-kept` is its own business.
+ * Changes `old` into `next`. Elements that are in both are kept, and with them focus, selection and scroll
+ * position. Siblings with `data-key` are matched by the key, all others by position. The children of an
+ * element with `data-kept` are not touched.
  */
 export function morph(old, next) {
   if (old.nodeName !== next.nodeName || keyOf(old) !== keyOf(next)) return old.replaceWith(next);
@@ -49,10 +49,10 @@ function morphAttributes(old, next) {
     if (name !== "style" && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   for (const { name } of [...old.attributes]) {
-    // Whether details are open is up to the reader.
+    // The user decides whether details are open.
     if (!next.hasAttribute(name) && name !== "open" && name !== "style") old.removeAttribute(name);
   }
-  // The page's policy forbids the attribute, not the property.
+  // The content security policy forbids the attribute, but not the property.
   if (old.style.cssText !== next.style.cssText) old.style.cssText = next.style.cssText;
   for (const name of HANDLERS) if (old[name] !== next[name]) old[name] = next[name];
 }
@@ -63,24 +63,24 @@ function morphChildren(old, next) {
     if (keyOf(child) !== undefined && !wanted.has(keyOf(child))) child.remove();
   }
   const keyed = new Map([...old.childNodes].map((child) => [keyOf(child), child]));
-  let place = old.firstChild;
+  let position = old.firstChild;
   for (const child of [...next.childNodes]) {
     const key = keyOf(child);
-    let match = key === undefined ? place : keyed.get(key);
+    let match = key === undefined ? position : keyed.get(key);
     if (match && key === undefined && keyOf(match) !== undefined) match = undefined;
     if (!match) {
-      old.insertBefore(child, place);
+      old.insertBefore(child, position);
       continue;
     }
-    // Moved only where it has to be: a moved element loses the focus.
-    if (match !== place) old.insertBefore(match, place);
-    else place = place.nextSibling;
+    // Moved only if necessary: a moved element loses the focus.
+    if (match !== position) old.insertBefore(match, position);
+    else position = position.nextSibling;
     morph(match, child);
   }
-  while (place) {
-    const after = place.nextSibling;
-    place.remove();
-    place = after;
+  while (position) {
+    const after = position.nextSibling;
+    position.remove();
+    position = after;
   }
 }
 

@@ -2,23 +2,23 @@
 
 import { parseExact, pieces } from "./api.js";
 
-/** A connection that is silent for longer is taken for dead: comments come more often. */
-const SILENCE = 60_000;
-const LONGEST_PAUSE = 30_000;
+/** A connection without data for this long is considered dead: the service sends comments more often. */
+const MAX_SILENCE = 60_000;
+const MAX_PAUSE = 30_000;
 
 /**
- * Hands on the events at an address, in batches of `{name, data}`, until `signal` says stop.
+ * Passes the events at an address to `received`, in batches of `{name, data}`, until `signal` aborts.
  *
- * After a break it goes on behind the last event, however long that takes. While nobody looks at the
- * tab there is no connection: a browser has few of them for all its tabs. `connected` is told whether
- * there is one, and why not when the service refuses. Returns a function that tries again now.
+ * After a failure it reconnects, and continues after the last event. While the tab is hidden there is no
+ * connection, because a browser allows only a few for all of its tabs. `connected` is called with whether
+ * there is a connection, and with the problem if the service refuses it. Returns a function that retries now.
  */
 export function listen(address, { signal, received, connected }) {
   let lastId = null;
   let retry = null;
   let failures = 0;
-  let hangUp = () => {};
-  let goOn = () => {};
+  let disconnect = () => {};
+  let resume = () => {};
 
   async function run() {
     while (!signal.aborted) {
@@ -28,11 +28,11 @@ export function listen(address, { signal, received, connected }) {
     }
   }
 
-  /** Stays connected as long as can be; tells whether to try again. */
+  /** Connects and reads until the connection ends; returns whether to retry. */
   async function connect() {
     const connection = new AbortController();
-    hangUp = () => connection.abort();
-    let silence = setTimeout(hangUp, SILENCE);
+    disconnect = () => connection.abort();
+    let silence = setTimeout(disconnect, MAX_SILENCE);
     const events = new Events();
     let refusal = null;
     try {
@@ -41,7 +41,7 @@ export function listen(address, { signal, received, connected }) {
       const either = AbortSignal.any([signal, connection.signal]);
       for await (const piece of pieces(address, headers, either)) {
         clearTimeout(silence);
-        silence = setTimeout(hangUp, SILENCE);
+        silence = setTimeout(disconnect, MAX_SILENCE);
         failures = 0;
         connected(true);
         const batch = events.take(piece);
@@ -65,36 +65,36 @@ export function listen(address, { signal, received, connected }) {
 
   const pause = (milliseconds) =>
     new Promise((resolve) => {
-      goOn = resolve;
+      resume = resolve;
       if (milliseconds !== null) setTimeout(resolve, milliseconds);
     });
 
-  const look = () => (document.hidden ? hangUp() : goOn());
-  document.addEventListener("visibilitychange", look, { signal });
-  signal.addEventListener("abort", () => goOn());
+  const visibilityChanged = () => (document.hidden ? disconnect() : resume());
+  document.addEventListener("visibilitychange", visibilityChanged, { signal });
+  signal.addEventListener("abort", () => resume());
   run();
-  return () => goOn();
+  return () => resume();
 }
 
-/** Longer after each failure, and not for all readers alike. */
+/** Returns a random pause that grows with each failure, so that clients do not reconnect at once. */
 function jittered(failures) {
-  const longest = Math.min(LONGEST_PAUSE, 500 * 2 ** failures);
+  const longest = Math.min(MAX_PAUSE, 500 * 2 ** failures);
   return longest * (0.5 + Math.random() / 2);
 }
 
-/** Makes events of the text of a stream, which comes in pieces. */
+/** Parses the text of an event stream, which arrives in pieces. */
 class Events {
-  /** When to come back, in milliseconds, if the service has said so. */
+  /** The reconnection time in milliseconds, if the service has sent one. */
   retry = null;
-  #begun = "";
+  #partialLine = "";
   #name = "";
   #id = null;
   #data = [];
 
   take(piece) {
     const lines = piece.split("\n");
-    lines[0] = this.#begun + lines[0];
-    this.#begun = lines.pop();
+    lines[0] = this.#partialLine + lines[0];
+    this.#partialLine = lines.pop();
     return lines.flatMap((line) => this.#line(line));
   }
 

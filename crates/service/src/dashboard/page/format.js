@@ -1,4 +1,4 @@
-// Numbers, amounts, durations and times as people read them. What is null was never counted: a dash.
+// Formats numbers, amounts, durations and times for people. Null, for what was never counted, is a dash.
 
 export const NONE = "–";
 
@@ -17,7 +17,7 @@ export function count(number) {
     [1e9, "B"],
     [1e6, "M"],
   ]) {
-    // What would be written as 1,000 M is 1 B.
+    // A number that rounds to 1,000 M is written as 1 B.
     if (number >= size * 0.99995) return `${one.format(number / size)} ${unit}`;
   }
   return whole.format(number);
@@ -33,7 +33,7 @@ export function money(micros) {
   return `$${dollars.toFixed(micros < 100 ? 6 : 4)}`;
 }
 
-/** The same without digits that say nothing, for an axis. */
+/** The same without trailing zeros, for an axis. */
 export function roundMoney(micros) {
   return money(micros).replace(/(\.\d\d)0+$/, "$1");
 }
@@ -58,14 +58,14 @@ export function seconds(sec) {
   return sec === null || sec === undefined ? NONE : duration(sec * 1000);
 }
 
-/** A share between 0 and 1, in percent. */
+/** A ratio from 0 to 1, in percent. */
 export function share(ratio) {
   return ratio === null || ratio === undefined ? NONE : `${one.format(ratio * 100)} %`;
 }
 
 const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const localDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-// The days of a series are those of UTC.
+// The days of a series are days in UTC.
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const exact = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 const both = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
@@ -75,7 +75,7 @@ export function tick(at, step) {
   return (step === "day" ? day : hour).format(new Date(at));
 }
 
-/** When a point of a series was, in full. */
+/** The full time of a point in a series. */
 export function point(at, step) {
   const date = new Date(at);
   return step === "day" ? day.format(date) : `${localDay.format(date)}, ${hour.format(date)}`;
@@ -90,7 +90,7 @@ export function moment(at) {
   return both.format(new Date(at));
 }
 
-/** in 3 min; now, for what has passed. */
+/** in 3 min; now, for times in the past. */
 export function until(at) {
   const ms = Date.parse(at) - Date.now();
   return ms < 1_000 ? "now" : `in ${duration(ms)}`;

@@ -1,4 +1,4 @@
-// Shows the view that the address names, and another when the address changes.
+// Shows the view that the URL names, and changes it when the URL changes.
 
 import { token } from "./api.js";
 import { h } from "./dom.js";
@@ -22,7 +22,7 @@ function navigate() {
 
   const view = route ? VIEWS[route.view] : nowhere;
   const screen = new Screen({ key: shown.path, ...view.frame(route) });
-  // Not at the start, where the reader has not gone anywhere, nor for another range of one view.
+  // Neither for the first view, nor for another range of the same view.
   if (before !== null && before !== shown.path) {
     scrollTo(0, 0);
     screen.focus();
@@ -32,10 +32,10 @@ function navigate() {
 }
 
 const nowhere = {
-  frame: () => ({ title: "Nothing here", crumbs: [] }),
+  frame: () => ({ title: "Not found", crumbs: [] }),
   open: (screen) =>
     screen.show(() => [
-      h("p", {}, "This address names no view. ", h("a", { href: "#/" }, "All apps")),
+      h("p", {}, "This URL names no view. ", h("a", { href: "#/" }, "All apps")),
     ]),
 };
 
@@ -48,14 +48,14 @@ document.getElementById("forget-token").onclick = () => {
   navigate();
 };
 document.getElementById("skip").onclick = (event) => {
-  // An address of a view is not changed for it.
+  // The link must not change the URL, which names the view.
   event.preventDefault();
   document.querySelector("main h1").focus();
 };
 addEventListener("hashchange", navigate);
 addEventListener("token-given", () => {
   navigate();
-  // The field that had the focus is gone.
+  // The input that had the focus no longer exists.
   document.querySelector("main h1").focus();
 });
 navigate();

@@ -1,13 +1,13 @@
-/** The pause after a failure where there is no other to go by, in milliseconds. */
-const PAUSE = 2_500;
+/** The pause after the first failure of a task without an interval, in milliseconds. */
+const RETRY_PAUSE = 2_500;
 
 /**
- * Repeats a task, each time so many milliseconds after it has ended, until `signal` says stop; where
- * `every` is null, only when it is asked to.
+ * Repeats a task until `signal` aborts, each time `every` milliseconds after it has ended. If `every` is null,
+ * the task runs only on demand.
  *
- * While nobody looks at the tab nothing is asked; once somebody does again it is done at once. After
- * a failure the time doubles, up to half a minute; where only another token would help, nothing is
- * asked again. Returns a function that does it now.
+ * While the tab is hidden the task does not run; when the tab is shown again it runs at once. After each
+ * failure the pause doubles, up to half a minute. If only another token would help, the task is not repeated.
+ * Returns a function that runs the task now.
  */
 export function poll(task, { every, signal, failed }) {
   let timer;
@@ -29,7 +29,7 @@ export function poll(task, { every, signal, failed }) {
     } catch (error) {
       if (signal.aborted) return;
       failed(error);
-      wait = error.wantsToken ? null : Math.min((wait ?? every ?? PAUSE) * 2, 30_000);
+      wait = error.wantsToken ? null : Math.min((wait ?? every ?? RETRY_PAUSE) * 2, 30_000);
       again &&= !error.wantsToken;
     }
     running = false;

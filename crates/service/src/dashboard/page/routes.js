@@ -1,4 +1,4 @@
-// The address of a view is in the part after `#`, so that it can be linked and Back works.
+// A view is named by the fragment of the URL, so that views can be linked and Back works.
 
 export const toApps = () => "#/";
 export const toApp = (appId) => `#/apps/${encodeURIComponent(appId)}`;
@@ -6,7 +6,7 @@ export const toWorkflow = (appId, workflow, step) =>
   `${toApp(appId)}/workflows/${encodeURIComponent(workflow)}${step === "day" ? "?step=day" : ""}`;
 export const toChat = (appId, chatId) => `${toApp(appId)}/chats/${encodeURIComponent(chatId)}`;
 
-/** Reads an address: the name of the view, and what it is of; null where there is no such view. */
+/** Parses a fragment into the name and the parameters of a view; null if there is no such view. */
 export function read(hash) {
   const [path, search = ""] = hash.replace(/^#/, "").split("?");
   let parts;

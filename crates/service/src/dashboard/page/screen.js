@@ -1,17 +1,17 @@
-// What stands around a view: its heading, its problem, the crumbs, whether it is up to date.
+// The frame of a view: heading, problem, breadcrumbs, and whether the view is up to date.
 
 import { Problem } from "./api.js";
 import { h, morph } from "./dom.js";
 import { problemPanel } from "./parts/problem.js";
 
 const FAULT = {
-  title: "Not shown",
-  detail: "This page has a fault; the browser's console says which.",
+  title: "Error in this page",
+  detail: "The browser's console shows the error.",
 };
 
 const byId = (id) => document.getElementById(id);
 
-/** The place of one view, until another takes it. */
+/** The frame of one view, until another view replaces it. */
 export class Screen {
   #title;
   #key;
@@ -27,41 +27,41 @@ export class Screen {
     this.#draw();
   }
 
-  /** Moves the focus to the heading, where a reader of the screen begins. */
+  /** Moves the focus to the heading, where a screen reader starts. */
   focus() {
     byId("main").querySelector("h1")?.focus();
   }
 
-  /** What the problem panel calls when there is a new token. */
+  /** Sets the function that the button of the problem panel calls. */
   onRetry(retry) {
     this.#retry = retry;
   }
 
-  /** Links to what the view is part of, from the outside in: pairs of a text and an address. */
+  /** Shows the breadcrumbs, outermost first: pairs of a text and a URL. */
   crumbs(crumbs) {
     const links = crumbs.map(([text, href]) => h("a", { href, title: text, dir: "auto" }, text));
     byId("crumbs").replaceChildren(...links);
   }
 
-  /** Shows what the function makes of the newest data. */
+  /** Shows the result of `render`, which uses the newest data. */
   show(render) {
     this.#render = render;
     this.#problem = null;
     this.#draw();
   }
 
-  /** Shows the same anew: what it is made of has changed, or time has passed. */
+  /** Renders the view again, because its data has changed or time has passed. */
   renew() {
     if (this.#render) this.#draw();
   }
 
-  /** Shows why there is no newer data, above what there is. */
+  /** Shows why there is no newer data, above the existing data. */
   fail(error) {
     this.#problem = known(error);
     this.#draw();
   }
 
-  /** Says that the connection which brings news is not as it should be, and why; null where it is. */
+  /** Shows the state of the live connection, and why it failed; null while it works. */
   link(state, error = null) {
     if (state === this.#link.state && error === this.#link.error) return;
     this.#link = { state, error, problem: error && known(error) };
@@ -84,7 +84,7 @@ export class Screen {
   }
 }
 
-/** What is no problem of the service or the way to it is a fault of this page. */
+/** Returns a problem to show. An error that is not a `Problem` is a bug of this page. */
 function known(error) {
   if (error instanceof Problem) return error;
   reportError(error);
@@ -92,14 +92,14 @@ function known(error) {
 }
 
 function live(text) {
-  const place = byId("live");
-  place.hidden = text === null;
-  place.textContent = text ?? "";
-  place.classList.toggle("stale", text !== "Live");
+  const element = byId("live");
+  element.hidden = text === null;
+  element.textContent = text ?? "";
+  element.classList.toggle("stale", text !== "Live");
 }
 
-/** Has a change read out, once whatever is being read has ended. */
+/** Makes a screen reader announce a change, after what it is reading now. */
 export function announce(text) {
-  const place = byId("announcer");
-  if (place.textContent !== text) place.textContent = text;
+  const element = byId("announcer");
+  if (element.textContent !== text) element.textContent = text;
 }

@@ -5,12 +5,12 @@ import { table } from "./table.js";
 
 const DAY = 86_400_000;
 
-/** The parameters of a series: 24 hours by the hour, which is what there is unless said, or 30 days. */
+/** The parameters of a series: 24 hours by hour, which is the default, or 30 days by day. */
 export function range(step) {
   return step === "hour" ? { step } : { step, from: new Date(Date.now() - 29 * DAY).toISOString() };
 }
 
-/** Charts of what all workflows of an app did in the last 24 hours. */
+/** Charts of all workflows of an app over the last 24 hours. */
 export function lastDay({ hours, workflows }) {
   const sum = (field) =>
     hours.map((_, index) => workflows.reduce((all, { hourly }) => all + hourly[field][index], 0));
@@ -37,7 +37,7 @@ export function lastDay({ hours, workflows }) {
   );
 }
 
-/** Charts of a series; `address` makes the link to the same view with another step. */
+/** Charts of a series; `address` returns the link to the same view with another step. */
 export function activity({ step, points }, address) {
   const at = points.map((it) => it.at);
   const common = { at, step };

@@ -1,10 +1,10 @@
-// Charts of a series. The picture is stretched to its place, so that nothing has to be measured; what
-// would look wrong stretched, the text, stands beside it.
+// Charts of a series. The picture is stretched to its container, so that nothing has to be measured. Text
+// would be distorted by that, so it is outside the picture.
 
 import { h, svg } from "../dom.js";
 import { point, tick } from "../format.js";
 
-/** Bars without axes; what they show is said by `label`. */
+/** Bars without axes; `label` describes them. */
 export function sparkline(values, label) {
   const top = Math.max(...values, 1);
   const bars = values.map((value, index) =>
@@ -20,7 +20,7 @@ export function sparkline(values, label) {
   );
 }
 
-/** What is there at all can be seen. */
+/** Draws a bar; a value above zero is always visible. */
 function bar(x, width, height, floor, className) {
   const tall = Math.max(height, 1);
   return height > 0 && svg("rect", { class: className, x, width, y: floor - tall, height: tall });
@@ -34,8 +34,8 @@ const HEIGHT = 100;
 
 /**
  * A chart with an axis. `lines` are `{label, kind, values, style}` with one value a point: `style` is
- * "bar" or "step", `kind` the class that gives the colour; null is where nothing was counted. Values
- * that cannot be added up, such as percentiles, are `latest`. `scale` writes the numbers of the axis.
+ * "bar" or "step", `kind` the class that gives the colour; a null value means that nothing was counted.
+ * Values that cannot be added up, such as percentiles, are `latest`. `scale` formats the numbers of the axis.
  */
 export function chart({ title, lines, at, step, format, scale = format }) {
   const values = lines.flatMap((line) => line.values).filter((value) => value !== null);
@@ -89,7 +89,7 @@ function mark(plot, index) {
   cursor.setAttribute("width", 1);
 }
 
-/** The values below the pointer; without one, those of the whole range. */
+/** The values at the pointer; without a pointer, those of the whole range. */
 function readout(lines, at, step, format) {
   const text = (line, index) => {
     if (index !== null) return format(line.values[index]);
@@ -109,16 +109,16 @@ function readout(lines, at, step, format) {
   return { legend, show };
 }
 
-/** The bars of one line, beside those of the others. */
+/** The bars of one line, next to those of the other lines. */
 function bars({ values, kind }, lines, top) {
   const width = 0.76 / lines.length;
-  const place = 0.12 + width * lines.findIndex((line) => line.kind === kind);
+  const offset = 0.12 + width * lines.findIndex((line) => line.kind === kind);
   return values.map((value, index) =>
-    bar(index + place, width, (value / top) * HEIGHT, HEIGHT, kind),
+    bar(index + offset, width, (value / top) * HEIGHT, HEIGHT, kind),
   );
 }
 
-/** A level line for each point, joined where the next one has a value too. */
+/** A horizontal line for each point, joined if the next point has a value too. */
 function steps({ values, kind }, top) {
   let joined = false;
   const path = values.map((value, index) => {
@@ -134,14 +134,14 @@ function steps({ values, kind }, top) {
   return svg("path", { class: `line ${kind}`, d: path.join("") });
 }
 
-/** The next number above that is easy to halve. */
+/** The next larger number that is easy to halve. */
 function ceiling(value) {
   if (value <= 2) return 2;
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 6, 8, 10].map((factor) => factor * size).find((it) => it >= value);
 }
 
-/** Labels, each as wide as the points it stands for. */
+/** Labels, each as wide as the points it covers. */
 function ticks(at, step) {
   const every = Math.max(Math.ceil(at.length / 6), 1);
   return at.map((time, index) => {

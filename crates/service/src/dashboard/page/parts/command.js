@@ -1,6 +1,6 @@
 import { h } from "../dom.js";
 
-/** Says what to do where nothing is kept yet, with a command to copy. */
+/** Shows a command that creates the first chat, to copy. */
 export function firstChat(appId, workflow) {
   const chats = new URL(`api/chats/${plain(appId, "acme_corp")}`, document.baseURI);
   const lines = [
@@ -15,7 +15,7 @@ export function firstChat(appId, workflow) {
   return command(lines.join("\n"));
 }
 
-// The address is anybody's: what would mean something to a shell does not go into a command.
+// Anybody can write the URL: text with a meaning to a shell must not get into a command.
 function plain(text, otherwise) {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text ?? "") ? text : otherwise;
 }
@@ -29,7 +29,7 @@ function command(text) {
     "div",
     { class: "command" },
     h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, text),
-    // Browsers have no clipboard for pages that came over plain HTTP from another machine.
+    // Browsers offer no clipboard to pages from other machines over plain HTTP.
     navigator.clipboard && h("button", { type: "button", onclick: copy }, "Copy"),
   );
 }

@@ -1,12 +1,12 @@
 import { h } from "../dom.js";
 import { instant, moment } from "../format.js";
-import { block, written } from "./json.js";
+import { block, formatJson } from "./json.js";
 
-/** Longer text than this is folded. */
-const FOLDED = 1_200;
+/** Text longer than this is folded. */
+const MAX_UNFOLDED = 1_200;
 
-// What has a place of its own; everything else of a message is shown below it as JSON.
-const PLACED = new Set([
+// The fields that are displayed; all other fields of a message are shown below it as JSON.
+const DISPLAYED = new Set([
   "sequence",
   "event_id",
   "role",
@@ -19,7 +19,7 @@ const PLACED = new Set([
   "tool_calls",
 ]);
 
-/** One message, as an item of a list. */
+/** A message, as a list item. */
 export function message(it) {
   const speaker = it.name ?? it.role;
   return h(
@@ -53,7 +53,7 @@ function roleClass(role) {
 }
 
 function said(it) {
-  const rest = Object.fromEntries(Object.entries(it).filter(([key]) => !PLACED.has(key)));
+  const rest = Object.fromEntries(Object.entries(it).filter(([key]) => !DISPLAYED.has(key)));
   return [
     content(it.content),
     Array.isArray(it.tool_calls) && it.tool_calls.map(toolCall),
@@ -71,7 +71,7 @@ function content(value) {
   if (value === null || value === undefined || value === "") return null;
   if (typeof value !== "string") return json(value);
   const text = h("p", { class: "words", dir: "auto" }, value);
-  return value.length > FOLDED || value.split("\n").length > 16 ? folded(text) : text;
+  return value.length > MAX_UNFOLDED || value.split("\n").length > 16 ? folded(text) : text;
 }
 
 function toolCall(call) {
@@ -87,9 +87,9 @@ function toolCall(call) {
 
 function json(value) {
   if (value === null || value === undefined) return null;
-  const text = typeof value === "string" ? value : written(value);
+  const text = typeof value === "string" ? value : formatJson(value);
   const shown = block(text, { class: "wrapped" });
-  return text.length > FOLDED ? folded(shown) : shown;
+  return text.length > MAX_UNFOLDED ? folded(shown) : shown;
 }
 
 function folded(element) {

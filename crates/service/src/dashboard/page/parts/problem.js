@@ -1,7 +1,7 @@
 import { token } from "../api.js";
 import { h } from "../dom.js";
 
-/** Says what is wrong and, where a token may help, asks for one. */
+/** Shows a problem and, if a token may help, asks for one. */
 export function problemPanel(problem, retry) {
   return h(
     "section",
@@ -32,7 +32,7 @@ function tokenForm() {
     h(
       "p",
       { id: "token-note", class: "dim" },
-      "Kept in this tab until it is closed, and sent to this service only.",
+      "The token is kept in this tab until you close it, and sent only to this service.",
     ),
   );
 }

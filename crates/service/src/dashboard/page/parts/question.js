@@ -1,10 +1,10 @@
 import { h } from "../dom.js";
 import { moment, until } from "../format.js";
-import { block, written } from "./json.js";
+import { block, formatJson } from "./json.js";
 
 /**
- * A question that a workflow waits on, as a card. `answer` takes the content of an answer; one that came
- * too late has `closed`, the request as it was closed before, and `dismiss` takes the card away.
+ * A question that a workflow waits for, as a card. `answer` is called with the content of an answer. If an
+ * answer was too late, `closed` is the request that another answer had closed, and `dismiss` removes the card.
  */
 export function question({ request, isSending, problem, closed }, { answer, dismiss }) {
   const { request_id: id, agent, prompt, kind, tool_call: call, expires_at: expires } = request;
@@ -33,7 +33,7 @@ export function question({ request, isSending, problem, closed }, { answer, dism
     call && toolCall(call),
     closed ? outcome(closed, dismiss) : form(request, answer),
     isSending && h("p", { class: "dim" }, "Sending…"),
-    problem && h("p", { class: "refusal", role: "alert" }, said(problem)),
+    problem && h("p", { class: "refusal", role: "alert" }, problemText(problem)),
   );
 }
 
@@ -43,7 +43,7 @@ function toolCall({ name, arguments: given }) {
     { class: "tool-call" },
     h("span", { class: "dim" }, "decides on a call of "),
     h("code", { dir: "auto" }, name),
-    block(written(given), {
+    block(formatJson(given), {
       class: "wrapped",
       tabindex: "0",
       role: "region",
@@ -92,11 +92,11 @@ function buttons(choices, answer) {
   );
 }
 
-/** What became of the request instead. */
+/** Shows how the request was closed instead. */
 function outcome({ state, answer, reason }, dismiss) {
   const text = {
-    cancelled: "It was taken back.",
-    expired: "Nobody answered in time.",
+    cancelled: "The question was cancelled.",
+    expired: "The question has expired.",
     chat_ended: "The chat has ended.",
   }[state];
   return h(
@@ -117,10 +117,10 @@ function outcome({ state, answer, reason }, dismiss) {
 
 function plain(content) {
   if (typeof content === "boolean") return content ? "Yes" : "No";
-  return typeof content === "string" ? content : written(content);
+  return typeof content === "string" ? content : formatJson(content);
 }
 
-function said({ status, title, detail }) {
-  if (status === 0) return "The service did not answer. Sent again, an answer counts once.";
+function problemText({ status, title, detail }) {
+  if (status === 0) return "The service did not answer. Send the answer again: it is stored only once.";
   return detail ? `${title}: ${detail}` : title;
 }

@@ -1,4 +1,4 @@
-// The questions that a chat waits on, and what the reader answers.
+// The questions that a chat waits for, and the user's answers.
 
 import { path, post } from "../api.js";
 import { h } from "../dom.js";
@@ -7,15 +7,15 @@ import { question } from "./question.js";
 
 const EVENTS = ["caught-up", "input-request", "input-response"];
 
-/** A longer prompt is not read out whole. */
-const READ_OUT = 200;
+/** The most characters of a prompt that are announced to a screen reader. */
+const MAX_ANNOUNCED = 200;
 
 /**
- * Keeps the pending questions of a chat, by what its events say. `changed` is called whenever
- * `element`, the cards, has become another.
+ * Keeps the pending questions of a chat up to date with its events. `changed` is called whenever the result of
+ * `element`, the cards, has changed.
  */
 export function questions({ appId, chatId }, { signal, changed }) {
-  /** By id, oldest first: the request, and where the reader's answer stands. */
+  /** By id, oldest first: the request, and the state of the user's answer. */
   const cards = new Map();
 
   const element = () => {
@@ -33,12 +33,12 @@ export function questions({ appId, chatId }, { signal, changed }) {
   };
 
   function happened(events) {
-    const news = events.filter(({ name }) => EVENTS.includes(name));
-    if (news.length === 0) return;
-    for (const { name, data } of news) {
+    const relevant = events.filter(({ name }) => EVENTS.includes(name));
+    if (relevant.length === 0) return;
+    for (const { name, data } of relevant) {
       if (name === "input-request") ask(data);
       if (name === "input-response") close(data.request_id);
-      // What was closed while there was no connection is not told.
+      // A request that was closed while there was no connection has no event of its own.
       if (name === "caught-up") {
         [...cards.keys()].filter((id) => !data.pending_inputs.includes(id)).forEach(close);
       }
@@ -49,20 +49,20 @@ export function questions({ appId, chatId }, { signal, changed }) {
   function ask(request) {
     if (cards.has(request.request_id)) return;
     cards.set(request.request_id, { request });
-    announce(`${request.agent ?? "The workflow"} asks: ${request.prompt.slice(0, READ_OUT)}`);
+    announce(`${request.agent ?? "The workflow"} asks: ${request.prompt.slice(0, MAX_ANNOUNCED)}`);
   }
 
   function close(id) {
     const card = cards.get(id);
-    // Whose answer is under way is told whether it was the first.
+    // While an answer is being sent, its response decides what the card shows.
     if (card?.isSending) card.isOver = true;
     else if (!card?.closed) cards.delete(id);
   }
 
   async function send(card, content) {
     if (card.isSending) return;
-    // The same answer again is the same message, should the first one have arrived after all.
-    if (card.content !== content) Object.assign(card, { content, eventId: mint() });
+    // A repeated answer keeps its event id, so that it is stored once even if the first one has arrived.
+    if (card.content !== content) Object.assign(card, { content, eventId: newEventId() });
     Object.assign(card, { isSending: true, problem: null });
     show();
     const { request_id: id, tool_call: call } = card.request;
@@ -83,20 +83,20 @@ export function questions({ appId, chatId }, { signal, changed }) {
     show();
   }
 
-  /** Has the cards shown as they are now; a focus whose element goes stays near it. */
+  /** Shows the current cards. If the focused element is removed, the focus moves to the nearest heading. */
   function show() {
     const card = document.activeElement?.closest(".question");
     changed();
     if (!card || card.contains(document.activeElement)) return;
-    const place = card.isConnected ? card : document.querySelector(".said");
-    place?.querySelector("h2").focus({ preventScroll: true });
+    const target = card.isConnected ? card : document.querySelector(".said");
+    target?.querySelector("h2").focus({ preventScroll: true });
   }
 
   return { element, happened };
 }
 
-/** An id for a message. Browsers have no `randomUUID` for pages that came over plain HTTP. */
-function mint() {
+/** Returns a new event id. Browsers offer no `randomUUID` to pages over plain HTTP. */
+function newEventId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `evt_${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

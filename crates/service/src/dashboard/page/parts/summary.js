@@ -1,4 +1,4 @@
-// What apps, workflows and chats have in common: statuses, usage, percentiles.
+// The parts that apps, workflows and chats share: statuses, usage, percentiles.
 
 import { h } from "../dom.js";
 import { ago, count, duration, moment, money, share } from "../format.js";
@@ -14,7 +14,7 @@ export function time(at) {
   return at ? h("time", { datetime: at, title: moment(at) }, ago(at)) : "–";
 }
 
-/** Numbers side by side: pairs of a label and a text, and perhaps a note. */
+/** Figures side by side: a label, a text and optionally a note each. */
 export function figures(...items) {
   return h(
     "dl",
@@ -44,7 +44,7 @@ function perCall({ calls, cost_micros_usd: cost }) {
   return calls === 0 ? "–" : money(Math.round(cost / calls));
 }
 
-/** How the chats stand, as one bar and in words. */
+/** The statuses of the chats, as a bar and as a legend. */
 export function statusBar({ statuses, chats }) {
   const parts = STATUSES.map((name) => {
     const bar = h("span", { class: `part ${name}` });
@@ -69,7 +69,7 @@ export function statusBar({ statuses, chats }) {
   );
 }
 
-/** The columns that every list of summaries has. */
+/** The columns of every list of summaries. */
 export const summaryColumns = [
   { title: "Chats", kind: "number", cell: (row) => count(row.chats) },
   { title: "Running", kind: "number", cell: (row) => count(row.statuses.running) },

@@ -1,8 +1,8 @@
 import { h } from "../dom.js";
 
 /**
- * A table of rows. A column is `{title, cell, kind}`: `cell` makes the content from a row; `kind` is
- * "text", "number", or "rest" for a number that narrow screens leave out. The first names the row.
+ * A table. A column is `{title, cell, kind}`: `cell` returns the content for a row; `kind` is "text",
+ * "number", or "rest" for a number that narrow screens omit. The first column names the row.
  */
 export function table({ caption, columns, rows, key }) {
   const head = columns.map(({ title, kind }) => h("th", { scope: "col", class: kind }, title));
@@ -35,7 +35,7 @@ export function section(title, ...children) {
   );
 }
 
-/** A name of any length: cut where it does not fit, whole on hovering; `under` is of another name. */
+/** A name of any length: truncated if it does not fit, shown in full on hovering. */
 export function name(text, className = "name") {
   return h("span", { class: className, title: text, dir: "auto" }, text);
 }
@@ -44,7 +44,7 @@ export function nameLink(text, href) {
   return h("a", { class: "name", href, title: text, dir: "auto" }, text);
 }
 
-/** The button that asks for a further page. */
+/** The button that requests a further page. */
 export function more(what, onclick) {
   return h("button", { type: "button", class: "more", onclick }, `More ${what}`);
 }

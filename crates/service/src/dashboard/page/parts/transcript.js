@@ -1,5 +1,5 @@
-// The messages of a chat, the newest first to be read and the oldest on request. They are added to
-// the page as they come and left alone until they are edited: a chat may have a hundred thousand.
+// The messages of a chat: the newest are loaded at once, older ones on request. A message is added to the page
+// when it arrives, and not touched until it is edited, because a chat may have a hundred thousand of them.
 
 import { h } from "../dom.js";
 import { follow, newest } from "../messages.js";
@@ -13,25 +13,25 @@ import { message } from "./message.js";
 export function transcript(chat, screen, { signal, happened }) {
   const list = h("ol", { class: "messages" });
   const earlier = h("button", { type: "button", class: "more", hidden: true }, "Earlier messages");
-  const empty = h("p", { class: "dim", hidden: true }, "Nothing has been said yet.");
+  const empty = h("p", { class: "dim", hidden: true }, "This chat has no messages yet.");
   const toEnd = h("button", { type: "button", class: "to-end", hidden: true });
   const heading = h("h2", { tabindex: "-1" }, "Messages");
   const inner = [heading, earlier, empty, list, toEnd];
   let started = false;
   let reconnect = () => {};
   let unseen = 0;
-  /** What is edited while earlier messages are on their way, by sequence. */
+  /** The messages edited while earlier messages are being loaded, by sequence. */
   let edited = null;
 
   const element = () => {
-    // Only the first of them gets into the page; after that it is kept as it is.
-    const place = h("section", { class: "panel said", "data-key": "messages", "data-kept": true });
-    if (!list.isConnected) place.append(...inner);
-    return place;
+    // Only the first element gets into the page; `data-kept` preserves it from then on.
+    const panel = h("section", { class: "panel said", "data-key": "messages", "data-kept": true });
+    if (!list.isConnected) panel.append(...inner);
+    return panel;
   };
 
   async function start() {
-    // Whoever starts again has reached the service.
+    // A second start means that the service was reached again.
     if (started) return reconnect();
     const first = await newest(chat, null, signal);
     started = true;
@@ -72,14 +72,14 @@ export function transcript(chat, screen, { signal, happened }) {
     if (hadFocus) item.focus({ preventScroll: true });
   }
 
-  function show(messages, place) {
-    place(messages.map((it) => message(it)));
+  function show(messages, insert) {
+    insert(messages.map((it) => message(it)));
     const first = Number(list.firstElementChild?.dataset.sequence ?? 0);
     earlier.hidden = first === 0;
   }
 
   function connected(is, problem) {
-    // With a token that is refused it is not tried again.
+    // With a refused token there is no retry.
     const cut = problem?.wantsToken ? "Not updated" : "Reconnecting…";
     screen.link(is ? null : cut, problem);
   }
@@ -99,7 +99,7 @@ export function transcript(chat, screen, { signal, happened }) {
       const before = await newest(chat, top.dataset.sequence, signal);
       const current = before.map((it) => edited.get(it.sequence) ?? it);
       show(current, (items) => list.prepend(...items));
-      // The first of those that were shown may have been replaced meanwhile.
+      // The element that was first may have been replaced meanwhile, so it is found by position.
       list.children[before.length - 1]?.focus({ preventScroll: true });
     } catch (problem) {
       if (!signal.aborted) screen.fail(problem);

@@ -10,7 +10,7 @@ import { more, name, nameLink, section, table } from "../parts/table.js";
 import { toApps, toChat, toWorkflow } from "../routes.js";
 import { announce } from "../screen.js";
 
-/** The workflows of an app; for who may not read what they do, the chats they may see. */
+/** The workflows of an app; for users who may not read statistics, the chats that they may see. */
 export const app = {
   frame: ({ appId }) => ({ title: appId, crumbs: [["Apps", toApps()]] }),
 
@@ -73,7 +73,7 @@ function render(stats) {
   ];
 }
 
-/** Calls by the hour; of a workflow that reports none, starts. */
+/** Calls by hour; for a workflow without calls, starts. */
 function hours({ calls, starts }) {
   const [what, values] = calls.some(Boolean) ? ["calls", calls] : ["starts", starts];
   const all = values.reduce((sum, value) => sum + value, 0);
@@ -97,12 +97,12 @@ function renderChats(appId, chats, further) {
   ];
   const list = chats.length
     ? table({ caption: "Chats", columns, rows: chats, key: (row) => row.chat_id })
-    : h("p", { class: "dim" }, "There are none.");
+    : h("p", { class: "dim" }, "This app has no chats that you may see.");
   return [
     h(
       "p",
       { class: "dim", "data-key": "restricted" },
-      "This token may not read what workflows do. These are the chats it may see.",
+      "This token may not read statistics. These are the chats that it may see.",
     ),
     section("Chats", list, further),
   ];

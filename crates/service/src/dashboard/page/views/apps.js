@@ -6,7 +6,7 @@ import { summaryColumns } from "../parts/summary.js";
 import { more, nameLink, section, table } from "../parts/table.js";
 import { toApp } from "../routes.js";
 
-/** All apps, for who may list them; others name theirs. */
+/** All apps, for users who may list them; others enter the id of an app. */
 export const apps = {
   frame: () => ({ title: "Apps", crumbs: [] }),
 
@@ -27,7 +27,7 @@ export const apps = {
     }
 
     function fail(problem) {
-      // Not a fault: most tokens are for one app.
+      // This is expected: most tokens are for one app.
       if (problem.type === "forbidden-role") screen.show(() => [restricted(), chooser()]);
       else screen.fail(problem);
     }
@@ -50,7 +50,7 @@ function list(items) {
 
 function empty() {
   return section(
-    "Nothing is kept yet",
+    "No chats are stored yet",
     h("p", {}, "Start a chat and append a message; the app appears here."),
     firstChat(),
   );
@@ -60,7 +60,7 @@ function restricted() {
   return h(
     "p",
     { "data-key": "restricted" },
-    "This token may not list the apps. Open one by its id, to see the chats you may see.",
+    "This token may not list the apps. Open an app by its id to see its chats.",
   );
 }
 

@@ -2,7 +2,7 @@ import { get, getExact, pages, path } from "../api.js";
 import { h } from "../dom.js";
 import { count, duration, money, seconds } from "../format.js";
 import { poll } from "../poll.js";
-import { block, written } from "../parts/json.js";
+import { block, formatJson } from "../parts/json.js";
 import { presentLine } from "../parts/present.js";
 import { questions } from "../parts/questions.js";
 import { figures, status, time } from "../parts/summary.js";
@@ -10,10 +10,10 @@ import { more, name, section, table } from "../parts/table.js";
 import { transcript } from "../parts/transcript.js";
 import { toApp, toApps, toWorkflow } from "../routes.js";
 
-/** Longer JSON than this is cut: a snapshot may have 8 MiB, and nobody reads that here. */
-const MOST_SHOWN = 50_000;
+/** JSON longer than this is truncated: a snapshot may have 8 MiB, which is too much to display. */
+const MAX_SHOWN = 50_000;
 
-/** One chat: what is said as it is said, and what stands beside it. */
+/** One chat: its messages live, and its context, artifact and calls. */
 export const chat = {
   frame: ({ appId, chatId }) => ({
     title: chatId,
@@ -27,27 +27,27 @@ export const chat = {
     const base = path`api/chats/${appId}/${chatId}`;
     const messages = transcript({ appId, chatId }, screen, { signal, happened });
     const asked = questions({ appId, chatId }, { signal, changed: () => screen.renew() });
-    const context = { at: `${base}/context`, version: null, told: 0 };
-    const artifact = { at: `${base}/artifact`, version: null, told: 0 };
+    const context = { at: `${base}/context`, version: null, announced: 0 };
+    const artifact = { at: `${base}/artifact`, version: null, announced: 0 };
     let people = { present: [], count: 0 };
     let wanted = 1;
     let workflow = null;
     let soon = null;
-    // Whatever happens is told.
+    // Loaded on demand only: every change is announced by an event.
     const refresh = poll(load, { every: null, signal, failed: (problem) => screen.fail(problem) });
     screen.onRetry(refresh);
-    // How long ago something was changes by itself.
+    // Relative times change with the clock.
     const clock = setInterval(() => screen.renew(), 10_000);
     signal.addEventListener("abort", () => clearInterval(clock));
 
     function happened(events) {
       asked.happened(events);
       for (const { name, data } of events) {
-        if (name === "context") context.told = data.version;
-        if (name === "artifact") artifact.told = data.version;
+        if (name === "context") context.announced = data.version;
+        if (name === "artifact") artifact.announced = data.version;
         if (name === "caught-up") {
-          context.told = data.context_version;
-          artifact.told = data.artifact_version;
+          context.announced = data.context_version;
+          artifact.announced = data.artifact_version;
         }
       }
       const presence = events.findLast(({ name }) => name === "presence");
@@ -56,7 +56,7 @@ export const chat = {
         screen.renew();
       }
       if (events.every(({ name }) => name === "presence")) return;
-      // Once for all that happens within a moment.
+      // Loads once for all events within a short time.
       soon ??= setTimeout(() => {
         soon = null;
         refresh();
@@ -66,8 +66,8 @@ export const chat = {
     async function load() {
       const session = await get(base, signal);
       const calls = await pages(`${base}/calls`, "calls", wanted, signal);
-      await Promise.all([renewed(context), renewed(artifact)]);
-      // Once, as it never changes: new links would take the focus from the old ones.
+      await Promise.all([readIfNew(context), readIfNew(artifact)]);
+      // Set once, because it never changes, and new links would lose the focus.
       if (workflow === null) {
         workflow = session.workflow_name;
         screen.crumbs([
@@ -91,9 +91,9 @@ export const chat = {
       await messages.start();
     }
 
-    /** Reads what stands beside the messages, which may be large, if that is new. */
-    async function renewed(it) {
-      const version = it.told;
+    /** Reads the context or the artifact, which may be large, if its version is new. */
+    async function readIfNew(it) {
+      const version = it.announced;
       if (it.version === version) return;
       it.answer = await getExact(it.at, signal);
       it.version = version;
@@ -128,11 +128,11 @@ function render(session, { items, first }, { context, artifact }, further, talk)
       h(
         "div",
         { class: "beside", "data-key": "beside" },
-        section("Context", json(context, "Context", "No snapshot is kept.")),
+        section("Context", json(context, "Context", "This chat has no context snapshot.")),
         section(
           "Artifact",
           artifactFacts(artifact),
-          json(artifact?.payload, "Artifact", "There is none."),
+          json(artifact?.payload, "Artifact", "This chat has no artifact."),
         ),
         section("Calls", callTable(items), further),
       ),
@@ -163,7 +163,7 @@ function facts(session) {
   );
 }
 
-/** On a narrow screen what stands beside the messages stands far below them. */
+/** Buttons for narrow screens, where the other sections are far below the messages. */
 function jumps() {
   const jump = (title) =>
     h(
@@ -194,11 +194,11 @@ function artifactFacts(artifact) {
 }
 
 function json(value, label, otherwise) {
-  const text = written(value ?? {});
+  const text = formatJson(value ?? {});
   if (text === "{}") return h("p", { class: "dim" }, otherwise);
-  const rest = text.length - MOST_SHOWN;
+  const rest = text.length - MAX_SHOWN;
   return [
-    block(text.slice(0, MOST_SHOWN), { tabindex: "0", role: "region", "aria-label": label }),
+    block(text.slice(0, MAX_SHOWN), { tabindex: "0", role: "region", "aria-label": label }),
     rest > 0 && h("p", { class: "dim" }, `${count(rest)} more characters are not shown.`),
   ];
 }
@@ -206,8 +206,8 @@ function json(value, label, otherwise) {
 function callTable(calls) {
   if (calls.length === 0) return h("p", { class: "dim" }, "No calls are recorded.");
   const who = (row) => [
-    name(row.model ?? "model not named"),
-    name(row.agent ?? "agent not named", "name under"),
+    name(row.model ?? "unknown model"),
+    name(row.agent ?? "unknown agent", "name under"),
   ];
   return table({
     caption: "Calls",

@@ -9,7 +9,7 @@ import { more, name, nameLink, section, table } from "../parts/table.js";
 import { toApp, toApps, toChat, toWorkflow } from "../routes.js";
 import { announce } from "../screen.js";
 
-/** One workflow: what it did, when, by whom, and its newest chats. */
+/** One workflow: its statistics over time, by agent and by model, and its newest chats. */
 export const workflow = {
   frame: ({ appId, workflow: title }) => ({
     title,
@@ -56,7 +56,7 @@ function render(route, stats, series, chats, further) {
       section(
         "Top agents",
         top("Agent", stats.top_agents, (row) =>
-          row.agent === null ? h("span", { class: "dim" }, "not named") : name(row.agent),
+          row.agent === null ? h("span", { class: "dim" }, "unknown") : name(row.agent),
         ),
       ),
       section("Top models", top("Model", stats.top_models, model)),
@@ -86,7 +86,7 @@ function top(title, rows, cell) {
 }
 
 function model(row) {
-  if (row.model === null) return h("span", { class: "dim" }, "not named");
+  if (row.model === null) return h("span", { class: "dim" }, "unknown");
   return [name(row.model), row.provider && name(row.provider, "name under")];
 }
 
@@ -114,7 +114,7 @@ function chatList(appId, chats) {
 function empty({ appId, workflow: title }) {
   return section(
     "This workflow has not run",
-    h("p", {}, "Start a chat of it; what it does appears here."),
+    h("p", {}, "Start a chat with this workflow; its statistics appear here."),
     firstChat(appId, title),
   );
 }
