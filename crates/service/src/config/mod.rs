@@ -53,7 +53,7 @@ pub struct AuthConfig {
     pub audience: Option<String>,
     /// The tolerated clock difference in seconds for `exp` and `nbf`, from 0 to 60.
     pub leeway_sec: u64,
-    /// The origins whose pages may open WebSockets, besides the origin of the service, such as
+    /// The origins whose pages may open a WebSocket, besides the origin of the service, such as
     /// `https://app.example.org`.
     #[serde(deserialize_with = "listed")]
     pub allowed_origins: Vec<String>,

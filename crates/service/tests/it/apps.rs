@@ -1,4 +1,4 @@
-//! The registry: who keeps it, and what it closes.
+//! The registry of apps: who manages it, and which requests it refuses.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ async fn an_app_that_is_not_registered_is_not_found() {
 }
 
 #[tokio::test]
-async fn only_operators_keep_the_registry() {
+async fn only_operators_manage_the_registry() {
     let anybody = client(hs256());
     let operator = anybody.with_token(token(&json!({"role": "operator", "apps": null})));
     assert_eq!(operator.put("/api/apps/acme_corp", json!({})).await.status, 200);
@@ -87,7 +87,7 @@ async fn calls(client: &Client) -> Vec<(u16, String)> {
 }
 
 #[tokio::test]
-async fn a_disabled_app_is_closed_on_every_route_and_keeps_what_it_holds() {
+async fn a_disabled_app_is_refused_on_every_route_and_keeps_its_data() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     client.put("/api/apps/acme_corp", json!({})).await;
@@ -101,7 +101,7 @@ async fn a_disabled_app_is_closed_on_every_route_and_keeps_what_it_holds() {
 }
 
 #[tokio::test]
-async fn an_unknown_app_is_invalid_where_apps_have_to_be_registered() {
+async fn an_unregistered_app_is_invalid_where_registration_is_required() {
     let client = Client::over(memory(), config(true, 3_000));
     assert_json_snapshot!("unknown_app", client.get("/api/chats/acme_corp").await.snapshot());
     for problem in calls(&client).await {
@@ -111,9 +111,9 @@ async fn an_unknown_app_is_invalid_where_apps_have_to_be_registered() {
     client.create_chat("c1").await;
 }
 
-/// Another process disables the app: who remembers does not ask, and who does not remember does.
+/// Another process disables the app: a process that has cached the status uses it, any other asks the store.
 #[tokio::test]
-async fn the_status_of_an_app_is_remembered_for_as_long_as_configured() {
+async fn the_status_of_an_app_is_cached_for_as_long_as_configured() {
     let store = memory();
     let app_id = AppId::parse("acme_corp").unwrap();
     store.register_app(&app_id).await.unwrap();
@@ -129,7 +129,7 @@ async fn the_status_of_an_app_is_remembered_for_as_long_as_configured() {
 }
 
 #[test]
-fn a_status_cannot_be_remembered_for_ever() {
+fn a_status_cannot_be_cached_for_ever() {
     let refusal = router(memory(), config(false, 60_001)).unwrap_err();
     assert_eq!(refusal.to_string(), "apps.cache_ms is 60001: it must be 0 to 60000");
 }

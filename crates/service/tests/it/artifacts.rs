@@ -27,7 +27,7 @@ async fn an_artifact_is_put_read_and_removed() {
 }
 
 #[tokio::test]
-async fn other_fields_than_the_six_are_refused_by_name() {
+async fn unknown_fields_of_an_artifact_are_refused_by_name() {
     let client = Client::open();
     let path = format!("{}/artifact", client.create_chat("c1").await);
     let answer = client.put(&path, json!({"payload": 1, "app_id": "other"})).await;

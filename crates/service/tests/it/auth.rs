@@ -14,7 +14,7 @@ use crate::tokens::{SECRET, client, hs256, seconds, status, token};
 const CHATS: &str = "/api/chats/acme_corp";
 
 #[tokio::test]
-async fn a_good_token_is_accepted_and_no_token_is_not() {
+async fn a_valid_token_is_accepted_and_a_missing_one_refused() {
     let client = client(hs256());
     assert_eq!(status(&client, &token(&json!({}))).await, 200);
     let without = client.get(CHATS).await;
@@ -144,7 +144,7 @@ async fn claims_given_twice_are_refused() {
 }
 
 #[tokio::test]
-async fn only_the_token_says_who_calls() {
+async fn only_the_token_identifies_the_caller() {
     let client = client(hs256());
     let mut request = client.request("GET", CHATS);
     for (name, value) in [
@@ -163,7 +163,7 @@ async fn only_the_token_says_who_calls() {
 /// A page from elsewhere reaches a service on this machine through the browser: as the `Origin` of
 /// its requests, or as the `Host` after its name was pointed here.
 #[tokio::test]
-async fn without_tokens_a_page_from_elsewhere_is_refused_and_changes_nothing() {
+async fn in_open_mode_a_page_of_another_origin_is_refused_and_changes_nothing() {
     let client = Client::open();
     let chat = client.create_chat("chat_1").await;
     let foreign = [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")];

@@ -1,4 +1,4 @@
-//! Who wrote a message, on the wire.
+//! The authors of messages, over HTTP.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn message(author: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn messages_of_people_say_who_wrote_them() {
+async fn messages_of_people_name_their_author() {
     let (service, alice, path) = callers().await;
     let messages = format!("{path}/messages");
     let bob = json!({"user_id": "bob", "display_name": "Bob"});
@@ -51,7 +51,7 @@ async fn messages_of_people_say_who_wrote_them() {
 }
 
 #[tokio::test]
-async fn an_author_that_cannot_be_is_refused() {
+async fn an_invalid_author_is_refused() {
     let (service, alice, path) = callers().await;
     let another = json!({"user_id": "bob"});
     for (caller, author, pointer) in [

@@ -1,4 +1,4 @@
-//! What is refused of a body, and where.
+//! Invalid bodies, and the pointers to what is wrong.
 
 use axum::body::Body;
 use insta::assert_json_snapshot;
@@ -55,7 +55,7 @@ async fn expressions_and_operators_in_content_are_just_content() {
 }
 
 #[tokio::test]
-async fn ids_outside_their_alphabet_are_refused_wherever_they_stand() {
+async fn ids_outside_their_alphabet_are_refused_everywhere() {
     let client = Client::open();
     for app in ["a%00b", "..%2f..", "a%0d%0ab", "%E2%80%AE", "a.b", "$ne", &"a".repeat(10_000)] {
         let answer = client.get(&format!("/api/chats/{app}")).await;
@@ -112,7 +112,7 @@ async fn text_that_is_not_json_is_malformed() {
 }
 
 #[tokio::test]
-async fn numbers_that_would_be_rounded_are_refused_where_they_stand() {
+async fn numbers_that_would_be_rounded_are_refused_with_a_pointer() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     for number in
@@ -145,7 +145,7 @@ async fn a_key_with_nul_is_refused_and_pointed_at() {
 }
 
 #[tokio::test]
-async fn a_body_must_say_that_it_is_json() {
+async fn a_body_must_have_the_content_type_json() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let body = r#"{"workflow_name": "Generator"}"#;

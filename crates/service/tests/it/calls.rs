@@ -20,7 +20,7 @@ fn call(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_is_recorded_once_and_listed_with_what_all_took() {
+async fn a_call_is_recorded_once_and_listed_with_the_usage_of_all() {
     let client = Client::open();
     let path = format!("{}/calls", client.create_chat("c1").await);
     assert_json_snapshot!("none", client.get(&path).await.snapshot());
@@ -56,7 +56,7 @@ async fn another_body_under_the_same_id_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_call_is_refused_by_its_field() {
+async fn an_invalid_call_is_refused_by_its_field() {
     let client = Client::open();
     let path = format!("{}/calls", client.create_chat("c1").await);
     for (field, value) in [
@@ -132,7 +132,7 @@ async fn an_exchange_links_its_messages_to_its_call() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_exchange_is_named() {
+async fn an_invalid_exchange_is_refused_by_its_field() {
     let client = Client::open();
     let path = format!("{}/exchanges", client.create_chat("c1").await);
     client.post(&path, exchange()).await;

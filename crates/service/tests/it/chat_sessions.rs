@@ -93,7 +93,7 @@ async fn chats_are_listed_by_workflow_user_status_and_time() {
 }
 
 #[tokio::test]
-async fn meta_shows_what_a_second_person_needs_to_join() {
+async fn meta_shows_what_a_client_needs_to_join() {
     let client = Client::open();
     let path = client.create_chat("chat_abc123").await;
     let artifact = json!({"ui_tool_id": "code_editor", "payload": {"code": "x"}});

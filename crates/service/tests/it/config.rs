@@ -1,4 +1,4 @@
-//! Which settings the service refuses to start with, and what it says.
+//! The settings that the service refuses, and its messages.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ fn jwt(auth: AuthConfig) -> Config {
 }
 
 #[test]
-fn without_authentication_only_a_loopback_address_will_do() {
+fn without_authentication_only_a_loopback_address_is_accepted() {
     let config = Config::default();
     for local in ["127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
         let listen: SocketAddr = local.parse().unwrap();
@@ -36,7 +36,7 @@ fn without_authentication_only_a_loopback_address_will_do() {
 }
 
 #[test]
-fn with_tokens_any_address_will_do() {
+fn with_authentication_any_address_is_accepted() {
     let config = jwt(AuthConfig::default());
     assert!(config.check("0.0.0.0:8080".parse().unwrap()).is_ok());
 }
@@ -79,7 +79,7 @@ fn a_key_of_another_kind_is_refused() {
 }
 
 #[test]
-fn limits_that_admit_nothing_are_refused() {
+fn limits_of_zero_are_refused() {
     let limits = [
         LimitsConfig { body_bytes: 0, ..LimitsConfig::default() },
         LimitsConfig { request_timeout_ms: 0, ..LimitsConfig::default() },

@@ -1,4 +1,4 @@
-//! The page for people: that it is whole, and what it may do.
+//! The dashboard: it is complete, and its policy is strict.
 
 use crate::harness::{Answer, Client};
 use crate::tokens::{client, hs256};
@@ -14,7 +14,7 @@ fn assert_is_guarded(answer: &Answer, path: &str) {
     assert_eq!(answer.header("referrer-policy"), "no-referrer", "{path}");
 }
 
-/// Returns what a text names between quotes after one of the words.
+/// Returns the quoted texts that follow one of the words.
 fn named<'a>(text: &'a str, words: &[&str]) -> Vec<&'a str> {
     let after = words.iter().flat_map(|word| text.split(word).skip(1));
     after.filter_map(|rest| rest.split('"').next()).collect()
@@ -64,7 +64,7 @@ async fn the_page_and_all_that_it_loads_is_served() {
 }
 
 #[tokio::test]
-async fn what_is_no_part_of_the_page_is_not_there() {
+async fn unknown_files_of_the_page_are_not_found() {
     let client = Client::open();
     for path in ["/dashboard/mod.rs", "/dashboard/views/", "/dashboard/..%2Fmod.rs"] {
         assert_eq!(client.get(path).await.problem(), (404, "no-such-route".to_owned()), "{path}");
@@ -76,7 +76,7 @@ async fn what_is_no_part_of_the_page_is_not_there() {
 }
 
 #[tokio::test]
-async fn the_page_is_for_everybody_and_the_data_is_not() {
+async fn the_page_needs_no_token_but_its_data_does() {
     let client = client(hs256());
     assert_eq!(client.get("/dashboard").await.status, 200);
     assert_eq!(client.get("/api/chats/acme_corp").await.status, 401);

@@ -1,4 +1,4 @@
-//! What whoever listens to a chat is told.
+//! The events that subscribers of a chat are sent.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ pub(crate) struct Event {
     pub(crate) data: Value,
 }
 
-/// Somebody who listens.
+/// A subscriber.
 pub(crate) struct Reader {
     body: BodyDataStream,
     text: String,
     events: VecDeque<Event>,
-    /// Who was present, in the order in which that was told; these are no part of the other events.
+    /// The presence events in order; they are kept apart from the other events.
     pub(crate) presence: VecDeque<Value>,
-    /// The comments, and what stands in no event.
+    /// The comments, and all text outside events.
     pub(crate) others: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Reader {
         self.events.pop_front()
     }
 
-    /// Waits until such people are told to be present.
+    /// Waits for a presence event that fulfils a condition.
     pub(crate) async fn until_present(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
             while let Some(presence) = self.presence.pop_front() {
@@ -132,7 +132,7 @@ fn service(store: &Arc<MemoryStore>, limits: LimitsConfig) -> Client {
 }
 
 #[tokio::test]
-async fn everything_is_told_and_then_what_comes() {
+async fn everything_stored_is_sent_and_then_new_events() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     say(&client, &path, 2).await;
@@ -159,7 +159,7 @@ async fn everything_is_told_and_then_what_comes() {
 }
 
 #[tokio::test]
-async fn what_calls_take_is_told_in_the_end() {
+async fn usage_is_sent_after_calls_change() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let calls = format!("{path}/calls");
@@ -172,7 +172,7 @@ async fn what_calls_take_is_told_in_the_end() {
     let mut told = until_used(&mut reader, 20).await;
     let listed = client.get(&calls).await.body();
     assert_eq!(told.pop().unwrap().data, listed["usage"]);
-    // Several at once are told once.
+    // Several changes at once become one event.
     assert!(told.len() < 20, "{told:?}");
     let call_id = listed["calls"][0]["call_id"].as_str().unwrap();
     assert_eq!(client.delete(&format!("{calls}/{call_id}")).await.status, 204);
@@ -198,7 +198,7 @@ async fn until_used(reader: &mut Reader, calls: u64) -> Vec<Event> {
 }
 
 #[tokio::test]
-async fn a_reader_comes_back_to_where_it_was() {
+async fn a_reader_continues_from_its_last_event_id() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     say(&client, &path, 10).await;
@@ -227,7 +227,7 @@ async fn a_reader_comes_back_to_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_none_is_refused() {
+async fn an_invalid_position_is_refused() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     for after in ["", "-2", "x", "1.x", "18446744073709551616"] {
@@ -241,15 +241,15 @@ async fn a_place_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn a_chat_that_is_not_there_has_no_events() {
+async fn a_missing_chat_has_no_events() {
     let client = Client::open();
     let answer = client.get("/api/chats/acme_corp/nowhere/events").await;
     assert_eq!(answer.problem(), (404, "chat-not-found".to_owned()));
 }
 
-/// Edits that a reader missed are told when it comes back, and none that it knows.
+/// A reader that reconnects is sent the edits that it missed, and none that it knows.
 #[tokio::test]
-async fn edits_made_while_a_reader_was_away_are_told() {
+async fn edits_made_while_a_reader_was_disconnected_are_sent() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     say(&client, &path, 5).await;
@@ -276,7 +276,7 @@ async fn edits_made_while_a_reader_was_away_are_told() {
     assert_eq!(sequences, [Some(5), Some(0), Some(3), Some(2)]);
     assert_eq!(ids(&events), ["5.1", "5.3", "5.4", "5.5", "5.5"]);
 
-    // Who says nothing of edits is told of all of them.
+    // A position without a revision gets all edits.
     let mut reader = Reader::open(&client, &format!("{path}/events?after=5"), None).await;
     let events = reader.until("caught-up").await;
     assert_eq!(
@@ -286,7 +286,7 @@ async fn edits_made_while_a_reader_was_away_are_told() {
 }
 
 #[tokio::test]
-async fn messages_that_a_deleted_call_has_left_are_told_as_updated() {
+async fn messages_that_named_a_deleted_call_are_sent_as_updated() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let message = json!({"role": "assistant", "content": "said"});
@@ -307,9 +307,9 @@ async fn messages_that_a_deleted_call_has_left_are_told_as_updated() {
     }
 }
 
-/// More than are remembered: the chat is looked through.
+/// There are more edits than the head lists, so the chat is scanned.
 #[tokio::test]
-async fn edits_beyond_those_remembered_are_told() {
+async fn edits_older_than_the_list_in_the_head_are_sent() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     say(&client, &path, 300).await;
@@ -350,7 +350,7 @@ async fn a_status_comes_after_every_message_before_it() {
 }
 
 #[tokio::test]
-async fn beyond_the_limits_nobody_may_listen_and_a_place_that_is_left_is_free() {
+async fn subscribers_above_a_limit_are_refused_until_another_leaves() {
     let limits =
         LimitsConfig { subscribers: 3, subscribers_per_chat: 2, ..LimitsConfig::default() };
     let client = service(&memory(), limits);
@@ -370,7 +370,7 @@ async fn beyond_the_limits_nobody_may_listen_and_a_place_that_is_left_is_free() 
 }
 
 #[tokio::test]
-async fn comments_keep_a_silent_line_alive() {
+async fn comments_keep_an_idle_stream_alive() {
     let client = service(&memory(), LimitsConfig { keep_alive_ms: 20, ..LimitsConfig::default() });
     let path = client.create_chat("c1").await;
     let mut reader = Reader::open(&client, &format!("{path}/events"), None).await;
@@ -395,7 +395,7 @@ async fn a_stream_ends_with_the_token() {
 }
 
 #[tokio::test]
-async fn only_who_may_see_a_chat_may_listen_to_it() {
+async fn only_callers_that_may_see_a_chat_may_subscribe_to_it() {
     let client = Client::over(memory(), Config { auth: hs256(), ..Config::default() });
     let alice = client.with_token(token(&json!({})));
     let new = json!({"chat_id": "c1", "workflow_name": "Generator", "visibility": "private"});
@@ -410,9 +410,9 @@ async fn only_who_may_see_a_chat_may_listen_to_it() {
     }
 }
 
-/// The whole of what everybody is promised, whatever they do.
+/// The whole promise of live chats, under every kind of change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_joins_whenever_sees_every_message_once_and_in_order() {
+async fn every_subscriber_sees_every_message_once_and_in_order() {
     const MESSAGES: u64 = 3_000;
     let store = memory();
     let services =
@@ -458,7 +458,7 @@ async fn whoever_joins_whenever_sees_every_message_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_reader_that_does_not_read_holds_nobody_up_and_misses_nothing() {
+async fn a_slow_reader_delays_no_other_and_misses_nothing() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let url = format!("{path}/events");

@@ -1,4 +1,4 @@
-//! What the caller is told when the store, or the service itself, fails.
+//! The responses when the store or the service fails.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ struct Route {
 }
 
 impl Route {
-    /// Returns every one that is described.
+    /// Returns every route of the OpenAPI document.
     async fn all(app_id: &str) -> Vec<Self> {
         let document = document().await;
         let needing_the_store = operations(&document)
@@ -59,7 +59,7 @@ impl Route {
     }
 }
 
-/// Returns a body that the operation takes.
+/// Returns a valid body for the operation.
 fn body(name: &str, app_id: &str) -> Value {
     match name {
         "create_chat" => json!({"workflow_name": "w"}),
@@ -85,13 +85,13 @@ fn body(name: &str, app_id: &str) -> Value {
     }
 }
 
-/// By itself, or at the look-up of its app.
+/// The handler fails, or the look-up of its app.
 #[tokio::test]
-async fn every_route_says_that_the_store_is_away() {
+async fn every_route_reports_an_unreachable_store() {
     let client = client(Fault::Unavailable);
     for app_id in [APP_TO_LOOK_UP, "globex"] {
         let mut routes = Route::all(app_id).await;
-        // It is that look-up.
+        // This fault is in the look-up of the app.
         routes.retain(|route| route.name != "get_app" || app_id != APP_TO_LOOK_UP);
         for route in routes {
             let answer = route.call(&client).await;
@@ -102,10 +102,10 @@ async fn every_route_says_that_the_store_is_away() {
 }
 
 #[tokio::test]
-async fn every_route_says_what_it_means_that_time_is_up() {
+async fn every_route_reports_its_deadline_as_read_or_write() {
     let client = hurried(Fault::Hang);
     let mut routes = Route::all("globex").await;
-    // A history may take as long as its reader does.
+    // A history has no deadline.
     routes.retain(|route| route.name != "get_history");
     for route in routes {
         let answer = route.call(&client).await;
@@ -118,7 +118,7 @@ async fn every_route_says_what_it_means_that_time_is_up() {
 }
 
 #[tokio::test]
-async fn failures_of_the_store_are_told_without_its_words() {
+async fn failures_of_the_store_are_reported_without_their_messages() {
     for (name, fault) in [
         ("unavailable", Fault::Unavailable),
         ("outcome_unknown", Fault::OutcomeUnknown),
@@ -160,7 +160,7 @@ async fn a_panic_is_answered_and_the_next_request_too() {
 }
 
 #[tokio::test]
-async fn a_read_past_the_deadline_is_told_to_come_back() {
+async fn a_read_past_the_deadline_can_be_retried() {
     let answer = hurried(Fault::Hang).get(CHAT).await;
     assert_json_snapshot!("read_deadline", answer.snapshot());
     assert_eq!(answer.header("retry-after"), "1");

@@ -49,7 +49,7 @@ async fn a_fork_answers_with_the_chat_its_address_and_where_it_is_from() {
 }
 
 #[tokio::test]
-async fn all_messages_are_taken_over_unless_said_otherwise() {
+async fn all_messages_are_shared_by_default() {
     let client = Client::open();
     let path = chat(&client).await;
     client.poke(&format!("{path}/complete")).await;
@@ -91,7 +91,7 @@ async fn a_fork_under_an_id_that_exists_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_user_forks_what_they_see_for_themselves() {
+async fn a_user_forks_visible_chats_for_themselves() {
     let anybody = client(hs256());
     let service = json!({"sub": "orchestrator", "role": "service", "apps": ["*"]});
     let service = anybody.with_token(token(&service));

@@ -1,4 +1,4 @@
-//! A client of the API whose answers are the same in every run.
+//! A client of the API whose responses are the same in every run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use service::{Config, router};
 use tower::ServiceExt as _;
 
-/// A clock that moves on by a second whenever it is asked.
+/// A clock that advances by a second with each call.
 #[derive(Debug, Default)]
 struct SteppingClock(AtomicI64);
 
@@ -26,7 +26,7 @@ impl Clock for SteppingClock {
     }
 }
 
-/// Ids that count.
+/// Ids with consecutive numbers.
 #[derive(Debug, Default)]
 struct CountingIds(AtomicU64);
 
@@ -42,12 +42,12 @@ pub(crate) fn memory() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new(Arc::new(clock), Arc::new(ids)))
 }
 
-/// A clock that shows what it was set to.
+/// A clock that is set by hand.
 #[derive(Debug, Default)]
 pub(crate) struct SetClock(AtomicI64);
 
 impl SetClock {
-    /// Sets it to so many seconds after a moment early in an hour.
+    /// Sets the clock to a number of seconds after a fixed time early in an hour.
     pub(crate) fn set(&self, seconds: i64) {
         self.0.store(1_000 * seconds, Ordering::Relaxed);
     }
@@ -64,7 +64,7 @@ pub(crate) fn memory_with(clock: &Arc<SetClock>) -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new(Arc::<SetClock>::clone(clock), Arc::new(CountingIds::default())))
 }
 
-/// Calls the API, as one caller.
+/// A caller of the API.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     app: Router,
@@ -72,7 +72,7 @@ pub(crate) struct Client {
     fencing_token: Option<String>,
 }
 
-/// What the API answered.
+/// A response of the API.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -81,23 +81,23 @@ pub(crate) struct Answer {
 }
 
 impl Client {
-    /// Calls a service of its own, without authentication.
+    /// Creates a service in open mode, and a caller of it.
     pub(crate) fn open() -> Self {
         Self::over(memory(), Config::default())
     }
 
-    /// Calls a service over the store given.
+    /// Creates a service over a store, and a caller of it.
     pub(crate) fn over(store: Arc<dyn Store>, config: Config) -> Self {
         let app = router(store, config).unwrap();
         Self { app, token: None, fencing_token: None }
     }
 
-    /// Calls the same service with a token.
+    /// Returns a caller of the same service with a token.
     pub(crate) fn with_token(&self, token: impl Into<String>) -> Self {
         Self { token: Some(token.into()), ..self.clone() }
     }
 
-    /// Calls the same service under a lease.
+    /// Returns a caller of the same service with a fencing token.
     pub(crate) fn fenced(&self, fencing_token: impl Into<String>) -> Self {
         Self { fencing_token: Some(fencing_token.into()), ..self.clone() }
     }
@@ -115,7 +115,7 @@ impl Client {
         self.send(self.request("DELETE", path).body(Body::empty()).unwrap()).await
     }
 
-    /// Posts nothing at all.
+    /// Posts without a body.
     pub(crate) async fn poke(&self, path: &str) -> Answer {
         self.send(self.request("POST", path).body(Body::empty()).unwrap()).await
     }
@@ -132,19 +132,19 @@ impl Client {
         self.json("PATCH", path, body.to_string()).await
     }
 
-    /// Sends a text as JSON, whether it is or not.
+    /// Sends a text with the content type JSON, valid or not.
     pub(crate) async fn json(&self, method: &str, path: &str, body: impl Into<Body>) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
         self.send(request.body(body.into()).unwrap()).await
     }
 
-    /// Asks for an answer of a media type.
+    /// Gets a response with a media type.
     pub(crate) async fn get_as(&self, media_type: &str, path: &str) -> Answer {
         let request = self.request("GET", path).header("accept", media_type);
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// Begins a request as this caller.
+    /// Builds a request of this caller.
     pub(crate) fn request(&self, method: &str, path: &str) -> axum::http::request::Builder {
         let mut request =
             Request::builder().method(method).uri(path).header("x-request-id", "req_test");
@@ -186,12 +186,12 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Returns a text in the body.
+    /// Returns a string field of the body.
     pub(crate) fn text_of(&self, field: &str) -> String {
         self.body()[field].as_str().unwrap().to_owned()
     }
 
-    /// Returns the slug of the problem this is.
+    /// Returns the status and the slug of the problem.
     pub(crate) fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.text);
         let slug = self.body()["type"].as_str().unwrap().to_owned();
@@ -205,7 +205,7 @@ impl Answer {
         place.and_then(Value::as_str).unwrap_or("none").to_owned()
     }
 
-    /// Returns what a snapshot keeps of the answer.
+    /// Returns the parts of the response for a snapshot.
     pub(crate) fn snapshot(&self) -> Value {
         let body = if self.text.is_empty() { Value::Null } else { self.body() };
         json!({"status": self.status, "body": body})

@@ -1,4 +1,4 @@
-//! Histories that are made up while they are read.
+//! Histories that are generated while they are read.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -10,14 +10,14 @@ use records::{EventId, Message, MessageBody};
 /// The size of each message's content.
 pub(crate) const CONTENT: usize = 1_000;
 
-/// Counts what is read of a history, and notices when it is let go.
+/// Counts the messages read of a history, and records when it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     pub(crate) read: AtomicUsize,
     pub(crate) is_dropped: AtomicBool,
 }
 
-/// Returns a history of so many messages.
+/// Returns a history with a number of messages.
 pub(crate) fn of(count: usize) -> impl Stream<Item = Result<Message, StoreError>> + Send {
     stream::iter((0..count).map(|sequence| Ok(message(sequence))))
 }

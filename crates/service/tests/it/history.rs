@@ -17,7 +17,7 @@ async fn conversation(client: &Client) -> String {
 }
 
 #[tokio::test]
-async fn history_is_strict_and_says_what_it_dropped() {
+async fn history_is_strict_and_reports_what_it_dropped() {
     let client = Client::open();
     let path = conversation(&client).await;
     let answer = client.get(&format!("{path}/history")).await;
@@ -27,7 +27,7 @@ async fn history_is_strict_and_says_what_it_dropped() {
 }
 
 #[tokio::test]
-async fn another_dialect_says_what_it_repaired() {
+async fn another_dialect_reports_what_it_repaired() {
     let client = Client::open();
     let path = conversation(&client).await;
     let answer = client.get(&format!("{path}/history?dialect=openai")).await;
@@ -35,7 +35,7 @@ async fn another_dialect_says_what_it_repaired() {
 }
 
 #[tokio::test]
-async fn as_lines_it_ends_with_one_that_says_so() {
+async fn ndjson_ends_with_a_line_that_marks_it_complete() {
     let client = Client::open();
     let path = conversation(&client).await;
     let url = format!("{path}/history?dialect=openai");
@@ -50,7 +50,7 @@ async fn as_lines_it_ends_with_one_that_says_so() {
 }
 
 #[tokio::test]
-async fn the_caller_chooses_the_form_of_the_answer() {
+async fn the_caller_chooses_the_format_of_the_response() {
     let client = Client::open();
     let url = format!("{}/history", client.create_chat("c1").await);
     let (json, ndjson) = ("application/json", "application/x-ndjson");
@@ -109,7 +109,7 @@ async fn an_empty_chat_has_an_empty_history() {
     assert_eq!(answer, empty);
 }
 
-/// Two calls, of which one is answered, between two things said.
+/// Two calls, one of them with a result, between two messages.
 fn unsettled() -> Value {
     let target = json!({"name": "search", "arguments": "{}"});
     let call = |id: &str| json!({"id": id, "type": "function", "function": target});
@@ -122,7 +122,7 @@ fn unsettled() -> Value {
 }
 
 #[tokio::test]
-async fn the_caller_chooses_what_becomes_of_calls_without_results() {
+async fn the_caller_chooses_how_calls_without_results_are_handled() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     client.post(&format!("{path}/messages"), unsettled()).await;

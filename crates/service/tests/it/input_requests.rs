@@ -1,4 +1,4 @@
-//! Questions of workflows, over HTTP: asked, waited for, told and answered.
+//! Input requests over HTTP: asked, waited for, sent to subscribers and answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ async fn a_question_is_asked_shown_and_answered_once() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_or_answered_is_refused() {
+async fn invalid_questions_and_answers_are_refused() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     for (question, pointer) in [
@@ -135,7 +135,7 @@ async fn an_answer_holds_for_the_arguments_that_were_shown() {
     let shown = json!({"id": "call_1", "name": "rm", "arguments_hash": hash});
     let given = answer(&client, &chat, "q1", json!({"content": true, "tool_call": shown})).await;
     assert_eq!(given.status, 201, "{}", given.text);
-    // Who has the arguments themselves may say those.
+    // The arguments are accepted instead of their hash.
     let again = json!({"prompt": "May I?", "request_id": "q2", "tool_call": call});
     ask(&client, &chat, again).await;
     let given = answer(&client, &chat, "q2", json!({"content": "yes", "tool_call": call})).await;
@@ -143,7 +143,7 @@ async fn an_answer_holds_for_the_arguments_that_were_shown() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_as_soon_as_it_is_closed() {
+async fn a_wait_ends_as_soon_as_the_request_is_closed() {
     let client = Client::over(memory(), Config::default());
     let chat = client.create_chat("c1").await;
     ask(&client, &chat, json!({"request_id": "q1", "prompt": "?"})).await;
@@ -175,7 +175,7 @@ async fn whoever_waits_is_told_as_soon_as_it_is_closed() {
 }
 
 #[tokio::test]
-async fn whoever_waits_is_told_when_it_expires() {
+async fn a_wait_ends_when_the_request_expires() {
     let client = Client::over(Arc::new(MemoryStore::default()), Config::default());
     let chat = client.create_chat("c1").await;
     ask(&client, &chat, json!({"request_id": "q1", "prompt": "?", "expires_in_sec": 1})).await;
@@ -198,7 +198,7 @@ async fn overdue_questions_are_closed_and_their_chats_run_on() {
 }
 
 #[tokio::test]
-async fn questions_and_answers_are_told_at_once_and_to_who_comes_later() {
+async fn questions_and_answers_are_sent_at_once_and_to_later_subscribers() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let mut early = Reader::open(&client, &format!("{chat}/events"), None).await;
@@ -217,14 +217,14 @@ async fn questions_and_answers_are_told_at_once_and_to_who_comes_later() {
         assert!(names.contains(&"message"), "the message comes first: {names:?}");
         assert_eq!(told.last().unwrap().data, answered["input_request"]);
     }
-    // Who comes now is asked nothing.
+    // A later subscriber is sent no question.
     let mut last = Reader::open(&client, &format!("{chat}/events"), None).await;
     let caught_up = last.until("caught-up").await;
     assert_eq!(caught_up.last().unwrap().data["pending_inputs"], json!([]));
 }
 
 #[tokio::test]
-async fn every_question_is_told_once_however_fast_they_come() {
+async fn every_question_is_sent_once_at_any_rate() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let mut reader = Reader::open(&client, &format!("{chat}/events"), None).await;
@@ -251,7 +251,7 @@ async fn every_question_is_told_once_however_fast_they_come() {
 }
 
 #[tokio::test]
-async fn too_many_who_wait_are_refused() {
+async fn waits_above_the_subscriber_limit_are_refused() {
     let limits = LimitsConfig { subscribers_per_chat: 1, ..LimitsConfig::default() };
     let client = Client::over(memory(), Config { limits, ..Config::default() });
     let chat = client.create_chat("c1").await;
@@ -264,7 +264,7 @@ async fn too_many_who_wait_are_refused() {
 }
 
 #[tokio::test]
-async fn what_a_user_says_answers_what_is_pending() {
+async fn an_input_answers_the_pending_request() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let say = "/chat/acme_corp/c1/ada/input";
@@ -323,7 +323,7 @@ async fn an_answer_finds_its_request_by_its_id() {
 }
 
 #[tokio::test]
-async fn a_user_speaks_for_themselves_alone() {
+async fn a_user_submits_inputs_only_for_themselves() {
     let client = client(hs256());
     let service = client.with_token(token(&json!({"role": "service"})));
     let new =
@@ -351,7 +351,7 @@ async fn a_user_speaks_for_themselves_alone() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_is_known_whatever_is_pending_now() {
+async fn a_repeated_input_is_recognised_whatever_is_pending() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let say = "/chat/acme_corp/c1/ada/input";
@@ -375,7 +375,7 @@ async fn what_was_said_before_is_known_whatever_is_pending_now() {
 }
 
 #[tokio::test]
-async fn an_id_that_was_closed_elsewhere_does_not_hide_the_one_that_waits() {
+async fn a_closed_request_of_another_chat_does_not_hide_a_pending_one() {
     let client = Client::open();
     let (one, other) = (client.create_chat("c1").await, client.create_chat("c2").await);
     for chat in [&one, &other] {
@@ -388,7 +388,7 @@ async fn an_id_that_was_closed_elsewhere_does_not_hide_the_one_that_waits() {
 }
 
 #[tokio::test]
-async fn an_answer_says_whose_it_is() {
+async fn an_answer_names_its_author() {
     let client = client(hs256());
     let service = client.with_token(token(&json!({"role": "service"})));
     let new = json!({"chat_id": "c1", "workflow_name": "w"});
@@ -397,7 +397,7 @@ async fn an_answer_says_whose_it_is() {
     for request in ["q1", "q2", "q3"] {
         ask(&service, chat, json!({"request_id": request, "prompt": "?"})).await;
     }
-    // In whosever name: the person who answers is known.
+    // Whatever the name: the author is the caller.
     let mallory = client.with_token(token(&json!({"sub": "mallory", "role": "user"})));
     let given = answer(&mallory, chat, "q1", json!({"content": "x", "name": "alice"})).await;
     let given = given.body()["input_request"]["answer"].clone();
@@ -405,7 +405,7 @@ async fn an_answer_says_whose_it_is() {
     let forged = json!({"content": "x", "author": {"user_id": "alice"}});
     let forged = answer(&mallory, chat, "q2", forged).await;
     assert_eq!(forged.body()["errors"][0]["pointer"], "/author/user_id", "{}", forged.text);
-    // A service says for whom.
+    // A service names the author.
     let stated = json!({"content": "x", "author": {"user_id": "alice", "display_name": "Alice"}});
     let stated = answer(&service, chat, "q2", stated).await.body();
     assert_eq!(stated["input_request"]["answer"]["author"]["display_name"], "Alice");
@@ -431,7 +431,7 @@ async fn a_wait_ends_with_the_token() {
 }
 
 #[tokio::test]
-async fn a_wait_ends_with_its_app_however_much_is_asked_meanwhile() {
+async fn a_wait_ends_when_its_app_is_disabled_even_in_a_busy_chat() {
     let store = Arc::new(MemoryStore::default());
     let limits = LimitsConfig { recheck_ms: 200, ..LimitsConfig::default() };
     let config = Config { limits, ..Config::default() };

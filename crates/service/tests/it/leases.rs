@@ -1,4 +1,4 @@
-//! Who alone carries a chat on, over HTTP.
+//! Leases over HTTP.
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn a_lease_is_acquired_shown_renewed_and_released() {
 }
 
 #[tokio::test]
-async fn a_write_under_a_lease_that_is_gone_changes_nothing() {
+async fn a_write_under_a_lost_lease_changes_nothing() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     acquire(&client, &chat, "one").await;
@@ -64,7 +64,7 @@ async fn a_write_under_a_lease_that_is_gone_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_lease_is_refused() {
+async fn an_invalid_lease_is_refused() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     for (body, pointer) in [
@@ -84,7 +84,7 @@ async fn what_is_no_lease_is_refused() {
 }
 
 #[tokio::test]
-async fn people_take_no_leases() {
+async fn users_may_not_acquire_leases() {
     let client = client(hs256());
     let service = client.with_token(token(&json!({"sub": "svc", "role": "service"})));
     let chat = service.create_chat("c1").await;

@@ -13,7 +13,7 @@ use crate::faulty::{DRIVER_SAYS, Fault, Faulty};
 use crate::harness::Client;
 use crate::tokens::{SECRET, client, hs256, token};
 
-/// A log that is kept.
+/// A log in memory.
 #[derive(Debug, Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -88,7 +88,7 @@ async fn a_failure_of_the_store_is_logged_once_with_its_cause_and_the_request() 
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_logged_with_its_cause_and_the_request() {
+async fn an_aborted_response_is_logged_with_its_cause_and_the_request() {
     let app = router(Arc::new(Faulty::new(Fault::BreakOff(500))), Config::default()).unwrap();
     let request = Client::open().request("GET", "/api/chats/acme_corp/c1/history");
     let (log, _guard) = Log::start();
@@ -97,7 +97,7 @@ async fn an_answer_that_breaks_off_is_logged_with_its_cause_and_the_request() {
     assert_eq!(log.text().matches(DRIVER_SAYS).count(), 1, "{}", log.text());
     let lines = log.lines();
     let failure = lines.iter().find(|line| line["level"] == "ERROR").unwrap();
-    assert_eq!(failure["fields"]["message"], "answer broken off");
+    assert_eq!(failure["fields"]["message"], "response aborted");
     assert_eq!(failure["fields"]["request_id"], "req_test");
 }
 
@@ -180,7 +180,7 @@ async fn no_ticket_reaches_the_log() {
     for url in [format!("{path}/events"), format!("{path}/meta"), join.to_owned()] {
         for ticket in [&ticket, CANARY] {
             let request = client.request("GET", &format!("{url}?ticket={ticket}"));
-            // The stream goes on: it is not waited for.
+            // The stream does not end, so the test does not wait for it.
             client.app().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         }
     }

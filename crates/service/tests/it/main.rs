@@ -1,5 +1,4 @@
-//! The API, from the outside: every route over the store in memory, without a socket wherever one
-//! is not the point.
+//! The API from the outside: every route over the store in memory, without sockets except where a test needs one.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

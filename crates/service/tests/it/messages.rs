@@ -131,7 +131,7 @@ async fn a_deleted_message_leaves_a_tombstone() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_not_there_is_not_found() {
+async fn a_missing_message_is_not_found() {
     let client = Client::open();
     let path = chat_of(&client, 1).await;
     let answer = client.get(&format!("{path}/messages/1")).await;
@@ -157,7 +157,7 @@ async fn initial_messages_are_stored_once() {
 }
 
 #[tokio::test]
-async fn the_content_is_needed_unless_something_else_is_said() {
+async fn the_content_is_required_unless_another_field_replaces_it() {
     let client = Client::open();
     let path = format!("{}/messages", client.create_chat("c1").await);
     let missing = client.post(&path, json!({"role": "user"})).await;
@@ -175,7 +175,7 @@ async fn the_content_is_needed_unless_something_else_is_said() {
 }
 
 #[tokio::test]
-async fn the_speaker_may_be_called_agent_name_but_not_two_things() {
+async fn agent_name_is_an_alternative_to_name() {
     let client = Client::open();
     let path = format!("{}/messages", client.create_chat("c1").await);
     let same = json!({"role": "assistant", "name": "a", "agent_name": "a", "content": 1});
@@ -204,7 +204,7 @@ async fn a_speaker_in_the_role_is_moved_to_the_name_on_request() {
 }
 
 #[tokio::test]
-async fn a_role_is_needed_and_bounded() {
+async fn a_role_is_required_and_bounded() {
     let client = Client::open();
     let path = format!("{}/messages", client.create_chat("c1").await);
     for message in [

@@ -1,4 +1,4 @@
-//! What `GET /metrics` says, and to whom.
+//! `GET /metrics`, and who may read it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::tokens::{hs256, token};
 
 const MESSAGES: &str = "/api/chats/{app_id}/{chat_id}/messages";
 
-/// What `GET /metrics` answered.
+/// A response of `GET /metrics`.
 pub(crate) struct Exposition(pub(crate) String);
 
 impl Exposition {
@@ -138,7 +138,7 @@ async fn known_requests_give_exactly_these_counts() {
 }
 
 #[tokio::test]
-async fn a_thousand_apps_and_chats_make_no_more_series_than_one() {
+async fn a_thousand_apps_and_chats_create_no_more_series_than_one() {
     let client = client(&["acme_corp", "globex"]);
     let visit = async |app: &str, chat: &str| {
         let body = json!({"chat_id": chat, "workflow_name": format!("workflow_{chat}")});
@@ -165,7 +165,7 @@ async fn a_thousand_apps_and_chats_make_no_more_series_than_one() {
 }
 
 #[tokio::test]
-async fn by_default_no_app_is_named() {
+async fn by_default_no_app_has_a_label() {
     let client = client(&[]);
     client.create_chat("c1").await;
     let exposition = Exposition::of(&client).await;
@@ -198,7 +198,7 @@ async fn requests_made_at_once_are_all_counted() {
 }
 
 #[tokio::test]
-async fn a_request_nobody_waits_for_any_longer_is_aborted() {
+async fn an_abandoned_request_is_counted_as_aborted() {
     let store = Traced::new(Faulty::new(Fault::Hang), Duration::MAX);
     let client = Client::over(Arc::new(store), Config::default());
     let chat = client.get("/api/chats/acme_corp/c1");

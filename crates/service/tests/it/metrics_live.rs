@@ -1,4 +1,4 @@
-//! What the metrics say of those who listen.
+//! The metrics of live subscribers.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ async fn both(server: &Server, metric: &str) -> [u64; 2] {
 }
 
 #[tokio::test]
-async fn who_listens_is_counted_by_the_way_they_do() {
+async fn subscribers_are_counted_by_transport() {
     let store = memory();
     let client = Client::over(Arc::<MemoryStore>::clone(&store), Config::default());
     let chat = client.create_chat("c1").await;
@@ -37,7 +37,7 @@ async fn who_listens_is_counted_by_the_way_they_do() {
         socket.until("chat.resume_boundary").await;
     }
     assert_eq!(both(&server, SUBSCRIBERS).await, [1, 2]);
-    // Each was told that it has everything, and who is there.
+    // Each was sent `caught-up` and `presence`.
     while both(&server, "reprise_live_events_total").await != [2, 4] {
         tokio::task::yield_now().await;
     }

@@ -155,7 +155,7 @@ async fn an_app_the_token_does_not_name_is_forbidden_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_list_shows_only_what_its_reader_may_see() {
+async fn a_list_shows_only_what_the_caller_may_see() {
     let anybody = client(hs256());
     let service = anybody.with_token(service_token());
     for visibility in ["app", "team", "private"] {
@@ -174,7 +174,7 @@ async fn a_list_shows_only_what_its_reader_may_see() {
 }
 
 #[tokio::test]
-async fn a_user_creates_chats_of_their_own_only() {
+async fn a_user_creates_chats_only_for_themselves() {
     let user = client(hs256()).with_token(token(&json!({"team": "blue"})));
     let chat = json!({"workflow_name": "Generator"});
     let created = user.post("/api/chats/acme_corp", chat).await.body();

@@ -1,4 +1,4 @@
-//! Who takes part in a chat, on the wire.
+//! Participants over HTTP.
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ async fn people_join_and_leave_for_themselves() {
 }
 
 #[tokio::test]
-async fn a_service_says_whom_it_means() {
+async fn a_service_names_the_participant() {
     let (service, _, path) = callers().await;
     for body in [json!({}), json!({"user_id": null, "display_name": "x"})] {
         let refused = service.post(&path, body).await;
@@ -51,7 +51,7 @@ async fn a_service_says_whom_it_means() {
 }
 
 #[tokio::test]
-async fn names_that_are_none_are_refused() {
+async fn invalid_names_are_refused() {
     let (service, alice, path) = callers().await;
     for (body, pointer) in [
         (json!({"display_name": ""}), "/display_name"),
@@ -89,7 +89,7 @@ async fn participants_are_listed_in_pages() {
 }
 
 #[tokio::test]
-async fn beyond_the_limit_nobody_may_join() {
+async fn participants_above_the_limit_are_refused() {
     let (service, alice, path) = callers().await;
     for n in 0..1_000 {
         assert_eq!(service.post(&path, json!({"user_id": format!("{n}")})).await.status, 201);
@@ -97,9 +97,9 @@ async fn beyond_the_limit_nobody_may_join() {
     assert_json_snapshot!("too_many", alice.poke(&path).await.snapshot());
 }
 
-/// Taking part is no key: who may not see the chat may neither join nor leave it.
+/// Participation grants no access: a caller that may not see the chat can neither join nor leave it.
 #[tokio::test]
-async fn a_chat_that_is_hidden_is_not_joined() {
+async fn a_hidden_chat_cannot_be_joined() {
     let (service, alice, _) = callers().await;
     let chat =
         json!({"chat_id": "c2", "workflow_name": "w", "user_id": "bob", "visibility": "private"});

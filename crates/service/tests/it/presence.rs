@@ -1,4 +1,4 @@
-//! Who is present in a chat: the people who listen to it.
+//! Presence: the people with an open stream of a chat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn until(client: &Client, path: &str, expected: &[(&str, u64)]) {
 }
 
 #[tokio::test]
-async fn people_who_listen_are_present_and_services_are_not() {
+async fn subscribed_people_are_present_and_services_are_not() {
     let (service, person) = callers(memory());
     let path = service.create_chat("c1").await;
     let (events, presence) = (format!("{path}/events"), format!("{path}/presence"));
@@ -60,7 +60,7 @@ async fn people_who_listen_are_present_and_services_are_not() {
 
 /// Two services over one store, as two processes would be.
 #[tokio::test]
-async fn whoever_listens_is_told_who_is_present() {
+async fn subscribers_are_sent_who_is_present() {
     let store = memory();
     let (service, here) = callers(store.clone());
     let (_, there) = callers(store);
@@ -83,7 +83,7 @@ async fn whoever_listens_is_told_who_is_present() {
     for reader in [&mut watching, &mut alice] {
         reader.until_present(|now| users(now) == [("alice", 1)]).await;
     }
-    // Who joins later is told how it is now, once it has caught up.
+    // A later subscriber is sent the current state after it has caught up.
     let mut late = Reader::open(&service, &events, None).await;
     late.until("caught-up").await;
     let now = late.until_present(|_| true).await;
@@ -91,7 +91,7 @@ async fn whoever_listens_is_told_who_is_present() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_heard_of_any_more_is_gone() {
+async fn presence_expires_without_renewal() {
     let clock = Arc::new(SetClock::default());
     let store = memory_with(&clock);
     let (service, _) = callers(store.clone());

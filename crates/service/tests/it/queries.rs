@@ -1,4 +1,4 @@
-//! What is refused of a query string.
+//! Invalid query strings.
 
 use insta::assert_json_snapshot;
 
@@ -25,7 +25,7 @@ async fn limits_outside_their_range_are_refused_with_the_range() {
 }
 
 #[tokio::test]
-async fn positions_are_integers_and_nothing_else() {
+async fn positions_must_be_integers() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     for (name, value) in [
@@ -74,7 +74,7 @@ async fn a_parameter_given_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn values_that_cannot_be_are_refused() {
+async fn invalid_values_are_refused() {
     let client = Client::open();
     for (name, value) in [
         ("status", "1"),

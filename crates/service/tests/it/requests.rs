@@ -1,4 +1,4 @@
-//! What holds for every request, whatever the route.
+//! Properties of every request, on every route.
 
 use axum::body::Body;
 use insta::assert_json_snapshot;
@@ -45,7 +45,7 @@ async fn a_request_id_is_kept_only_when_it_is_well_formed() {
 }
 
 #[tokio::test]
-async fn no_answer_can_be_taken_for_a_page() {
+async fn no_response_can_be_rendered_as_a_page() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let script = json!({"role": "user", "content": "<script>alert(1)</script>"});

@@ -1,4 +1,4 @@
-//! What only shows on a socket.
+//! Behaviour that only shows on a socket.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(crate) async fn read_to_end(stream: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Reads until the text has come.
+/// Reads until a text has been received.
 async fn read_until(stream: &mut TcpStream, text: &str) -> String {
     let mut bytes = Vec::new();
     while !String::from_utf8_lossy(&bytes).contains(text) {
@@ -78,7 +78,7 @@ fn head(length: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_finish_its_headers_is_hung_up_on() {
+async fn a_client_that_does_not_finish_its_headers_is_disconnected() {
     let limits = LimitsConfig { header_timeout_ms: 200, ..LimitsConfig::default() };
     let server = start(memory(), limits).await;
     for text in ["", "GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "] {
@@ -95,7 +95,7 @@ async fn a_shutdown_finishes_what_was_accepted() {
     let server = start(memory(), LimitsConfig::default()).await;
     let mut stream = server.connect().await;
     stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
-    // The handler is at work once it asks for the body.
+    // The handler runs once it asks for the body.
     read_until(&mut stream, "100 Continue").await;
     server.shutdown.cancel();
     stream.write_all(BODY.as_bytes()).await.unwrap();
@@ -148,7 +148,7 @@ async fn oversized_headers_are_refused() {
     let mut stream = server.connect().await;
     let request =
         format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(1 << 20));
-    // The server may hang up before it has taken all of it.
+    // The server may close the connection before it has read everything.
     let _sent = stream.write_all(request.as_bytes()).await;
     let answer = read_until(&mut stream, "\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
@@ -180,7 +180,7 @@ pub(crate) async fn listen(server: &Server, path: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn a_shutdown_ends_the_events_and_says_when_to_come_back() {
+async fn a_shutdown_ends_event_streams_with_a_reconnection_time() {
     let store = memory();
     let path = Client::over(store.clone(), Config::default()).create_chat("c1").await;
     let server = start(store, LimitsConfig::default()).await;
@@ -193,7 +193,7 @@ async fn a_shutdown_ends_the_events_and_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_reader_of_events_that_accepts_nothing_is_hung_up_on() {
+async fn a_reader_of_events_that_accepts_nothing_is_disconnected() {
     let store = memory();
     let client = Client::over(store.clone(), Config::default());
     let path = client.create_chat("c1").await;
@@ -205,7 +205,7 @@ async fn a_reader_of_events_that_accepts_nothing_is_hung_up_on() {
     let limits = LimitsConfig { write_timeout_ms: 300, subscribers: 1, ..LimitsConfig::default() };
     let server = start(store, limits).await;
     let _stalled = listen(&server, &path).await;
-    // There is room for one only.
+    // The limit is one.
     loop {
         let mut stream = server.connect().await;
         let request = format!("GET {path}/events?after=79 HTTP/1.1\r\nhost: localhost\r\n\r\n");

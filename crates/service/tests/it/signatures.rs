@@ -104,7 +104,7 @@ async fn a_kid_only_looks_up_what_is_configured() {
 }
 
 #[tokio::test]
-async fn keys_that_a_token_brings_along_are_ignored() {
+async fn keys_inside_a_token_are_ignored() {
     let client = client(hs256());
     let mut header = Header::new(Signature::RS256);
     header.jwk = Some(jwk(Signature::RS256, RSA, "mine"));
@@ -116,7 +116,7 @@ async fn keys_that_a_token_brings_along_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_critical_extension_nobody_understands_is_refused() {
+async fn an_unknown_critical_extension_is_refused() {
     let client = client(hs256());
     let mut header = Header::new(Signature::HS256);
     header.crit = Some(vec!["exp".to_owned()]);
@@ -126,7 +126,7 @@ async fn a_critical_extension_nobody_understands_is_refused() {
 }
 
 #[tokio::test]
-async fn a_single_key_verifies_whatever_a_token_calls_it() {
+async fn a_single_key_verifies_tokens_with_any_kid() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("public.pem");
     fs::write(&path, EC_PUBLIC).unwrap();

@@ -1,4 +1,4 @@
-//! How large a body, and what is in it, may be.
+//! The size limits of bodies and of their parts.
 
 use std::task::Poll;
 

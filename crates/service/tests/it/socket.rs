@@ -15,7 +15,7 @@ use crate::serve::Server;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The way into chat `c1` of `acme_corp`, as Alice.
+/// The path of the socket of chat `c1` of `acme_corp`, as Alice.
 pub(crate) const JOIN: &str = "/ws/Generator/acme_corp/c1/alice";
 
 pub(crate) struct Socket {
@@ -23,18 +23,18 @@ pub(crate) struct Socket {
     pub(crate) answer: HeaderMap,
 }
 
-/// What comes over a socket.
+/// What a client receives on a socket.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Received {
     Frame(Value),
     /// The code it was closed with.
     Closed(u16),
-    /// The connection broke.
+    /// The connection failed.
     Broken,
 }
 
 impl Socket {
-    /// Opens a socket, or returns the status with which that was refused.
+    /// Opens a socket, or returns the status of the refusal.
     pub(crate) async fn try_open(
         server: &Server,
         path: &str,
@@ -70,7 +70,7 @@ impl Socket {
         self.stream.send(message).await.unwrap();
     }
 
-    /// Receives what comes next, but for who is present: that comes at its own time.
+    /// Receives the next frame, except presence, whose time is not determined.
     pub(crate) async fn receive(&mut self) -> Received {
         loop {
             let received = self.receive_any().await;
@@ -114,7 +114,7 @@ impl Socket {
         frames
     }
 
-    /// Returns the code with which it is closed, whatever comes before.
+    /// Returns the close code, and skips all frames before it.
     pub(crate) async fn closed(&mut self) -> u16 {
         loop {
             match self.receive().await {

@@ -1,4 +1,4 @@
-//! What workflows do and cost.
+//! Statistics over HTTP.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn at_will() -> (Client, Arc<SetClock>) {
     (Client::over(memory_with(&clock), Config::default()), clock)
 }
 
-/// A call as told, of a large model.
+/// Records a call of a large model.
 async fn record(client: &Client, chat: &str, call: Value) {
     let mut whole = json!({"requested_provider": "acme", "requested_model": "large"});
     whole.as_object_mut().unwrap().extend(call.as_object().unwrap().clone());
@@ -25,7 +25,7 @@ async fn record(client: &Client, chat: &str, call: Value) {
     assert_eq!(answer.status, 201, "{}", answer.text);
 }
 
-/// The two chats that describe the shape.
+/// The two chats of the documented example.
 async fn example() -> Client {
     let (client, clock) = at_will();
     let one = client.create_chat("chat_abc123").await;
@@ -50,7 +50,7 @@ async fn example() -> Client {
 }
 
 #[tokio::test]
-async fn the_example_of_the_shape_comes_out_as_it_says() {
+async fn the_documented_example_has_the_documented_result() {
     let client = example().await;
     let stats = client.get(STATS).await;
     assert_json_snapshot!("workflow", stats.snapshot());
@@ -71,7 +71,7 @@ async fn the_example_of_the_shape_comes_out_as_it_says() {
 }
 
 #[tokio::test]
-async fn token_averages_drop_what_is_left_over_and_count_idle_chats() {
+async fn token_averages_are_rounded_down_and_include_idle_chats() {
     let (client, _) = at_will();
     let chat = client.create_chat("c1").await;
     client.create_chat("c2").await;
@@ -86,17 +86,17 @@ async fn token_averages_drop_what_is_left_over_and_count_idle_chats() {
 }
 
 #[tokio::test]
-async fn a_chat_that_goes_on_says_how_long_it_has() {
+async fn a_running_chat_shows_its_duration_so_far() {
     let client = Client::over(memory(), Config::default());
     client.create_chat("c1").await;
     let first = client.get(STATS).await.body();
-    // The clock of the store shows a day of 2025.
+    // The clock of the store is set to a day in 2025.
     assert!(first["chat_sessions"]["c1"]["duration_sec"].as_f64().unwrap() > 86_400.0);
     assert_eq!(first["chat_sessions"]["c1"]["status"], "running");
 }
 
 #[tokio::test]
-async fn a_workflow_that_nobody_has_used_counts_nothing() {
+async fn an_unused_workflow_has_zeros() {
     let client = Client::open();
     assert_json_snapshot!("unused_workflow", client.get(STATS).await.snapshot());
     assert_eq!(client.get("/api/stats/acme_corp").await.body()["workflows"], json!([]));
@@ -156,7 +156,7 @@ async fn an_app_shows_all_its_workflows() {
     let chat = json!({"workflow_name": "a.b/$c"});
     client.post("/api/chats/acme_corp", chat).await;
     let mut app = client.get("/api/stats/acme_corp").await.body();
-    // The last 24 hours are those of the run.
+    // The last 24 hours are those before this test runs.
     let hours = app.as_object_mut().unwrap().remove("hours").unwrap();
     assert_eq!(hours.as_array().unwrap().len(), 24);
     for workflow in app["workflows"].as_array_mut().unwrap() {
@@ -196,7 +196,7 @@ async fn chats_are_listed_in_pages_from_the_cursor_on() {
 }
 
 #[tokio::test]
-async fn chats_stand_in_their_order() {
+async fn chats_are_ordered_newest_first() {
     let (client, clock) = at_will();
     for (n, chat) in ["m", "z", "a"].into_iter().enumerate() {
         clock.set(i64::try_from(n).unwrap());

@@ -1,4 +1,4 @@
-//! Histories that are too long to be held, and those that break off.
+//! Histories that are too long to hold in memory, and histories that are aborted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::serve::{Server, start};
 const NDJSON: &str = "application/x-ndjson";
 const HISTORY: &str = "/api/chats/acme_corp/c1/history";
 
-/// An exchange of four messages that every dialect has something to say about.
+/// An exchange of four messages that every dialect drops or repairs something of.
 fn exchange(number: usize) -> [Value; 4] {
     let id = format!("call_{}", number % 700);
     let call = json!({"id": id, "type": "function", "function": {"name": "f", "arguments": {}}});
@@ -94,7 +94,7 @@ fn at_once(dialect: &str, rendered: &dialect::Rendered) -> String {
     history.to_string()
 }
 
-/// Puts lines together to what is answered as JSON.
+/// Joins the lines into the object of the JSON format.
 fn as_one_object(lines: &str) -> Value {
     let mut lines: Vec<Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -116,7 +116,7 @@ async fn a_failure_before_anything_is_sent_is_a_problem() {
 }
 
 #[tokio::test]
-async fn a_failure_half_way_breaks_the_answer_off() {
+async fn a_failure_half_way_aborts_the_response() {
     let app = router(Arc::new(Faulty::new(Fault::BreakOff(500))), Config::default()).unwrap();
     for media_type in ["application/json", NDJSON] {
         let client = Client::open();
@@ -128,7 +128,7 @@ async fn a_failure_half_way_breaks_the_answer_off() {
     }
 }
 
-/// Asks for a history on a socket.
+/// Requests a history on a TCP connection.
 async fn ask(address: SocketAddr, media_type: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request =
@@ -138,7 +138,7 @@ async fn ask(address: SocketAddr, media_type: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one() {
+async fn an_aborted_response_cannot_be_mistaken_for_a_complete_one() {
     let Server { address, .. } =
         start(Arc::new(Faulty::new(Fault::BreakOff(500))), LimitsConfig::default()).await;
     for media_type in ["application/json", NDJSON] {
@@ -152,7 +152,7 @@ async fn an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one() {
     }
 }
 
-/// Waits until a history has been let go, or nothing more of it is read.
+/// Waits until a history is dropped, or nothing more of it is read.
 async fn settled(meter: &Meter) -> usize {
     let mut seen = usize::MAX;
     loop {
@@ -175,12 +175,12 @@ async fn until_dropped(meter: &Meter) {
 }
 
 #[tokio::test]
-async fn a_slow_reader_holds_up_only_its_own_reading_and_ends_it_when_it_goes_away() {
+async fn a_slow_reader_delays_only_its_own_history_and_stops_it_by_leaving() {
     let meter: &Meter = Box::leak(Box::default());
     let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
     let Server { address, .. } = start(store, LimitsConfig::default()).await;
     let stream = ask(address, NDJSON).await;
-    // What is read ahead fills the buffers of the system, and little more.
+    // The service reads ahead little more than the socket buffers of the system hold.
     let read = settled(meter).await;
     assert!(read * CONTENT < 64 << 20, "{read} messages");
     assert!(!meter.is_dropped.load(Ordering::Relaxed));
@@ -189,7 +189,7 @@ async fn a_slow_reader_holds_up_only_its_own_reading_and_ends_it_when_it_goes_aw
 }
 
 #[tokio::test]
-async fn a_reader_that_accepts_nothing_is_hung_up_on() {
+async fn a_reader_that_accepts_nothing_is_disconnected() {
     let meter: &Meter = Box::leak(Box::default());
     let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
     let limits = LimitsConfig { write_timeout_ms: 300, ..LimitsConfig::default() };

@@ -1,4 +1,4 @@
-//! Tickets, for clients that cannot show a token.
+//! Tickets, for clients that cannot send a token.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn config() -> Config {
     Config { auth: AuthConfig { leeway_sec: 0, ..hs256() }, ..Config::default() }
 }
 
-/// A service that wants tokens, Alice's private chats, and another service on the same store.
+/// A service with authentication, Alice's private chats, and another service on the same store.
 async fn house(store: Arc<MemoryStore>) -> (Client, Server) {
     let client = Client::over(Arc::<MemoryStore>::clone(&store), config());
     let alice = client.with_token(token(&json!({})));
@@ -62,7 +62,7 @@ async fn a_ticket_opens_a_stream_or_a_socket_of_any_service_once() {
     let mut socket = Socket::open(&server, &url).await;
     assert_eq!(socket.next().await["type"], "chat_meta");
     assert_eq!(Socket::try_open(&server, &url, &[]).await.err(), Some(401));
-    // It was never good for anything else.
+    // A ticket is not valid for any other route.
     assert_eq!(client.get(&format!("{CHAT}/meta?ticket={second}")).await.status, 401);
 }
 
@@ -74,7 +74,7 @@ async fn a_ticket_is_for_one_chat_and_one_user() {
     for forged in ["", "x", "%00", &"x".repeat(43), &other.to_uppercase()] {
         assert_eq!(knock(&server, forged).await, 401, "{forged}");
     }
-    // Where it does not belong it is not used up.
+    // A refused ticket is not redeemed.
     let url = format!("/api/chats/acme_corp/c2/events?ticket={other}");
     Reader::open(&client, &url, None).await.until("caught-up").await;
 
@@ -120,7 +120,7 @@ async fn a_ticket_expires_after_30_seconds() {
 }
 
 #[tokio::test]
-async fn what_a_ticket_opens_ends_with_the_token() {
+async fn a_stream_opened_with_a_ticket_ends_with_the_token() {
     let (client, server) = house(memory()).await;
     let short = json!({"exp": seconds(3)});
     let streamed = ticket(&client, &short, CHAT).await;
@@ -135,9 +135,9 @@ async fn what_a_ticket_opens_ends_with_the_token() {
     assert_eq!(knock(&server, &unused).await, 401);
 }
 
-/// Clients need not know whether a service wants tokens.
+/// A client need not know whether a service requires tokens.
 #[tokio::test]
-async fn without_tokens_there_are_tickets_all_the_same() {
+async fn tickets_work_in_open_mode() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let ticket = client.poke(&format!("{path}/tickets")).await.text_of("ticket");

@@ -1,4 +1,4 @@
-//! Tokens, good and bad, and services that want them.
+//! Valid and invalid tokens, and services with authentication.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ pub(crate) fn seconds(offset: i64) -> i64 {
     i64::try_from(now.as_secs()).unwrap() + offset
 }
 
-/// Returns the claims of a user of `acme_corp`, with some changed, or taken away by a null.
+/// Returns the claims of a user of `acme_corp`, with some changed, or removed by a null.
 pub(crate) fn claims(changes: &Value) -> Value {
     let mut claims = json!({
         "sub": "alice",
@@ -51,7 +51,7 @@ pub(crate) fn token_of(algorithm: Algorithm, pem: &str, kid: Option<&str>) -> St
     encode(&header, &claims(&json!({})), &key).unwrap()
 }
 
-/// Settings that want tokens signed with the shared secret.
+/// Settings that require tokens signed with the shared secret.
 pub(crate) fn hs256() -> AuthConfig {
     AuthConfig {
         mode: AuthMode::Jwt,
@@ -67,7 +67,7 @@ pub(crate) fn client(auth: AuthConfig) -> Client {
     Client::over(memory(), config)
 }
 
-/// Returns the status with which a list of chats is answered.
+/// Returns the status of a request that lists chats.
 pub(crate) async fn status(client: &Client, token: &str) -> u16 {
     let answer = client.with_token(token).get("/api/chats/acme_corp").await;
     if answer.status == 401 {

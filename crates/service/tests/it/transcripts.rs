@@ -1,4 +1,4 @@
-//! Transcripts in the forms of other systems, appended over HTTP.
+//! Transcripts in dialects, appended over HTTP.
 
 use insta::assert_json_snapshot;
 use resume::dialect;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Client;
 
-/// Something of everything that a form may have a place for.
+/// A transcript with every feature that a dialect may support.
 fn rich() -> Value {
     let call = |id: &str| {
         let target = json!({"name": "look_up", "arguments": r#"{"city":"Rome"}"#});
@@ -83,7 +83,7 @@ async fn a_transcript_that_has_grown_adds_what_is_new() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_rules_of_a_form_is_refused_and_stores_nothing() {
+async fn a_transcript_that_breaks_rules_is_refused_and_stores_nothing() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": "{}"});
@@ -118,7 +118,7 @@ async fn messages_of_langchain_may_have_a_role() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_not_looked_at() {
+async fn a_transcript_above_the_limit_is_refused_unparsed() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let many = json!({"messages": vec![json!(0); 1_001]});
@@ -130,7 +130,7 @@ async fn what_is_too_long_is_not_looked_at() {
 }
 
 #[tokio::test]
-async fn what_the_log_has_no_place_for_is_reported() {
+async fn dropped_parts_of_a_transcript_are_reported() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let chunk = json!({"type": "text", "text": "hi"});
@@ -143,7 +143,7 @@ async fn what_the_log_has_no_place_for_is_reported() {
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_shown_where_it_was_sent() {
+async fn errors_of_the_store_point_into_the_transcript() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let said = |id: &str, text: &str| json!({"id": id, "role": "user", "parts": [{"type": "text", "text": text}]});
@@ -162,7 +162,7 @@ async fn what_the_store_refuses_is_shown_where_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_form_that_cannot_be_read_is_refused() {
+async fn an_unknown_dialect_is_refused() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let said = json!({"messages": [{"role": "user", "content": "hi"}]});

@@ -1,4 +1,4 @@
-//! Turns over HTTP: written once, and resumed from where they broke off.
+//! Turns over HTTP: stored once, and resumed from their unfinished steps.
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ async fn write(client: &Client, chat: &str, turn: &Value) -> Answer {
     client.post(&format!("{chat}/turns"), turn.clone()).await
 }
 
-/// An analyzer that has a visualizer go on, whose model is interrupted.
+/// A turn of an analyzer that delegates to a visualizer, whose model call is interrupted.
 fn nested() -> Value {
     let step = |kind: &str, status: &str, assistant: &str| {
         let (stack_id, parent, depth) = match assistant {
@@ -43,7 +43,7 @@ fn nested() -> Value {
 }
 
 #[tokio::test]
-async fn a_nested_turn_is_resumed_where_it_broke_off() {
+async fn a_nested_turn_is_resumed_at_its_interrupted_step() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let written = write(&client, &chat, &nested()).await;
@@ -67,7 +67,7 @@ async fn a_nested_turn_is_resumed_where_it_broke_off() {
     client.put(&format!("{chat}/artifact"), json!({"payload": {"rows": 3}})).await;
     assert_json_snapshot!("resume", client.get(&format!("{chat}/resume")).await.snapshot());
 
-    // The visualizer goes on, and all is done.
+    // The visualizer continues and completes.
     let done = json!({
         "request_id": "req_def", "outcome": "completed",
         "messages": [{"role": "assistant", "name": "visualizer", "content": "Here is a chart."}],
@@ -82,7 +82,7 @@ async fn a_nested_turn_is_resumed_where_it_broke_off() {
 }
 
 #[tokio::test]
-async fn streamed_messages_are_merged_and_events_left_out() {
+async fn deltas_are_merged_and_events_dropped() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let delta = |content: &str| json!({"message_id": "m", "delta": true, "content": content});
@@ -105,7 +105,7 @@ async fn streamed_messages_are_merged_and_events_left_out() {
 }
 
 #[tokio::test]
-async fn a_faulty_turn_is_refused_with_the_place_of_its_fault() {
+async fn an_invalid_turn_is_refused_with_a_pointer() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let good = || json!({"role": "user", "content": "x"});
@@ -166,7 +166,7 @@ async fn a_faulty_turn_is_refused_with_the_place_of_its_fault() {
 }
 
 #[tokio::test]
-async fn another_turn_of_the_same_name_is_a_conflict() {
+async fn another_turn_with_the_same_request_id_is_a_conflict() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     write(&client, &chat, &nested()).await;
@@ -195,7 +195,7 @@ async fn a_broken_call_stack_is_an_error_and_no_loop() {
     let cycle = turn("r1", json!([step("a", "b"), step("b", "c"), step("c", "a")]));
     let refused = write(&client, &chat, &cycle).await;
     assert_eq!((refused.status, refused.culprit()), (422, "/steps/0/stack_parent_id".to_owned()));
-    // Across turns it cannot be seen when they are written.
+    // A cycle across turns cannot be detected when they are stored.
     for (name, stack, parent) in [("r2", "a", "b"), ("r3", "b", "a")] {
         assert_eq!(
             write(&client, &chat, &turn(name, json!([step(stack, parent)]))).await.status,
@@ -212,7 +212,7 @@ async fn a_broken_call_stack_is_an_error_and_no_loop() {
 }
 
 #[tokio::test]
-async fn the_path_to_a_step_is_known_though_what_called_it_was_done() {
+async fn the_call_stack_includes_completed_parents() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let step = |status: &str, stack: &str, parent: Value, depth: u32| {
@@ -238,7 +238,7 @@ async fn the_path_to_a_step_is_known_though_what_called_it_was_done() {
 }
 
 #[tokio::test]
-async fn refusals_say_where_a_message_was_sent_and_deep_paths_are_refused() {
+async fn errors_point_to_the_sent_message_and_deep_paths_are_refused() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let turn = |last: Value| {
@@ -270,7 +270,7 @@ async fn refusals_say_where_a_message_was_sent_and_deep_paths_are_refused() {
 }
 
 #[tokio::test]
-async fn a_resume_says_what_is_to_be_done() {
+async fn a_resume_names_the_next_action() {
     let client = Client::open();
     let chat = client.create_chat("c1").await;
     let resume = async |query: &str| client.get(&format!("{chat}/resume{query}")).await.body();

@@ -82,7 +82,7 @@ async fn too_few_tokens_are_a_problem_or_a_null() {
 }
 
 #[tokio::test]
-async fn a_wallet_that_is_not_there_is_not_found() {
+async fn a_missing_wallet_is_not_found() {
     let client = with_wallet().await;
     let bob = "/api/wallets/acme_corp/bob";
     assert_json_snapshot!("wallet_not_found", client.get(bob).await.snapshot());
@@ -97,7 +97,7 @@ async fn a_wallet_that_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_is_no_amount_is_refused_with_its_place() {
+async fn an_invalid_amount_is_refused_with_a_pointer() {
     let client = with_wallet().await;
     for (body, culprit) in [
         (json!({"entry_id": "e", "amount": 0}), "/amount"),
@@ -123,7 +123,7 @@ async fn what_is_no_amount_is_refused_with_its_place() {
 }
 
 #[tokio::test]
-async fn a_user_reads_and_spends_their_own_and_fills_none() {
+async fn a_user_reads_and_debits_their_own_wallet_and_credits_none() {
     let anybody = client(hs256());
     let service = anybody.with_token(token(&json!({"sub": "orchestrator", "role": "service"})));
     let alice = anybody.with_token(token(&json!({})));

@@ -11,7 +11,7 @@ use crate::harness::{Client, memory};
 use crate::serve::{Server, start};
 use crate::socket::{JOIN, Socket, indices};
 
-/// A chat with a user's messages, and a service without tokens.
+/// A chat with a user's messages, and a service in open mode.
 struct House {
     client: Client,
     server: Server,
@@ -34,7 +34,7 @@ async fn say(client: &Client, path: &str, count: usize) {
     }
 }
 
-/// Snapshots frames, whatever the time.
+/// Snapshots frames, without their times.
 macro_rules! assert_frames {
     ($name:literal, $frames:expr) => {
         assert_json_snapshot!($name, $frames, {
@@ -47,7 +47,7 @@ macro_rules! assert_frames {
 }
 
 #[tokio::test]
-async fn a_chat_is_replayed_and_then_told_as_it_goes_on() {
+async fn a_chat_is_replayed_and_then_followed_live() {
     let House { client, server, path } = house(2).await;
     let mut socket = Socket::open(&server, JOIN).await;
     let mut frames = socket.until("chat.resume_boundary").await;
@@ -66,9 +66,9 @@ async fn a_chat_is_replayed_and_then_told_as_it_goes_on() {
     assert_frames!("all", frames);
 }
 
-/// What the client says it holds, what is replayed, and which index the boundary says it held.
+/// Cases: the index that the client names, the messages replayed, and the index in the boundary.
 #[tokio::test]
-async fn a_client_resumes_from_where_it_says_to_be() {
+async fn a_client_resumes_from_the_index_it_names() {
     let House { server, .. } = house(3).await;
     let mut socket = Socket::open(&server, JOIN).await;
     socket.until("chat.resume_boundary").await;
@@ -91,7 +91,7 @@ async fn a_client_resumes_from_where_it_says_to_be() {
 }
 
 #[tokio::test]
-async fn an_ended_chat_is_not_replayed_unless_it_is_asked_for() {
+async fn an_ended_chat_is_replayed_only_on_request() {
     let House { client, server, path } = house(3).await;
     assert_eq!(client.poke(&format!("{path}/complete")).await.status, 200);
     let mut socket = Socket::open(&server, JOIN).await;
@@ -113,7 +113,7 @@ async fn an_empty_chat_has_a_boundary_and_no_messages() {
 }
 
 #[tokio::test]
-async fn a_client_that_says_what_it_holds_is_given_what_follows() {
+async fn a_client_with_a_position_is_sent_what_follows() {
     let House { client, server, path } = house(5).await;
     client.patch(&format!("{path}/messages/1"), json!({"content": "new"})).await;
     for (after, expected, edits) in
@@ -130,9 +130,9 @@ async fn a_client_that_says_what_it_holds_is_given_what_follows() {
     }
 }
 
-/// Whatever a client asks for again, what is new goes on without a gap.
+/// Whatever a client requests again, new messages follow without a gap.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn resuming_while_the_chat_goes_on_leaves_nothing_out() {
+async fn resuming_a_running_chat_leaves_no_gap() {
     const MESSAGES: usize = 400;
     let House { client, server, path } = house(0).await;
     let writing = tokio::spawn(async move { say(&client, &path, MESSAGES).await });
@@ -149,7 +149,7 @@ async fn resuming_while_the_chat_goes_on_leaves_nothing_out() {
                     next += 1;
                 }
                 "chat.resume_boundary" if frame["resume_mode"] == "client" => {
-                    // All of it came again, up to here.
+                    // Everything was replayed up to here.
                     let replayed = frame["replayed_messages"].as_u64().unwrap();
                     next = frame["message_count"].as_u64().unwrap();
                     let from = frame["ag2_resume"]["start_index"].as_u64().unwrap();
@@ -170,7 +170,7 @@ async fn resuming_while_the_chat_goes_on_leaves_nothing_out() {
 }
 
 #[tokio::test]
-async fn several_sockets_of_one_user_are_told_the_same() {
+async fn several_sockets_of_one_user_get_the_same_events() {
     let House { client, server, path } = house(1).await;
     let (mut one, mut other) =
         (Socket::open(&server, JOIN).await, Socket::open(&server, JOIN).await);
@@ -183,7 +183,7 @@ async fn several_sockets_of_one_user_are_told_the_same() {
 }
 
 #[tokio::test]
-async fn a_call_that_asks_for_no_socket_is_told_so() {
+async fn a_request_without_an_upgrade_is_refused() {
     let House { client, .. } = house(1).await;
     let answer = client.get(JOIN).await;
     assert_eq!(answer.problem(), (426, "upgrade-required".to_owned()));
@@ -192,7 +192,7 @@ async fn a_call_that_asks_for_no_socket_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_chat_that_is_not_there_or_is_another_workflow_s_is_not_found() {
+async fn a_missing_chat_or_another_workflow_is_not_found() {
     let House { client, .. } = house(1).await;
     let unknown = client.get("/ws/Generator/acme_corp/c2/alice").await;
     assert_eq!(unknown.problem(), (404, "chat-not-found".to_owned()));

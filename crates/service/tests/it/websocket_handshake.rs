@@ -1,4 +1,4 @@
-//! Who is let in over a WebSocket.
+//! The authentication and authorization of WebSockets.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tokens::{hs256, seconds, token};
 
 const SUBPROTOCOL: &str = "sec-websocket-protocol";
 
-/// A service that wants tokens, and Alice's private chat with one message.
+/// A service with authentication, and Alice's private chat with one message.
 struct House {
     client: Client,
     server: Server,
@@ -81,7 +81,7 @@ async fn a_token_is_taken_from_the_header_the_protocols_or_the_first_frame() {
 }
 
 #[tokio::test]
-async fn a_service_joins_as_anybody() {
+async fn a_service_joins_as_any_user() {
     let House { server, .. } = house().await;
     let service = bearer(&json!({"role": "service"}));
     let path = "/ws/Generator/acme_corp/c1/bob";
@@ -124,7 +124,7 @@ async fn a_bad_token_is_refused_before_the_socket_opens() {
 }
 
 #[tokio::test]
-async fn a_bad_first_frame_closes_the_socket_and_nothing_is_told_before() {
+async fn a_bad_first_frame_closes_the_socket_before_anything_is_sent() {
     let House { server, .. } = house().await;
     for (claims, path, _, code) in strangers() {
         let mut socket = Socket::open(&server, path).await;
@@ -164,7 +164,7 @@ async fn pages_of_other_origins_open_no_socket() {
     ] {
         for headers in [
             &[("origin", origin), ("authorization", &*good)][..],
-            // Before anybody has said who they are, too.
+            // The origin is checked before the client has sent a token, too.
             &[("origin", origin)],
         ] {
             let opened = Socket::try_open(&server, JOIN, headers).await;

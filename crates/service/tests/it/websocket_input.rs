@@ -1,4 +1,4 @@
-//! What clients say over a WebSocket.
+//! The frames that clients send over a WebSocket.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ async fn joined(server: &Server) -> Socket {
     socket
 }
 
-/// Sends a frame, and returns what is answered, not what happens meanwhile.
+/// Sends a frame, and returns the reply, without events in between.
 async fn ask(socket: &mut Socket, frame: Value) -> Value {
     socket.send(frame).await;
     loop {
@@ -40,7 +40,7 @@ async fn ask(socket: &mut Socket, frame: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_a_user_says_is_stored_once_and_everybody_is_told() {
+async fn an_input_is_stored_once_and_sent_to_all_subscribers() {
     let (client, server) = house().await;
     let (mut alice, mut other) = (joined(&server).await, joined(&server).await);
     let input =
@@ -55,15 +55,15 @@ async fn what_a_user_says_is_stored_once_and_everybody_is_told() {
     let [first, second] = [&stored["messages"][0], &stored["messages"][1]];
     assert_eq!((&first["role"], &first["name"]), (&json!("user"), &json!("alice")));
     assert_eq!((&first["content"], &second["content"]), (&json!("hello"), &json!(" two\n")));
-    // Those who listen are told of both, whoever has said them.
+    // Subscribers are sent both, including their own.
     let mut late = Socket::open(&server, JOIN).await;
     let frames = late.until("chat.resume_boundary").await;
     assert_eq!((&frames[1]["agent"], &frames[2]["content"]), (&json!("alice"), &json!(" two\n")));
 }
 
-/// Every frame that comes to nothing is answered, and the socket goes on.
+/// Every refused frame gets a reply, and the socket stays open.
 #[tokio::test]
-async fn what_is_wrong_with_a_frame_is_said_and_changes_nothing() {
+async fn an_invalid_frame_gets_an_error_and_changes_nothing() {
     let (client, server) = house().await;
     let mut socket = joined(&server).await;
     let submit = |fields: Value| {
@@ -111,7 +111,7 @@ async fn what_is_wrong_with_a_frame_is_said_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_chat_that_takes_no_messages_says_so() {
+async fn inputs_to_an_ended_chat_are_refused() {
     let (client, server) = house().await;
     let mut socket = joined(&server).await;
     let input =
@@ -126,7 +126,7 @@ async fn a_chat_that_takes_no_messages_says_so() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_is_a_frame_and_the_socket_goes_on() {
+async fn an_unreachable_store_is_an_error_frame_and_the_socket_stays_open() {
     let store = memory();
     Client::over(Arc::<MemoryStore>::clone(&store), Config::default()).create_chat("c1").await;
     for (fault, problem) in [
@@ -145,7 +145,7 @@ async fn a_store_that_is_away_is_a_frame_and_the_socket_goes_on() {
             assert_eq!(answer["problem"], problem);
             assert_eq!(answer["event_id"], "evt_x");
             assert!(answer["retry_after_ms"].is_u64());
-            // Where the end is cannot be said for certain.
+            // The end of the chat cannot be confirmed.
             let answer = ask(&mut socket, beyond.clone()).await;
             assert_eq!(answer["error_code"], "RESUME_FAILED");
             assert_eq!(answer["problem"], problem);
@@ -154,7 +154,7 @@ async fn a_store_that_is_away_is_a_frame_and_the_socket_goes_on() {
 }
 
 #[tokio::test]
-async fn what_a_user_says_answers_the_question_that_waits() {
+async fn an_input_answers_the_pending_question() {
     let (client, server) = house().await;
     let (mut alice, mut other) = (joined(&server).await, joined(&server).await);
     let questions = "/api/chats/acme_corp/c1/input-requests";
@@ -187,7 +187,7 @@ async fn what_a_user_says_answers_the_question_that_waits() {
         (&late["error_code"], &late["problem"]),
         (&json!("USER_MESSAGE_FAILED"), &json!("input-closed"))
     );
-    // Who comes now is told of the one that is left, and answers it in the original's other way.
+    // A later client is sent the remaining question, and answers it with the alternative frame type.
     let mut third = Socket::open(&server, JOIN).await;
     let boundary = third.until("chat.resume_boundary").await;
     assert_eq!(boundary.last().unwrap()["pending_inputs"], json!(["q2"]));

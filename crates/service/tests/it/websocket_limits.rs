@@ -1,4 +1,4 @@
-//! What no WebSocket may do, and what ends it.
+//! The limits of WebSockets, and what closes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn fragment(opcode: Data, is_last: bool) -> Message {
 }
 
 #[tokio::test]
-async fn what_is_too_large_closes_the_socket_whole_or_in_parts() {
+async fn a_message_above_the_limit_closes_the_socket_whole_or_fragmented() {
     let (_, server) = house(LimitsConfig::default()).await;
     let mut socket = joined(&server).await;
     let padded =
@@ -55,7 +55,7 @@ async fn what_is_too_large_closes_the_socket_whole_or_in_parts() {
     }
     assert_eq!(socket.closed().await, 1009);
 
-    // As soon as its length is announced, before any of it has come.
+    // It is refused by its announced length, before its content arrives.
     let mut socket = joined(&server).await;
     let head = [0x81, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3, 4];
     socket.stream.get_mut().write_all(&head).await.unwrap();
@@ -63,12 +63,12 @@ async fn what_is_too_large_closes_the_socket_whole_or_in_parts() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_closes_the_socket() {
+async fn frames_that_are_not_text_close_the_socket() {
     let (_, server) = house(LimitsConfig::default()).await;
     let masked = |opcode: u8, byte: u8| vec![0x80 | opcode, 0x81, 0, 0, 0, 0, byte];
     for (bytes, code) in [
         (masked(2, b'x'), 1003),
-        // Not UTF-8, an opcode that is none, bits that nobody has agreed on, no mask.
+        // Invalid UTF-8, an unknown opcode, reserved bits, and a missing mask.
         (masked(1, 0xff), 1007),
         (masked(3, b'x'), 1002),
         (masked(1 | 0x40, b'x'), 1002),
@@ -81,7 +81,7 @@ async fn what_is_no_text_closes_the_socket() {
 }
 
 #[tokio::test]
-async fn frames_that_come_too_fast_are_left_out_and_then_end_it() {
+async fn frames_above_the_rate_limit_are_ignored_and_then_close_the_socket() {
     let limits = LimitsConfig { frames_per_sec: 1, frames_burst: 3, ..LimitsConfig::default() };
     let (_, server) = house(limits).await;
     let mut socket = joined(&server).await;
@@ -95,7 +95,7 @@ async fn frames_that_come_too_fast_are_left_out_and_then_end_it() {
     assert_eq!(refused["error_code"], "RATE_LIMIT_EXCEEDED");
     assert!(refused["retry_after_ms"].as_u64().unwrap() <= 1_000);
     for _ in 0..6 {
-        // It may be closed already.
+        // The socket may be closed already.
         let _closed = futures::SinkExt::send(&mut socket.stream, Message::text(RESUME)).await;
     }
     assert_eq!(socket.closed().await, 1008);
@@ -110,11 +110,11 @@ async fn frames_that_come_too_fast_are_left_out_and_then_end_it() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_not_heard_of_is_hung_up_on_and_one_that_answers_is_not() {
+async fn a_silent_client_is_disconnected_and_one_that_answers_pings_is_not() {
     let (_, server) = house(LimitsConfig { keep_alive_ms: 300, ..LimitsConfig::default() }).await;
     let mut silent = joined(&server).await;
     let mut other = joined(&server).await;
-    // The library answers pings while it is read from, and only then.
+    // The library answers pings only while the test reads from the socket.
     let answering = tokio::time::timeout(Duration::from_millis(1_500), other.receive()).await;
     assert!(answering.is_err(), "{answering:?}");
     assert_eq!(silent.closed().await, 1008);
@@ -123,7 +123,7 @@ async fn a_client_that_is_not_heard_of_is_hung_up_on_and_one_that_answers_is_not
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_hung_up_on_and_holds_nobody_up() {
+async fn a_client_that_does_not_read_is_disconnected_and_delays_no_other() {
     let limits = LimitsConfig { write_timeout_ms: 300, subscribers: 2, ..LimitsConfig::default() };
     let (client, server) = house(limits).await;
     let small = TcpSocket::new_v4().unwrap();
@@ -140,7 +140,7 @@ async fn a_client_that_does_not_read_is_hung_up_on_and_holds_nobody_up() {
             assert_eq!(quick.next().await["index"], 8 * batch + index);
         }
     }
-    // Its place becomes free.
+    // Its permit is free again.
     while Socket::try_open(&server, &format!("{JOIN}?after=79"), &[]).await.is_err() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -148,7 +148,7 @@ async fn a_client_that_does_not_read_is_hung_up_on_and_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn places_are_shared_with_those_who_listen_otherwise() {
+async fn sockets_and_event_streams_share_the_subscriber_limit() {
     let (_, server) = house(LimitsConfig { subscribers: 2, ..LimitsConfig::default() }).await;
     let _socket = joined(&server).await;
     let _stream = listen(&server, "/api/chats/acme_corp/c1").await;
@@ -189,7 +189,7 @@ async fn a_disabled_app_ends_sockets_and_streams() {
 }
 
 #[tokio::test]
-async fn who_leaves_is_let_go() {
+async fn a_client_that_leaves_frees_its_permit() {
     let (_, server) = house(LimitsConfig { subscribers: 1, ..LimitsConfig::default() }).await;
     for _ in 0..3 {
         let mut socket = joined(&server).await;
