@@ -15,25 +15,15 @@ pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        if let Some(kind) = kind_of(&error) {
+            return Self::new(kind, error.to_string());
+        }
         let detail = error.to_string();
         match error {
-            StoreError::ChatNotFound(_) => Self::new(ProblemKind::CHAT_NOT_FOUND, detail),
-            StoreError::MessageNotFound { .. } => Self::new(ProblemKind::MESSAGE_NOT_FOUND, detail),
-            StoreError::ChatExists(_) => Self::new(ProblemKind::CHAT_EXISTS, detail),
-            StoreError::TooManyParticipants(_) => {
-                Self::new(ProblemKind::TOO_MANY_PARTICIPANTS, detail)
-            }
-            StoreError::ChatEnded { .. } => Self::new(ProblemKind::CHAT_ENDED, detail),
             StoreError::LeaseHeld { lease, .. } => {
                 let mut problem = Self::new(ProblemKind::BUSY, detail);
                 problem.0.holder = Some(Box::new((*lease).into()));
                 problem
-            }
-            StoreError::Fenced { .. } => Self::new(ProblemKind::FENCED, detail),
-            StoreError::TurnConflict { .. } => Self::new(ProblemKind::TURN_CONFLICT, detail)
-                .at_pointer("/request_id", "belongs to another turn"),
-            StoreError::IllegalTransition { .. } => {
-                Self::new(ProblemKind::ILLEGAL_TRANSITION, detail)
             }
             StoreError::EventConflict { event_id, sequence, index, .. } => {
                 let pointer = format!("/messages/{index}/event_id");
@@ -47,46 +37,61 @@ impl From<StoreError> for Problem {
                 let other = "belongs to a call that was recorded with another body";
                 Self::new(ProblemKind::CALL_CONFLICT, detail).at_pointer(pointer, other)
             }
-            StoreError::CallNotFound { .. } => Self::new(ProblemKind::CALL_NOT_FOUND, detail),
-            StoreError::InputNotFound { .. } => Self::new(ProblemKind::INPUT_NOT_FOUND, detail),
+            StoreError::TurnConflict { .. } => Self::new(ProblemKind::TURN_CONFLICT, detail)
+                .at_pointer("/request_id", "belongs to another turn"),
             StoreError::InputConflict { .. } => Self::new(ProblemKind::INPUT_CONFLICT, detail)
                 .at_pointer("/request_id", "belongs to another question"),
+            StoreError::EntryConflict { kind, amount, .. } => {
+                Self::new(ProblemKind::ENTRY_CONFLICT, detail)
+                    .at_pointer("/entry_id", format!("belongs to a {kind} of {amount} tokens"))
+            }
             StoreError::InputClosed(request) => {
                 let mut problem = Self::new(ProblemKind::INPUT_CLOSED, detail);
                 problem.0.input_request = Some(Box::new((*request).into()));
                 problem
             }
             StoreError::ToolCallMismatch { bound_to, .. } => {
-                let expected = match bound_to {
-                    Some(id) => format!(
-                        "must name call {id} with the name and arguments of the input request"
-                    ),
-                    None => {
-                        "must be omitted: the input request is not bound to a tool call".to_owned()
-                    }
-                };
                 Self::new(ProblemKind::TOOL_CALL_MISMATCH, detail)
-                    .at_pointer("/tool_call", expected)
+                    .at_pointer("/tool_call", expected_tool_call(bound_to.as_deref()))
             }
-            StoreError::TooManyInputs(_) => Self::new(ProblemKind::TOO_MANY_INPUTS, detail),
-            StoreError::UpgradePending { .. } => {
-                Self::new(ProblemKind::UPGRADE_PENDING, detail).retry_after(UPGRADE_RETRY)
-            }
-            StoreError::AppNotFound(_) => Self::new(ProblemKind::APP_NOT_FOUND, detail),
-            StoreError::WalletNotFound(_) => Self::new(ProblemKind::WALLET_NOT_FOUND, detail),
             StoreError::InsufficientTokens { balance, amount, .. } => {
                 let mut problem = Self::new(ProblemKind::INSUFFICIENT_TOKENS, detail);
                 problem.0.shortfall = Some(Shortfall { balance, amount });
                 problem
             }
-            StoreError::BalanceTooLarge { .. } => Self::new(ProblemKind::BALANCE_TOO_LARGE, detail),
-            StoreError::EntryConflict { kind, amount, .. } => {
-                Self::new(ProblemKind::ENTRY_CONFLICT, detail)
-                    .at_pointer("/entry_id", format!("belongs to a {kind} of {amount} tokens"))
+            StoreError::UpgradePending { .. } => {
+                Self::new(ProblemKind::UPGRADE_PENDING, detail).retry_after(UPGRADE_RETRY)
             }
             StoreError::Invalid(invalid) => invalid.into(),
             other => store_failure(other),
         }
+    }
+}
+
+/// Returns the kind of an error whose message says everything; `None` for all others.
+fn kind_of(error: &StoreError) -> Option<ProblemKind> {
+    Some(match error {
+        StoreError::ChatNotFound(_) => ProblemKind::CHAT_NOT_FOUND,
+        StoreError::MessageNotFound { .. } => ProblemKind::MESSAGE_NOT_FOUND,
+        StoreError::CallNotFound { .. } => ProblemKind::CALL_NOT_FOUND,
+        StoreError::InputNotFound { .. } => ProblemKind::INPUT_NOT_FOUND,
+        StoreError::AppNotFound(_) => ProblemKind::APP_NOT_FOUND,
+        StoreError::WalletNotFound(_) => ProblemKind::WALLET_NOT_FOUND,
+        StoreError::ChatExists(_) => ProblemKind::CHAT_EXISTS,
+        StoreError::ChatEnded { .. } => ProblemKind::CHAT_ENDED,
+        StoreError::Fenced { .. } => ProblemKind::FENCED,
+        StoreError::IllegalTransition { .. } => ProblemKind::ILLEGAL_TRANSITION,
+        StoreError::TooManyParticipants(_) => ProblemKind::TOO_MANY_PARTICIPANTS,
+        StoreError::TooManyInputs(_) => ProblemKind::TOO_MANY_INPUTS,
+        StoreError::BalanceTooLarge { .. } => ProblemKind::BALANCE_TOO_LARGE,
+        _ => return None,
+    })
+}
+
+fn expected_tool_call(bound_to: Option<&str>) -> String {
+    match bound_to {
+        Some(id) => format!("must name call {id} with the name and arguments of the input request"),
+        None => "must be omitted: the input request is not bound to a tool call".to_owned(),
     }
 }
 

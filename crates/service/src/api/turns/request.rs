@@ -231,14 +231,25 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received,
         return Ok(Received::Event);
     }
     let path = chunk.delta_path.as_deref().unwrap_or("content");
-    let content = message.remove("content").unwrap_or_default();
-    if let Some(other) = message.keys().find(|name| *name != "role" && *name != "name") {
+    merge_delta(buffer, key, path, chunk.delta_action, message)
+}
+
+/// Merges a delta into the message with a key, at a path.
+fn merge_delta(
+    buffer: &mut TurnBuffer,
+    key: &str,
+    path: &str,
+    action: DeltaAction,
+    mut delta: JsonObject,
+) -> Result<Received, Problem> {
+    let content = delta.remove("content").unwrap_or_default();
+    if let Some(other) = delta.keys().find(|name| *name != "role" && *name != "name") {
         return Err(Problem::invalid_body(
             format!("/{other}"),
             "is not a field of a delta; allowed: message_id, chunk_id, delta, delta_path, delta_action, content, role, name",
         ));
     }
-    let merged = match (chunk.delta_action, &content) {
+    let merged = match (action, &content) {
         (DeltaAction::Append, Value::String(text)) => buffer.append(key, path, text),
         (DeltaAction::Append, _) => {
             return Err(Problem::invalid_body(
