@@ -1,11 +1,13 @@
 //! What this process remembers of the chats it appends to.
 
+use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use records::{ChatId, Scope};
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
+use records::{Caller, ChatId, Scope};
 
 use crate::mongo::documents::Tail;
 
@@ -17,26 +19,19 @@ use crate::mongo::documents::Tail;
 /// id is missed, whatever other processes append or seal.
 ///
 /// And the tail that the last append left, so that the next one can say what it expects.
-#[derive(Debug, Default)]
+///
+/// What all chats take in memory is bounded; those that were not used for longest go first. Each chat
+/// has a lock of its own, and no append waits for another chat's to be forgotten.
+#[derive(Debug)]
 pub(crate) struct KnownChats {
     hasher: RandomState,
-    chats: Mutex<Chats>,
-}
-
-#[derive(Debug, Default)]
-struct Chats {
-    held: HashMap<ChatId, Held>,
-    /// How many ids are held altogether.
-    ids: usize,
-    /// Counts the uses, to tell which chat was not used for longest.
-    uses: u64,
+    chats: Cache<ChatId, Arc<Mutex<Held>>>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     below: u64,
     ids: HashSet<u64>,
-    last_use: u64,
     misses: u64,
     last_append: Option<LastAppend>,
 }
@@ -62,9 +57,30 @@ pub(crate) struct Recall {
     pub(crate) may_hold: bool,
 }
 
+impl Default for KnownChats {
+    fn default() -> Self {
+        let chats = Cache::builder()
+            .max_capacity(Self::MAX_BYTES)
+            .weigher(|chat_id: &ChatId, held: &Arc<Mutex<Held>>| {
+                let bytes = Self::ENTRY_BYTES + chat_id.as_str().len() + lock(held).bytes();
+                u32::try_from(bytes).unwrap_or(u32::MAX)
+            })
+            // A chat that is new is as likely to go on as any.
+            .eviction_policy(EvictionPolicy::lru())
+            .build();
+        Self { hasher: RandomState::new(), chats }
+    }
+}
+
 impl KnownChats {
-    /// About 20 MB.
-    const CAPACITY: usize = 1 << 20;
+    /// What all chats may take together.
+    const MAX_BYTES: u64 = 32 << 20;
+
+    /// What an entry takes besides what is in it, in the cache and on the heap; rather too much.
+    const ENTRY_BYTES: usize = 512;
+
+    /// A chat with more sealed messages than this is not remembered: its ids take 18 MiB.
+    const MAX_IDS: u64 = 1 << 20;
 
     /// A chat with so few sealed messages is read at once when it is first met.
     const FEW: u64 = 4_096;
@@ -74,10 +90,10 @@ impl KnownChats {
 
     /// Looks for ids.
     pub(crate) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> Recall {
-        let mut chats = self.chats();
-        let Some(held) = chats.touch(chat_id) else {
+        let Some(held) = self.chats.get(chat_id) else {
             return Recall { below: 0, may_hold: false };
         };
+        let held = lock(&held);
         let may_hold = ids.iter().any(|id| held.ids.contains(&self.hasher.hash_one(id)));
         Recall { below: held.below, may_hold }
     }
@@ -89,34 +105,31 @@ impl KnownChats {
         first_sequence: u64,
         ids: impl Iterator<Item = &'a str>,
     ) {
-        let mut chats = self.chats();
-        let mut added = 0;
-        let held = chats.open(chat_id);
-        if first_sequence > held.below {
-            return;
-        }
-        for (sequence, id) in (first_sequence..).zip(ids) {
-            if sequence == held.below {
-                held.below += 1;
-                added += usize::from(held.ids.insert(self.hasher.hash_one(id)));
+        self.change(chat_id, |held| {
+            if first_sequence > held.below {
+                return;
             }
-        }
-        chats.ids += added;
-        chats.forget_beyond(Self::CAPACITY);
+            for (sequence, id) in (first_sequence..).zip(ids) {
+                if sequence == held.below {
+                    held.below += 1;
+                    held.ids.insert(self.hasher.hash_one(id));
+                }
+            }
+        });
     }
 
     /// Notes that a chat has more sealed messages than are remembered; tells whether reading all
     /// of their ids is worth it.
     pub(crate) fn is_worth_reading(&self, chat_id: &ChatId, sealed_below: u64) -> bool {
-        let mut chats = self.chats();
-        let held = chats.open(chat_id);
-        held.misses += 1;
-        let is_worth =
-            sealed_below <= Self::FEW || held.misses * Self::MESSAGES_PER_MISS >= sealed_below;
-        if is_worth {
-            held.misses = 0;
-        }
-        is_worth && sealed_below < Self::CAPACITY as u64
+        self.change(chat_id, |held| {
+            held.misses += 1;
+            let is_worth =
+                sealed_below <= Self::FEW || held.misses * Self::MESSAGES_PER_MISS >= sealed_below;
+            if is_worth {
+                held.misses = 0;
+            }
+            is_worth && sealed_below < Self::MAX_IDS
+        })
     }
 
     /// Returns the tail of a chat to which, as far as this process knows, nobody else appends.
@@ -124,8 +137,9 @@ impl KnownChats {
     /// Only to those who have appended before: whom the chat is closed to must not be able to make
     /// others expect what is not so.
     pub(crate) fn tail(&self, scope: &Scope, chat_id: &ChatId) -> Option<Tail> {
-        let mut chats = self.chats();
-        let last = chats.touch(chat_id)?.last_append.as_ref()?;
+        let held = self.chats.get(chat_id)?;
+        let held = lock(&held);
+        let last = held.last_append.as_ref()?;
         let is_known = last.follows_ours && last.is_whole && last.scope == *scope;
         is_known.then_some(last.tail)
     }
@@ -139,68 +153,77 @@ impl KnownChats {
         first_sequence: u64,
         tail: &Tail,
     ) {
-        let mut chats = self.chats();
-        let last = &mut chats.open(chat_id).last_append;
-        let before = last.as_ref().map_or(0, |last| last.tail.last_sequence);
-        let follows_ours = before == first_sequence;
-        let scope = scope.clone();
-        *last = Some(LastAppend { scope, tail: *tail, follows_ours, is_whole: true });
+        self.change(chat_id, |held| {
+            let last = &mut held.last_append;
+            let before = last.as_ref().map_or(0, |last| last.tail.last_sequence);
+            let follows_ours = before == first_sequence;
+            let scope = scope.clone();
+            *last = Some(LastAppend { scope, tail: *tail, follows_ours, is_whole: true });
+        });
     }
 
     /// Forgets the tail of a chat, which is not what it was expected to be.
     pub(crate) fn forget_tail(&self, chat_id: &ChatId) {
-        if let Some(held) = self.chats().held.get_mut(chat_id) {
-            held.last_append = None;
+        if let Some(held) = self.chats.get(chat_id) {
+            lock(&held).last_append = None;
         }
     }
 
     /// Notes that the tail of a chat was cut.
     pub(crate) fn tail_was_cut(&self, chat_id: &ChatId) {
-        let mut chats = self.chats();
-        let last = chats.held.get_mut(chat_id).and_then(|held| held.last_append.as_mut());
-        if let Some(last) = last {
+        if let Some(held) = self.chats.get(chat_id)
+            && let Some(last) = &mut lock(&held).last_append
+        {
             last.is_whole = false;
         }
     }
 
-    fn chats(&self) -> MutexGuard<'_, Chats> {
-        self.chats.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes what is remembered of a chat. If it takes more or less memory then, it is put in again
+    /// for the cache to know; ids do so only when their table grows.
+    fn change<T>(&self, chat_id: &ChatId, change: impl FnOnce(&mut Held) -> T) -> T {
+        let known = self.chats.get(chat_id);
+        let is_new = known.is_none();
+        let entry = known.unwrap_or_default();
+        let (answer, is_weighed) = {
+            let mut held = lock(&entry);
+            let before = held.bytes();
+            let answer = change(&mut held);
+            (answer, held.bytes() == before)
+        };
+        if is_new || !is_weighed {
+            self.chats.insert(chat_id.clone(), entry);
+        }
+        answer
     }
 }
 
-impl Chats {
-    fn touch(&mut self, chat_id: &ChatId) -> Option<&mut Held> {
-        self.uses += 1;
-        let held = self.held.get_mut(chat_id)?;
-        held.last_use = self.uses;
-        Some(held)
+impl Held {
+    /// Returns what it takes on the heap.
+    fn bytes(&self) -> usize {
+        // A table has an eighth more places than it fills, each with a byte that says what is in it.
+        let ids = self.ids.capacity() * 8 / 7 * (size_of::<u64>() + 1);
+        let texts = self.last_append.as_ref().map_or(0, |last| {
+            let Scope { app_id, caller, fencing_token: _ } = &last.scope;
+            let caller = match caller {
+                Caller::Service => 0,
+                Caller::User { user_id, team_id } => {
+                    let team = team_id.as_ref().map_or(0, |team_id| team_id.as_str().len());
+                    user_id.as_str().len() + team
+                }
+            };
+            app_id.as_str().len() + caller
+        });
+        size_of::<Self>() + ids + texts
     }
+}
 
-    fn open(&mut self, chat_id: &ChatId) -> &mut Held {
-        self.uses += 1;
-        let held = self.held.entry(chat_id.clone()).or_default();
-        held.last_use = self.uses;
-        held
-    }
-
-    /// Forgets the chats that were not used for longest, half of them at a time.
-    ///
-    /// Each chat counts as one id more than it has, so that their number is bounded too.
-    fn forget_beyond(&mut self, capacity: usize) {
-        if self.ids + self.held.len() <= capacity {
-            return;
-        }
-        let mut uses: Vec<u64> = self.held.values().map(|held| held.last_use).collect();
-        uses.sort_unstable();
-        let middle = uses[uses.len() / 2];
-        self.held.retain(|_, held| held.last_use > middle);
-        self.ids = self.held.values().map(|held| held.ids.len()).sum();
-    }
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use records::{AppId, ChatStatus};
+    use records::{AppId, ChatStatus, TeamId, UserId};
 
     use super::*;
 
@@ -242,16 +265,46 @@ mod tests {
 
     #[test]
     fn the_chats_used_last_are_kept() {
-        let mut chats = Chats::default();
-        for name in ["chat_a", "chat_b", "chat_c", "chat_d"] {
-            chats.open(&chat(name)).ids.insert(1);
-            chats.ids += 1;
+        let known = KnownChats::default();
+        let (first, ids) =
+            (chat("chat_first"), (0..4_000).map(|n| n.to_string()).collect::<Vec<_>>());
+        known.learn(&first, 0, ids.iter().map(String::as_str));
+        for number in 0..1_000 {
+            let other = chat(&format!("chat_{number}"));
+            known.learn(&other, 0, ids.iter().map(String::as_str));
+            assert_eq!(known.recall(&first, &[]).below, 4_000);
         }
-        chats.touch(&chat("chat_a"));
-        chats.forget_beyond(7);
-        let mut kept: Vec<_> = chats.held.keys().map(|id| id.as_str().to_owned()).collect();
-        kept.sort();
-        assert_eq!((kept.as_slice(), chats.ids), (["chat_a".to_owned()].as_slice(), 1));
+        known.chats.run_pending_tasks();
+        assert_eq!(known.recall(&chat("chat_0"), &[]).below, 0, "it was not used for longest");
+        assert_eq!(known.recall(&chat("chat_999"), &[]).below, 4_000);
+    }
+
+    /// Names, however long, and chats without a single id take memory, too.
+    #[test]
+    fn what_is_remembered_of_many_chats_takes_bounded_memory() {
+        const BOUND: usize = 32 << 20;
+        let known = KnownChats::default();
+        let name = |prefix: &str, number: usize| format!("{prefix}{number:0>100}");
+        let of = |number| {
+            let caller = Caller::User {
+                user_id: UserId::parse(name("u", number)).unwrap(),
+                team_id: Some(TeamId::parse(name("t", number)).unwrap()),
+            };
+            (Scope { caller, ..scope(&name("a", number)) }, chat(&name("c", number)))
+        };
+        let takes = 4 * name("c", 0).len() + size_of::<LastAppend>();
+        let chats = BOUND / takes * 3 / 2;
+        for number in 0..chats {
+            let (scope, chat_id) = of(number);
+            known.appended(&scope, &chat_id, 0, &tail(1));
+        }
+        let remembered = (0..chats).filter(|number| {
+            let (scope, chat_id) = of(*number);
+            known.tail(&scope, &chat_id).is_some()
+        });
+        let remembered = remembered.count();
+        assert!(remembered * takes <= BOUND, "{remembered} chats of {takes} bytes are remembered");
+        assert!(remembered > 1_000, "only {remembered} chats are remembered");
     }
 
     #[test]
