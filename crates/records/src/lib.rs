@@ -77,4 +77,6 @@ mod ticket;
 pub use ticket::{NewTicket, Ticket, TicketDigest};
 
 mod stats;
-pub use stats::{Counter, Histogram, Measure, Rollup, RollupKey, StatusChange, Subject, Tally};
+pub use stats::{
+    Counter, Histogram, Measure, Rollup, RollupKey, StatusChange, Subject, Tally, hour_of,
+};

@@ -37,6 +37,7 @@ pub use stats::{StatsDifference, Workflow};
 pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};
 pub use upgrade::{FinishedUpgrade, FormatStatus};
+pub use wallets::WalletProof;
 
 use std::sync::Arc;
 
@@ -87,6 +88,7 @@ struct Inner {
     format: KnownFormat,
     deadline: std::time::Duration,
     context_history: u64,
+    proof_snapshot: std::time::Duration,
     queues: Queues,
     sealer: Arc<Sealer>,
     lanes: Lanes,
@@ -144,6 +146,7 @@ impl MongoStore {
             database,
             deadline: options.deadline,
             context_history: options.context_history.max(1),
+            proof_snapshot: options.proof_snapshot,
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Arc::new(Sealer::new(options.sealing)),
             lanes: Lanes::default(),

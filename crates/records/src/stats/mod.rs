@@ -6,4 +6,4 @@ mod tally;
 
 pub use histogram::Histogram;
 pub use rollup::{Counter, Measure, Rollup};
-pub use tally::{RollupKey, StatusChange, Subject, Tally};
+pub use tally::{RollupKey, StatusChange, Subject, Tally, hour_of};

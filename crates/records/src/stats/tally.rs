@@ -52,18 +52,28 @@ pub struct Tally {
 impl Tally {
     /// Adds the state of a chat `times` times; -1 subtracts it.
     pub fn chat(&mut self, chat: &ChatSession, times: i64) {
-        let (started, ended) = (hour(chat.created_at), hour(chat.ended_at()));
-        self.for_hours([None, Some(started)], |rollup| rollup.add(Counter::Starts, times));
+        self.start(chat.created_at, times);
         self.rollup(Subject::Workflow, None).add(Counter::for_status(chat.status), times);
         let of_chat = self.rollup(Subject::Chat(chat.chat_id.clone()), None);
         of_chat.add(Counter::for_status(chat.status), times);
         if chat.status.is_ended() {
-            let duration_ms = chat.duration_ms();
-            let change = i64::try_from(duration_ms).unwrap_or(i64::MAX) * times;
-            of_chat.add(Counter::ChatDurationMs, change);
-            self.for_hours([None, Some(ended)], |rollup| {
-                rollup.add(Counter::ChatDurationMs, change);
-                rollup.histogram_mut(Measure::ChatDuration).add(duration_ms, times);
+            of_chat.add(Counter::ChatDurationMs, duration_ms(chat) * times);
+        }
+        self.end(chat, times);
+    }
+
+    /// Counts the creation of a chat `times` times.
+    pub fn start(&mut self, created_at: DateTime<Utc>, times: i64) {
+        let hours = [None, Some(hour_of(created_at))];
+        self.for_hours(hours, |rollup| rollup.add(Counter::Starts, times));
+    }
+
+    /// Counts the duration of a chat `times` times, if the chat has ended.
+    pub fn end(&mut self, chat: &ChatSession, times: i64) {
+        if chat.status.is_ended() {
+            self.for_hours([None, Some(hour_of(chat.ended_at()))], |rollup| {
+                rollup.add(Counter::ChatDurationMs, duration_ms(chat) * times);
+                rollup.histogram_mut(Measure::ChatDuration).add(chat.duration_ms(), times);
             });
         }
     }
@@ -71,7 +81,7 @@ impl Tally {
     /// Counts a change of the status of a chat.
     pub fn status_change(&mut self, change: &StatusChange) {
         let counter = Counter::for_change(change.from, change.to);
-        self.for_hours([None, Some(hour(change.changed_at))], |rollup| rollup.add(counter, 1));
+        self.for_hours([None, Some(hour_of(change.changed_at))], |rollup| rollup.add(counter, 1));
     }
 
     /// Counts a call `times` times; -1 subtracts it.
@@ -80,7 +90,7 @@ impl Tally {
         usage.add(call);
         let agent = Subject::Agent(call.agent.clone());
         for subject in [Subject::Workflow, agent, Subject::Model(call.used.clone())] {
-            for hour in [None, Some(hour(call.called_at))] {
+            for hour in [None, Some(hour_of(call.called_at))] {
                 let rollup = self.rollup(subject.clone(), hour);
                 rollup.merge(&Rollup::from_usage(&usage), times);
                 rollup.measure_call(call, times);
@@ -121,8 +131,13 @@ impl Tally {
 }
 
 /// Returns the beginning of the hour of a time.
-fn hour(at: DateTime<Utc>) -> DateTime<Utc> {
+#[must_use]
+pub fn hour_of(at: DateTime<Utc>) -> DateTime<Utc> {
     truncated(at, TimeDelta::hours(1))
+}
+
+fn duration_ms(chat: &ChatSession) -> i64 {
+    i64::try_from(chat.duration_ms()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -35,10 +35,12 @@ pub(super) async fn verify(arguments: &Arguments, settings: &Settings) -> anyhow
     let walk = async |store: &MongoStore, bar: &ProgressBar| {
         let mut found = Found::default();
         for workflow in store.counted_workflows(arguments.app.as_ref()).await? {
-            let differences = store.verify_stats(&workflow, &|| bar.inc(1)).await?;
-            tell(&workflow, &differences, bar);
             found.workflows += 1;
-            found.differences += differences.len();
+            let mut count = |difference| {
+                tell(&workflow, &difference, bar);
+                found.differences += 1;
+            };
+            store.verify_stats(&workflow, &|| bar.inc(1), &mut count).await?;
         }
         Ok(found)
     };
@@ -59,13 +61,16 @@ pub(super) async fn rebuild(
             found.workflows += 1;
             let mut is_off = true;
             for _ in 0..ROUNDS {
-                let differences = store.rebuild_stats(&workflow, &|| bar.inc(1)).await?;
-                is_off = !differences.is_empty();
+                is_off = false;
+                let mut count = |difference| {
+                    tell(&workflow, &difference, bar);
+                    found.differences += 1;
+                    is_off = true;
+                };
+                store.rebuild_stats(&workflow, &|| bar.inc(1), &mut count).await?;
                 if !is_off {
                     break;
                 }
-                tell(&workflow, &differences, bar);
-                found.differences += differences.len();
             }
             found.unmended += usize::from(is_off);
         }
@@ -98,12 +103,10 @@ async fn walked(
     Ok(found?)
 }
 
-fn tell(workflow: &Workflow, differences: &[StatsDifference], bar: &ProgressBar) {
+fn tell(workflow: &Workflow, difference: &StatsDifference, bar: &ProgressBar) {
     let Workflow { app_id, workflow_name } = workflow;
     bar.suspend(|| {
-        for difference in differences {
-            // Nobody is left to tell.
-            let _ = writeln!(std::io::stdout(), "{app_id} {workflow_name}, {difference}");
-        }
+        // Nobody is left to tell.
+        let _ = writeln!(std::io::stdout(), "{app_id} {workflow_name}, {difference}");
     });
 }

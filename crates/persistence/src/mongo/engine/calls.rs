@@ -186,6 +186,19 @@ impl MongoStore {
         self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
     }
 
+    /// Reads, until it succeeds or a deadline set by its caller passes.
+    pub(crate) async fn read_until<T, F>(
+        &self,
+        deadline: Instant,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let attempt = |_| attempt();
+        self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
+    }
+
     /// Writes in a task of its own, and waits for the answer until the deadline passes.
     pub(crate) async fn write<T, F>(
         &self,

@@ -25,6 +25,9 @@ pub struct MongoOptions {
     pub queue: QueueBounds,
     /// How many context snapshots are kept of a chat, the newest among them; at least 1.
     pub context_history: u64,
+    /// For how long a proof reads from one snapshot, before it takes another: much less than a server
+    /// keeps one.
+    pub proof_snapshot: Duration,
 }
 
 impl MongoOptions {
@@ -39,6 +42,7 @@ impl MongoOptions {
             sealing: SealingBounds::default(),
             queue: QueueBounds::default(),
             context_history: ContextVersionPage::KEPT,
+            proof_snapshot: Duration::from_secs(20),
         }
     }
 }

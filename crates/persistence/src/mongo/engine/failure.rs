@@ -106,13 +106,13 @@ pub(crate) enum Meaning {
 /// The server says that it performed no write before it failed.
 const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
-/// The codes after which another attempt may succeed: 6, 7, 89 and 9001 network, 50 time limit, 64,
-/// 79 and 100 write concern, 91 and 11600 shutdown, 112 write conflict, 134 read concern, 189 and
-/// 11602 change of state, 262 exceeded time limit, 388 too large for the cache just now, 462
-/// overloaded, 10107, 13435 and 13436 not primary.
-const TRANSIENT: [i32; 20] = [
-    6, 7, 50, 64, 79, 89, 91, 100, 112, 134, 189, 262, 388, 462, 9_001, 10_107, 11_600, 11_602,
-    13_435, 13_436,
+/// The codes after which another attempt may succeed: 6, 7, 89 and 9001 network, 43 and 237 lost cursor,
+/// 50 time limit, 64, 79 and 100 write concern, 91 and 11600 shutdown, 112 write conflict, 134 read
+/// concern, 189 and 11602 change of state, 239 and 246 snapshot no longer or not yet there, 262 exceeded
+/// time limit, 388 too large for the cache just now, 462 overloaded, 10107, 13435 and 13436 not primary.
+const TRANSIENT: [i32; 24] = [
+    6, 7, 43, 50, 64, 79, 89, 91, 100, 112, 134, 189, 237, 239, 246, 262, 388, 462, 9_001, 10_107,
+    11_600, 11_602, 13_435, 13_436,
 ];
 
 /// The server's code for a unique key that is taken.

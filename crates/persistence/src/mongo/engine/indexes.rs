@@ -112,7 +112,11 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             "call_app_chat_called",
             doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
         ),
-        (calls, "call_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (
+            calls,
+            "call_app_workflow_called",
+            doc! { "app_id": 1, "workflow_name": 1, "called_at": 1 },
+        ),
         (
             inputs,
             "in_app_chat_created",
@@ -125,7 +129,11 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             "rp_app_chat_turn",
             doc! { "app_id": 1, "_id.chat_id": 1, "turn": 1, "_id.sequence": 1 },
         ),
-        (changes, "change_app_workflow", doc! { "app_id": 1, "workflow_name": 1 }),
+        (
+            changes,
+            "change_app_workflow_changed",
+            doc! { "app_id": 1, "workflow_name": 1, "changed_at": 1 },
+        ),
         (
             rollups,
             "ws_app_kind_workflow_hour",

@@ -1,11 +1,15 @@
 //! What the chats and calls of a workflow add up to, as it is kept up.
 
 mod count;
+mod difference;
 mod proof;
+mod snapshot;
 mod stripes;
 
 pub(crate) use count::Counted;
-pub use proof::{StatsDifference, Workflow};
+pub use difference::StatsDifference;
+pub(crate) use proof::MAX_STEP;
+pub use proof::Workflow;
 pub(crate) use stripes::{Stripe, Stripes};
 
 use std::collections::BTreeMap;

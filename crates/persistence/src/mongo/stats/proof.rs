@@ -1,27 +1,32 @@
-//! Proves that rollups are what their records add up to, and mends those that are not.
+//! Proves that rollups are what their records add up to, and corrects those that are not.
 //!
-//! Records and rollups are read as they were at one moment, so writers may go on meanwhile. What is
-//! missing from a rollup is added to it, as writers add what they do: it makes no difference which
-//! of them comes first.
+//! A server keeps a snapshot for minutes, and all records of a workflow may take hours to read. So the
+//! proof is cut into steps, each of which compares what one snapshot holds: chats with their own
+//! rollups, hours with the rollups of the hours, and the totals with the sums of both. Every write
+//! changes records and rollups by the same amount, so by how much a rollup is off does not change while
+//! writers go on: what steps find at different moments can be added up (decision 0027).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+mod chats;
+mod hours;
+mod totals;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use bson::{Bson, DateTime as BsonTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
-use mongodb::options::{ReadConcern, SessionOptions};
-use mongodb::{ClientSession, Collection};
-use records::{
-    AppId, ChatId, Counter, Measure, Rollup, RollupKey, Subject, Tally, Usage, WorkflowName,
-};
+use mongodb::Collection;
+use records::{AppId, ChatId, Rollup, RollupKey, Subject, WorkflowName};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
+use super::difference::StatsDifference;
+use super::snapshot::Snapshot;
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{
-    StoredRollup, WITHOUT_BULK, call_record, chat_session_record, open_call, rollup_id,
-    rollup_update, status_change_record,
-};
+use crate::mongo::documents::{CHAT, rollup_id, rollup_update};
 use crate::mongo::engine::failure::Failure;
+use crate::store::Cursor;
 
 /// A workflow, and the app it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,21 +37,43 @@ pub struct Workflow {
     pub workflow_name: WorkflowName,
 }
 
-/// A rollup that is not what its records add up to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatsDifference {
-    /// What it counts.
-    pub key: RollupKey,
-    /// What it is.
-    pub kept: Rollup,
-    /// What it should be.
-    pub expected: Rollup,
-    /// When the chat was created that it counts, if it does not say so.
-    pub missing_start: Option<DateTime<Utc>>,
+/// How long a step may take, retries included, before the proof gives up.
+pub(crate) const MAX_STEP: Duration = Duration::from_mins(10);
+
+/// How many differences are in memory at once, more or less.
+const MAX_FOUND: usize = 1_000;
+
+/// A proof of one workflow.
+struct Proof<'a> {
+    store: &'a MongoStore,
+    workflow: &'a Workflow,
+    /// Is called for every record that was read.
+    read: &'a (dyn Fn() + Sync),
+    position: Position,
+    /// What the step under way has found.
+    found: Vec<StatsDifference>,
+    /// By how much the rollups of hours are off, for all hours together.
+    off_in_hours: BTreeMap<Subject, Rollup>,
+    /// By how much the rollups of chats are off. Only of those that are off, so it is small, or there is
+    /// a lot to be corrected.
+    off_in_chats: HashMap<ChatId, Rollup>,
+    /// The chats that ended in an hour in which no move says so: the clocks of two processes differed.
+    unmoved: BTreeMap<DateTime<Utc>, BTreeSet<ChatId>>,
 }
 
-/// A rollup, and for that of a chat when the chat was created.
-type Started = (Rollup, Option<DateTime<Utc>>);
+/// What a proof compares next.
+#[derive(Debug, Clone, PartialEq)]
+enum Position {
+    /// The chats that come after one, newest first.
+    Chats(Option<Cursor>),
+    /// The rollups of chats after one, in the order of their ids: whether their chats are there.
+    ChatRollups(Option<ChatId>),
+    /// The hours from one on.
+    Hours(DateTime<Utc>),
+    /// What was counted altogether.
+    Totals,
+    Done,
+}
 
 impl MongoStore {
     /// Lists the workflows that have records or rollups: those of one app, or all.
@@ -79,12 +106,12 @@ impl MongoStore {
         Ok(workflows.into_iter().collect())
     }
 
-    /// Returns how many records there are to be read for a proof of everything, more or less.
+    /// Returns how many records a proof of everything reads, more or less.
     pub async fn count_records(&self) -> Result<u64, StoreError> {
         self.read(|| async {
             let mut records = 0;
-            for collection in self.summed() {
-                records += collection.estimated_document_count().await?;
+            for (collection, times) in self.summed() {
+                records += collection.estimated_document_count().await? * times;
             }
             Ok(records)
         })
@@ -93,144 +120,62 @@ impl MongoStore {
 
     /// Finds the rollups of a workflow that are not what its records add up to.
     ///
-    /// `read` is told of every record that was read.
+    /// Takes as long as it needs, while writers go on; after a failure it goes on where it was. `read` is
+    /// called for every record that was read, `found` for every difference.
     pub async fn verify_stats(
         &self,
         workflow: &Workflow,
         read: &(dyn Fn() + Sync),
-    ) -> Result<Vec<StatsDifference>, StoreError> {
-        self.read(|| self.differences(workflow, read)).await
+        found: &mut (dyn FnMut(StatsDifference) + Send),
+    ) -> Result<(), StoreError> {
+        let proof = Mutex::new(Proof::new(self, workflow, read));
+        while Proof::step(&proof).await? {
+            let mut proof = proof.lock().await;
+            for difference in std::mem::take(&mut proof.found) {
+                proof.note(&difference);
+                found(difference);
+            }
+        }
+        Ok(())
     }
 
-    /// Adds to the rollups of a workflow what they lack; returns what that was.
+    /// Adds to the rollups of a workflow what they lack; `found` is told what that was.
     ///
-    /// To be repeated until nothing is found: who is told of an error does not know how far it came.
+    /// To be repeated until nothing is found: after an error it is unknown how much was added.
     pub async fn rebuild_stats(
         &self,
         workflow: &Workflow,
         read: &(dyn Fn() + Sync),
-    ) -> Result<Vec<StatsDifference>, StoreError> {
-        let differences = self.verify_stats(workflow, read).await?;
-        for difference in &differences {
-            let StatsDifference { key, kept, expected, missing_start } = difference;
-            let mut change = expected.clone();
-            change.merge(kept, -1);
-            let mut update = rollup_update(&change, self.inner.clock.now(), None);
-            if let Some(started_at) = missing_start {
-                update.insert("$set", doc! { "started_at": BsonTime::from_chrono(*started_at) });
-            }
-            let id = rollup_id(&workflow.app_id, &workflow.workflow_name, key, 0);
-            let added = self.inner.workflow_stats.update_one(doc! { "_id": id }, update);
-            // Not tried again by us: nobody could tell whether it was added already.
-            added
-                .upsert(true)
-                .await
-                .map_err(|e| StoreError::OutcomeUnknown { source: e.into() })?;
-        }
-        Ok(differences)
-    }
-
-    async fn differences(
-        &self,
-        workflow: &Workflow,
-        read: &(dyn Fn() + Sync),
-    ) -> Result<Vec<StatsDifference>, Failure> {
-        // The session holds the moment; the concern is told each time, or the client's would prevail.
-        let moment = SessionOptions::builder().snapshot(true).build();
-        let mut session = self.inner.database.client().start_session().with_options(moment).await?;
-        let mut kept = self.kept(workflow, &mut session).await?;
-        let expected = self.expected(workflow, &mut session, read).await?;
-        let mut differences = Vec::new();
-        for (key, (expected, started_at)) in expected {
-            let (kept, kept_start) = kept.remove(&key).unwrap_or_default();
-            let missing_start = started_at.filter(|_| kept_start != started_at);
-            if kept != expected || missing_start.is_some() {
-                differences.push(StatsDifference { key, kept, expected, missing_start });
+        found: &mut (dyn FnMut(StatsDifference) + Send),
+    ) -> Result<(), StoreError> {
+        let proof = Mutex::new(Proof::new(self, workflow, read));
+        while Proof::step(&proof).await? {
+            let differences = std::mem::take(&mut proof.lock().await.found);
+            for difference in differences {
+                self.correct(workflow, &difference).await?;
+                found(difference);
             }
         }
-        // What is left counts something that there is no record of.
-        for (key, (kept, _)) in kept.into_iter().filter(|(_, (kept, _))| !kept.is_zero()) {
-            let expected = Rollup::default();
-            differences.push(StatsDifference { key, kept, expected, missing_start: None });
-        }
-        Ok(differences)
+        Ok(())
     }
 
-    async fn kept(
+    async fn correct(
         &self,
         workflow: &Workflow,
-        session: &mut ClientSession,
-    ) -> Result<BTreeMap<RollupKey, Started>, Failure> {
-        let Workflow { app_id, workflow_name } = workflow;
-        let query = doc! {
-            "_id.app_id": app_id.as_str(),
-            "_id.workflow_name": workflow_name.as_str(),
-        };
-        let mut kept: BTreeMap<RollupKey, Started> = BTreeMap::new();
-        let find = self.inner.workflow_stats.find(query).read_concern(ReadConcern::snapshot());
-        let mut found = find.session(&mut *session).await?;
-        while let Some(raw) = found.next(session).await {
-            let raw = raw?;
-            let stored = StoredRollup::read(&raw)?;
-            let (rollup, started_at) = kept.entry(stored.key.clone()).or_default();
-            stored.add_to(rollup)?;
-            *started_at = started_at.or(stored.started_at);
+        difference: &StatsDifference,
+    ) -> Result<(), StoreError> {
+        let StatsDifference { key, kept, expected, missing_start } = difference;
+        let mut change = expected.clone();
+        change.merge(kept, -1);
+        let mut update = rollup_update(&change, self.inner.clock.now(), None);
+        if let Some(started_at) = missing_start {
+            update.insert("$set", doc! { "started_at": BsonTime::from_chrono(*started_at) });
         }
-        Ok(kept)
-    }
-
-    async fn expected(
-        &self,
-        workflow: &Workflow,
-        session: &mut ClientSession,
-        read: &(dyn Fn() + Sync),
-    ) -> Result<BTreeMap<RollupKey, Started>, Failure> {
-        let Workflow { app_id, workflow_name } = workflow;
-        let query = doc! { "app_id": app_id.as_str(), "workflow_name": workflow_name.as_str() };
-        let mut tally = Tally::default();
-        let mut starts = BTreeMap::new();
-
-        let bulk = WITHOUT_BULK.map(|field| (field.to_owned(), Bson::Int32(0)));
-        let find =
-            self.inner.chat_sessions.find(query.clone()).projection(Document::from_iter(bulk));
-        let find = find.read_concern(ReadConcern::snapshot());
-        let mut chats = find.session(&mut *session).await?;
-        while let Some(raw) = chats.next(session).await {
-            let chat = chat_session_record(&raw?)?;
-            tally.chat(&chat, 1);
-            starts.insert(chat.chat_id, chat.created_at);
-            read();
-        }
-        let find = self.inner.status_changes.find(query.clone());
-        let find = find.read_concern(ReadConcern::snapshot());
-        let mut changes = find.session(&mut *session).await?;
-        while let Some(raw) = changes.next(session).await {
-            tally.status_change(&status_change_record(&raw?)?);
-            read();
-        }
-        let mut usages: BTreeMap<ChatId, Usage> = BTreeMap::new();
-        let find = self.inner.provider_calls.find(query).read_concern(ReadConcern::snapshot());
-        let mut calls = find.session(&mut *session).await?;
-        while let Some(raw) = calls.next(session).await {
-            let raw = raw?;
-            let (fields, call) = (open_call(&raw)?, call_record(&open_call(&raw)?)?.call);
-            tally.call(&call, 1);
-            let chat_id = fields.inside(fields.document("_id")?).parsed("chat_id")?;
-            usages.entry(chat_id).or_default().add(&call);
-            read();
-        }
-        for (chat_id, usage) in usages {
-            tally.usage(&Usage::default(), &usage);
-            tally.chat_usage(&chat_id, &usage);
-        }
-        let started = |(key, rollup): (RollupKey, Rollup)| {
-            let started_at = match &key.subject {
-                Subject::Chat(chat_id) => starts.get(chat_id).copied(),
-                _ => None,
-            };
-            (key, (rollup, started_at))
-        };
-        Ok(tally.finish().into_iter().map(started).collect())
+        let id = rollup_id(&workflow.app_id, &workflow.workflow_name, key, 0);
+        let added = self.inner.workflow_stats.update_one(doc! { "_id": id }, update);
+        // Not tried again by us: nobody could tell whether it was added already.
+        added.upsert(true).await.map_err(|e| StoreError::OutcomeUnknown { source: e.into() })?;
+        Ok(())
     }
 
     /// Returns the collections that name workflows, and what comes before the names of those fields.
@@ -238,9 +183,14 @@ impl MongoStore {
         [(&self.inner.chat_sessions, ""), (&self.inner.workflow_stats, "_id.")]
     }
 
-    /// Returns the collections of what rollups add up.
-    fn summed(&self) -> [&Collection<RawDocumentBuf>; 3] {
-        [&self.inner.chat_sessions, &self.inner.status_changes, &self.inner.provider_calls]
+    /// Returns the collections of what rollups add up, and how often a proof reads each record: for its
+    /// chat, and for its hour.
+    fn summed(&self) -> [(&Collection<RawDocumentBuf>, u64); 3] {
+        [
+            (&self.inner.chat_sessions, 2),
+            (&self.inner.status_changes, 1),
+            (&self.inner.provider_calls, 2),
+        ]
     }
 
     async fn names(
@@ -255,37 +205,113 @@ impl MongoStore {
     }
 }
 
-impl fmt::Display for StatsDifference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.key.subject {
-            Subject::Workflow => f.write_str("all")?,
-            Subject::Agent(agent) => write!(f, "agent {}", agent.as_deref().unwrap_or("-"))?,
-            Subject::Model(model) => {
-                write!(f, "model {}", model.model.as_deref().unwrap_or("-"))?;
+impl<'a> Proof<'a> {
+    fn new(store: &'a MongoStore, workflow: &'a Workflow, read: &'a (dyn Fn() + Sync)) -> Self {
+        Self {
+            store,
+            workflow,
+            read,
+            position: Position::Chats(None),
+            found: Vec::new(),
+            off_in_hours: BTreeMap::new(),
+            off_in_chats: HashMap::new(),
+            unmoved: BTreeMap::new(),
+        }
+    }
+
+    /// Goes on for as long as one snapshot is read from; tells whether anything was left to do.
+    ///
+    /// An attempt that fails has moved the position past what it has compared, and the next one goes on
+    /// from there with a snapshot of its own.
+    async fn step(proof: &Mutex<Self>) -> Result<bool, StoreError> {
+        let (store, is_done) = {
+            let proof = proof.lock().await;
+            (proof.store, proof.position == Position::Done)
+        };
+        if is_done {
+            return Ok(false);
+        }
+        let compare = || async { proof.lock().await.compare().await };
+        store.read_until(Instant::now() + MAX_STEP, compare).await?;
+        Ok(true)
+    }
+
+    async fn compare(&mut self) -> Result<(), Failure> {
+        let mut snapshot = Snapshot::take(self.store).await?;
+        let until = Instant::now() + self.store.inner.proof_snapshot;
+        loop {
+            match self.position.clone() {
+                Position::Chats(after) => self.compare_chats(after, &mut snapshot).await?,
+                Position::ChatRollups(after) => {
+                    self.compare_chat_rollups(after, &mut snapshot).await?;
+                }
+                Position::Hours(from) => self.compare_hours(from, until, &mut snapshot).await?,
+                Position::Totals => {
+                    // All of it has to be read at one moment: the whole life of a snapshot is for it.
+                    snapshot = Snapshot::take(self.store).await?;
+                    self.compare_totals(&mut snapshot).await?;
+                }
+                Position::Done => return Ok(()),
             }
-            Subject::Chat(chat_id) => write!(f, "{chat_id}")?,
-        }
-        if let Some(hour) = self.key.hour {
-            write!(f, " at {}", hour.format("%Y-%m-%dT%H:%MZ"))?;
-        }
-        let mut separator = ": ";
-        for counter in Counter::ALL {
-            let (kept, expected) = (self.kept.get(counter), self.expected.get(counter));
-            if kept != expected {
-                write!(f, "{separator}{} is {kept}, not {expected}", counter.name())?;
-                separator = "; ";
+            // The totals rest on what was found before.
+            let is_full = self.found.len() >= MAX_FOUND || self.position == Position::Totals;
+            if is_full || Instant::now() >= until {
+                return Ok(());
             }
         }
-        for measure in Measure::ALL {
-            let histograms = [&self.kept, &self.expected].map(|rollup| rollup.histogram(measure));
-            if histograms[0] != histograms[1] {
-                write!(f, "{separator}the histogram of {} is off", measure.name())?;
-                separator = "; ";
+    }
+
+    fn report(
+        &mut self,
+        key: RollupKey,
+        kept: Rollup,
+        expected: Rollup,
+        missing_start: Option<DateTime<Utc>>,
+    ) {
+        if kept != expected || missing_start.is_some() {
+            self.found.push(StatsDifference { key, kept, expected, missing_start });
+        }
+    }
+
+    /// Remembers by how much a rollup is off, for the totals to which it adds.
+    fn note(&mut self, difference: &StatsDifference) {
+        let StatsDifference { key, kept, expected, .. } = difference;
+        let mut off = kept.clone();
+        off.merge(expected, -1);
+        match &key.subject {
+            Subject::Chat(chat_id) => {
+                if !off.is_zero() {
+                    self.off_in_chats.insert(chat_id.clone(), off);
+                }
             }
+            subject if key.hour.is_some() => {
+                self.off_in_hours.entry(subject.clone()).or_default().merge(&off, 1);
+            }
+            _ => {}
         }
-        if self.missing_start.is_some() {
-            write!(f, "{separator}its start is missing")?;
-        }
-        Ok(())
+    }
+
+    /// Returns a filter for records of the workflow.
+    fn records(&self) -> Document {
+        let Workflow { app_id, workflow_name } = self.workflow;
+        doc! { "app_id": app_id.as_str(), "workflow_name": workflow_name.as_str() }
+    }
+
+    /// Returns a filter for the rollups of the workflow's chats after one, by ranges of their ids.
+    fn chat_rollups(&self, after: Option<&ChatId>) -> Document {
+        let Workflow { app_id, workflow_name } = self.workflow;
+        let id = |name: Bson, hour: Bson| {
+            doc! {
+                "app_id": app_id.as_str(),
+                "workflow_name": workflow_name.as_str(),
+                "kind": CHAT,
+                "name": name,
+                "hour": hour,
+            }
+        };
+        let from = after.map_or("", ChatId::as_str);
+        let range =
+            doc! { "$gt": id(from.into(), Bson::MaxKey), "$lt": id(Bson::MaxKey, Bson::MinKey) };
+        doc! { "_id": range }
     }
 }

@@ -9,6 +9,9 @@ mod archive;
 mod bill;
 mod change;
 mod list;
+mod proof;
+
+pub use proof::WalletProof;
 
 use async_trait::async_trait;
 use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};

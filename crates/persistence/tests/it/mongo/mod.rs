@@ -19,6 +19,7 @@ mod many_chats;
 mod metrics;
 mod plans;
 mod presence;
+mod proofs;
 mod reading;
 mod repeats;
 mod resume_points;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bson::{Document, RawDocumentBuf, doc};
-use persistence::mongo::Workflow;
+use persistence::mongo::{StatsDifference, Workflow};
 use persistence::{Billing, Calls, ChatSessions, Stats};
 use records::{ChatId, ChatStatus, Counter, MicroDollars, NewProviderCall, Rollup};
 
@@ -37,13 +37,17 @@ async fn total(database: &Database) -> Rollup {
 
 async fn differences(database: &Database) -> Vec<String> {
     let workflow = workflow(database).await;
-    let differences = database.verify_stats(&workflow, &|| {}).await.unwrap();
-    differences.iter().map(ToString::to_string).collect()
+    let mut differences = Vec::new();
+    let mut found = |difference: StatsDifference| differences.push(difference.to_string());
+    database.verify_stats(&workflow, &|| {}, &mut found).await.unwrap();
+    differences
 }
 
 async fn rebuild(database: &Database) -> usize {
     let workflow = workflow(database).await;
-    database.rebuild_stats(&workflow, &|| {}).await.unwrap().len()
+    let mut corrected = 0;
+    database.rebuild_stats(&workflow, &|| {}, &mut |_| corrected += 1).await.unwrap();
+    corrected
 }
 
 /// Chats that have ended in every way, with calls.

@@ -76,7 +76,7 @@ async fn documents_of_version_1_load() {
     let stats = database.workflow_stats(&scope().app_id, &workflow_name).await.unwrap();
     insta::assert_debug_snapshot!("stats_v1", stats.models);
     let workflow = Workflow { app_id: scope().app_id, workflow_name };
-    database.verify_stats(&workflow, &|| {}).await.unwrap();
+    database.verify_stats(&workflow, &|| {}, &mut |_| {}).await.unwrap();
 
     database.insert("chat_participants", golden("chat_participants", 1)).await;
     let participants = database.list_participants(&scope(), &chat_id, 10, None).await.unwrap();

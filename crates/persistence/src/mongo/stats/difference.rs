@@ -1,0 +1,52 @@
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use records::{Counter, Measure, Rollup, RollupKey, Subject};
+
+/// A rollup that is not what its records add up to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatsDifference {
+    /// What it counts.
+    pub key: RollupKey,
+    /// What it is.
+    pub kept: Rollup,
+    /// What it should be.
+    pub expected: Rollup,
+    /// When the chat was created that it counts, if it does not say so.
+    pub missing_start: Option<DateTime<Utc>>,
+}
+
+impl fmt::Display for StatsDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.key.subject {
+            Subject::Workflow => f.write_str("all")?,
+            Subject::Agent(agent) => write!(f, "agent {}", agent.as_deref().unwrap_or("-"))?,
+            Subject::Model(model) => {
+                write!(f, "model {}", model.model.as_deref().unwrap_or("-"))?;
+            }
+            Subject::Chat(chat_id) => write!(f, "{chat_id}")?,
+        }
+        if let Some(hour) = self.key.hour {
+            write!(f, " at {}", hour.format("%Y-%m-%dT%H:%MZ"))?;
+        }
+        let mut separator = ": ";
+        for counter in Counter::ALL {
+            let (kept, expected) = (self.kept.get(counter), self.expected.get(counter));
+            if kept != expected {
+                write!(f, "{separator}{} is {kept}, not {expected}", counter.name())?;
+                separator = "; ";
+            }
+        }
+        for measure in Measure::ALL {
+            let histograms = [&self.kept, &self.expected].map(|rollup| rollup.histogram(measure));
+            if histograms[0] != histograms[1] {
+                write!(f, "{separator}the histogram of {} is off", measure.name())?;
+                separator = "; ";
+            }
+        }
+        if self.missing_start.is_some() {
+            write!(f, "{separator}its start is missing")?;
+        }
+        Ok(())
+    }
+}

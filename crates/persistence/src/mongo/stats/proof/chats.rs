@@ -1,0 +1,222 @@
+//! Compares chats with their own rollups.
+
+use std::collections::{HashMap, HashSet};
+
+use bson::{Bson, RawDocumentBuf, doc};
+use chrono::{DateTime, Utc};
+use records::{ChatId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, hour_of};
+
+use super::super::snapshot::{Query, Snapshot};
+use super::{Position, Proof, Workflow};
+use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::documents::{
+    StoredRollup, call_record, chat_session_record, open_call, rollup_id, status_change_record,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::paging::older_than;
+use crate::store::Cursor;
+
+/// How many chats are compared at a time. Of their calls only the sums are in memory.
+const CHATS: i64 = 200;
+
+/// How many rollups of chats are looked at at a time.
+const ROLLUPS: i64 = 1_000;
+
+/// What is kept of a chat: its rollup, and when that says that the chat was created.
+type Kept = HashMap<ChatId, (Rollup, Option<DateTime<Utc>>)>;
+
+impl Proof<'_> {
+    /// Compares some chats, newest first.
+    pub(super) async fn compare_chats(
+        &mut self,
+        after: Option<Cursor>,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), Failure> {
+        let chats = self.chats(after, snapshot).await?;
+        let Some(last) = chats.last() else {
+            self.position = Position::ChatRollups(None);
+            return Ok(());
+        };
+        let next = Cursor { created_at: last.created_at, chat_id: last.chat_id.clone() };
+        let ids: Vec<&ChatId> = chats.iter().map(|chat| &chat.chat_id).collect();
+        let mut kept = self.kept(&ids, snapshot).await?;
+        let mut usages = self.usages(&ids, snapshot).await?;
+        let unmoved = self.ended_without_move(&chats, snapshot).await?;
+        for chat in chats {
+            let mut tally = Tally::default();
+            tally.chat(&chat, 1);
+            let usage = usages.remove(&chat.chat_id).unwrap_or_default();
+            tally.chat_usage(&chat.chat_id, &usage);
+            let key = RollupKey { subject: Subject::Chat(chat.chat_id.clone()), hour: None };
+            let expected = tally.finish().remove(&key).unwrap_or_default();
+            let (kept, started_at) = kept.remove(&chat.chat_id).unwrap_or_default();
+            let created_at = Some(chat.created_at);
+            self.report(key, kept, expected, created_at.filter(|_| started_at != created_at));
+        }
+        for (hour, chat_id) in unmoved {
+            self.unmoved.entry(hour).or_default().insert(chat_id);
+        }
+        self.position = Position::Chats(Some(next));
+        Ok(())
+    }
+
+    /// Looks whether there is a chat for each of some rollups.
+    pub(super) async fn compare_chat_rollups(
+        &mut self,
+        after: Option<ChatId>,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), Failure> {
+        let query = Query {
+            filter: self.chat_rollups(after.as_ref()),
+            sort: Some(doc! { "_id": 1 }),
+            limit: Some(ROLLUPS),
+            ..Query::default()
+        };
+        let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
+        let mut kept: Vec<(ChatId, Rollup)> = Vec::new();
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            kept.extend(chat_rollup(&raw)?.map(|(chat_id, rollup, _)| (chat_id, rollup)));
+        }
+        let Some((last, _)) = kept.last() else {
+            self.position = Position::Hours(DateTime::<Utc>::MIN_UTC);
+            return Ok(());
+        };
+        let last = last.clone();
+        let there = self.which_are_there(kept.iter().map(|(chat_id, _)| chat_id), snapshot).await?;
+        kept.retain(|(chat_id, _)| !there.contains(chat_id));
+        let ids: Vec<&ChatId> = kept.iter().map(|(chat_id, _)| chat_id).collect();
+        let mut usages = self.usages(&ids, snapshot).await?;
+        for (chat_id, kept) in kept {
+            let usage = usages.remove(&chat_id).unwrap_or_default();
+            let key = RollupKey { subject: Subject::Chat(chat_id), hour: None };
+            self.report(key, kept, Rollup::from_usage(&usage), None);
+        }
+        self.position = Position::ChatRollups(Some(last));
+        Ok(())
+    }
+
+    async fn chats(
+        &self,
+        after: Option<Cursor>,
+        snapshot: &mut Snapshot,
+    ) -> Result<Vec<ChatSession>, Failure> {
+        let mut filter = self.records();
+        if let Some(Cursor { created_at, chat_id }) = after {
+            let older = older_than("created_at", created_at, "_id", chat_id.as_str());
+            filter.insert("$and", older.to_vec());
+        }
+        let query = Query {
+            filter,
+            projection: Some(without_bulk()),
+            sort: Some(doc! { "created_at": -1, "_id": -1 }),
+            limit: Some(CHATS),
+        };
+        let mut found = snapshot.find(&self.store.inner.chat_sessions, query).await?;
+        let mut chats = Vec::new();
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            chats.push(chat_session_record(&raw)?);
+            (self.read)();
+        }
+        Ok(chats)
+    }
+
+    async fn kept(&self, chats: &[&ChatId], snapshot: &mut Snapshot) -> Result<Kept, Failure> {
+        let Workflow { app_id, workflow_name } = self.workflow;
+        let ids: Vec<_> = chats
+            .iter()
+            .map(|chat_id| {
+                let subject = Subject::Chat((*chat_id).clone());
+                rollup_id(app_id, workflow_name, &RollupKey { subject, hour: None }, 0)
+            })
+            .collect();
+        let query = Query { filter: doc! { "_id": { "$in": ids } }, ..Query::default() };
+        let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
+        let mut kept = Kept::new();
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            kept.extend(chat_rollup(&raw)?.map(|(chat_id, rollup, at)| (chat_id, (rollup, at))));
+        }
+        Ok(kept)
+    }
+
+    /// Adds up the calls of each chat.
+    async fn usages(
+        &self,
+        chats: &[&ChatId],
+        snapshot: &mut Snapshot,
+    ) -> Result<HashMap<ChatId, Usage>, Failure> {
+        let mut usages: HashMap<ChatId, Usage> = HashMap::new();
+        if chats.is_empty() {
+            return Ok(usages);
+        }
+        let ids: Vec<&str> = chats.iter().map(|chat_id| chat_id.as_str()).collect();
+        let mut filter = self.records();
+        filter.insert("_id.chat_id", doc! { "$in": ids });
+        let query = Query { filter, ..Query::default() };
+        let mut found = snapshot.find(&self.store.inner.provider_calls, query).await?;
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            let fields = open_call(&raw)?;
+            let call = call_record(&fields)?.call;
+            let chat_id = fields.inside(fields.document("_id")?).parsed("chat_id")?;
+            usages.entry(chat_id).or_default().add(&call);
+            (self.read)();
+        }
+        Ok(usages)
+    }
+
+    /// Returns the chats that ended in an hour in which they have no move that says so, and the hour.
+    async fn ended_without_move(
+        &self,
+        chats: &[ChatSession],
+        snapshot: &mut Snapshot,
+    ) -> Result<Vec<(DateTime<Utc>, ChatId)>, Failure> {
+        let ended: Vec<_> = chats.iter().filter(|chat| chat.status.is_ended()).collect();
+        if ended.is_empty() {
+            return Ok(Vec::new());
+        }
+        let moves = ended.iter().map(|chat| {
+            let chat_id = chat.chat_id.as_str();
+            let last = doc! { "chat_id": chat_id, "change_id": Bson::MaxKey };
+            doc! { "_id": { "$gt": { "chat_id": chat_id }, "$lt": last } }
+        });
+        let filter = doc! { "$or": moves.collect::<Vec<_>>() };
+        let query = Query { filter, ..Query::default() };
+        let mut found = snapshot.find(&self.store.inner.status_changes, query).await?;
+        let mut moved = HashSet::new();
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            let change = status_change_record(&raw)?;
+            if change.to.is_ended() {
+                moved.insert((hour_of(change.changed_at), change.chat_id));
+            }
+        }
+        let ends = ended.iter().map(|chat| (hour_of(chat.ended_at()), chat.chat_id.clone()));
+        Ok(ends.filter(|end| !moved.contains(end)).collect())
+    }
+
+    async fn which_are_there(
+        &self,
+        chats: impl Iterator<Item = &ChatId>,
+        snapshot: &mut Snapshot,
+    ) -> Result<HashSet<ChatId>, Failure> {
+        let mut filter = self.records();
+        filter.insert("_id", doc! { "$in": chats.map(ChatId::as_str).collect::<Vec<_>>() });
+        let projection = Some(doc! { "_id": 1 });
+        let query = Query { filter, projection, ..Query::default() };
+        let mut found = snapshot.find(&self.store.inner.chat_sessions, query).await?;
+        let mut there = HashSet::new();
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            there.extend(raw.get_str("_id").ok().and_then(|id| ChatId::parse(id).ok()));
+        }
+        Ok(there)
+    }
+}
+
+/// Reads the rollup of a chat.
+pub(super) fn chat_rollup(
+    raw: &RawDocumentBuf,
+) -> Result<Option<(ChatId, Rollup, Option<DateTime<Utc>>)>, Failure> {
+    let stored = StoredRollup::read(raw)?;
+    let Subject::Chat(chat_id) = &stored.key.subject else { return Ok(None) };
+    let mut rollup = Rollup::default();
+    stored.add_to(&mut rollup)?;
+    Ok(Some((chat_id.clone(), rollup, stored.started_at)))
+}

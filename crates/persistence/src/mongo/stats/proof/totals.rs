@@ -1,0 +1,101 @@
+//! Compares what was counted altogether with the sums of what was counted in hours and for chats.
+
+use std::collections::BTreeMap;
+
+use bson::doc;
+use records::{ChatStatus, Counter, Rollup, RollupKey, Subject, Tally, Usage};
+
+use super::super::snapshot::{Query, Snapshot};
+use super::chats::chat_rollup;
+use super::{Position, Proof, Workflow};
+use crate::mongo::documents::{AGENT, MODEL, StoredRollup, WORKFLOW};
+use crate::mongo::engine::failure::Failure;
+
+impl Proof<'_> {
+    /// Compares all totals. The sums are corrected by how much their parts were found to be off.
+    pub(super) async fn compare_totals(&mut self, snapshot: &mut Snapshot) -> Result<(), Failure> {
+        let [mut kept, mut expected] = self.totals_and_hours(snapshot).await?;
+        for (subject, off) in &self.off_in_hours {
+            expected.entry(subject.clone()).or_default().merge(off, -1);
+        }
+        let of_chats = self.sum_of_chats(snapshot).await?;
+        expected.entry(Subject::Workflow).or_default().merge(&of_chats, 1);
+        for (subject, expected) in expected {
+            let kept = kept.remove(&subject).unwrap_or_default();
+            self.report(RollupKey { subject, hour: None }, kept, expected, None);
+        }
+        for (subject, kept) in kept {
+            self.report(RollupKey { subject, hour: None }, kept, Rollup::default(), None);
+        }
+        self.position = Position::Done;
+        Ok(())
+    }
+
+    /// Returns the totals as they are kept, and the sums of all hours.
+    async fn totals_and_hours(
+        &self,
+        snapshot: &mut Snapshot,
+    ) -> Result<[BTreeMap<Subject, Rollup>; 2], Failure> {
+        let Workflow { app_id, workflow_name } = self.workflow;
+        let filter = doc! {
+            "_id.app_id": app_id.as_str(),
+            "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL] },
+            "_id.workflow_name": workflow_name.as_str(),
+        };
+        let query = Query { filter, ..Query::default() };
+        let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
+        let (mut totals, mut hours) = (BTreeMap::new(), BTreeMap::new());
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            let stored = StoredRollup::read(&raw)?;
+            let sums = if stored.key.hour.is_some() { &mut hours } else { &mut totals };
+            stored.add_to(sums.entry(stored.key.subject.clone()).or_default())?;
+        }
+        Ok([totals, hours])
+    }
+
+    /// Returns what only chats tell: how many have each status, and what each of them took.
+    async fn sum_of_chats(&self, snapshot: &mut Snapshot) -> Result<Rollup, Failure> {
+        let filter = self.chat_rollups(None);
+        let query = Query { filter, ..Query::default() };
+        let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;
+        let mut off = self.off_in_chats.clone();
+        let mut sum = Sum::default();
+        while let Some(raw) = snapshot.next(&mut found).await? {
+            if let Some((chat_id, mut rollup, _)) = chat_rollup(&raw)? {
+                if let Some(off) = off.remove(&chat_id) {
+                    rollup.merge(&off, -1);
+                }
+                sum.add(&rollup);
+            }
+        }
+        // Chats that have no rollup.
+        for off in off.values() {
+            let mut rollup = Rollup::default();
+            rollup.merge(off, -1);
+            sum.add(&rollup);
+        }
+        Ok(sum.finish())
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    standing: Rollup,
+    usages: Tally,
+}
+
+impl Sum {
+    fn add(&mut self, chat: &Rollup) {
+        for counter in ChatStatus::ALL.map(Counter::for_status) {
+            self.standing.add(counter, chat.get(counter));
+        }
+        self.usages.usage(&Usage::default(), &chat.usage());
+    }
+
+    fn finish(self) -> Rollup {
+        let key = RollupKey { subject: Subject::Workflow, hour: None };
+        let mut sum = self.usages.finish().remove(&key).unwrap_or_default();
+        sum.merge(&self.standing, 1);
+        sum
+    }
+}

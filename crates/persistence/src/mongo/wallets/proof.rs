@@ -1,0 +1,162 @@
+//! Proves that wallets hold what their entries add up to.
+//!
+//! No snapshot is needed: an entry never changes, and those below the number that a wallet had when it
+//! was read are there for good, in it or as lines. So they are read a page at a time, oldest first.
+
+use bson::{RawDocumentBuf, doc};
+use futures::TryStreamExt;
+use records::{AppId, Wallet, WalletEntry};
+use tokio::time::Instant;
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{StoredWallet, counter, line_record, stored_wallet, wallets_after};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::stats::MAX_STEP;
+
+/// How many wallets are read at a time, with up to 64 entries each.
+const WALLETS: i64 = 200;
+
+/// How many lines are read at a time.
+const LINES: i64 = 2_000;
+
+/// What a proof of wallets tells while it goes on.
+#[derive(Debug)]
+pub enum WalletProof<'a> {
+    /// The entries of this wallet come next.
+    Wallet(&'a Wallet),
+    /// So many entries were read.
+    Entries(u64),
+    /// The wallet does not hold what its entries add up to: in words.
+    Difference(&'a Wallet, String),
+}
+
+/// The entries of a wallet up to one, added up.
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    sum: i64,
+    /// By how much the balance after the last entry is off.
+    off: i64,
+}
+
+impl MongoStore {
+    /// Compares the wallets of one app, or of all, with their entries.
+    ///
+    /// Takes as long as it needs, while services go on; after a failure it goes on where it was.
+    pub async fn verify_wallets(
+        &self,
+        app_id: Option<&AppId>,
+        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+    ) -> Result<(), StoreError> {
+        if let Some(app_id) = app_id {
+            return self.verify_wallets_of(app_id, tell).await;
+        }
+        let mut after: Option<AppId> = None;
+        loop {
+            let next = || self.app_with_wallets_after(after.as_ref());
+            let next = self.read_until(Instant::now() + MAX_STEP, next).await?;
+            let Some(app_id) = next else { return Ok(()) };
+            self.verify_wallets_of(&app_id, tell).await?;
+            after = Some(app_id);
+        }
+    }
+
+    async fn verify_wallets_of(
+        &self,
+        app_id: &AppId,
+        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+    ) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let query = wallets_after(app_id, after.as_ref());
+            let page = || async {
+                let find = self.inner.wallets.find(query.clone()).sort(doc! { "_id": 1 });
+                Ok(find.limit(WALLETS).await?.try_collect::<Vec<RawDocumentBuf>>().await?)
+            };
+            let page = self.read_until(Instant::now() + MAX_STEP, page).await?;
+            for raw in &page {
+                let stored = stored_wallet(raw)?;
+                self.verify_wallet(&stored, tell).await?;
+                after = Some(stored.wallet.user_id);
+            }
+            if page.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn verify_wallet(
+        &self,
+        stored: &StoredWallet,
+        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+    ) -> Result<(), StoreError> {
+        let wallet = &stored.wallet;
+        tell(WalletProof::Wallet(wallet));
+        let mut sum = Sum::default();
+        let mut next = 0;
+        loop {
+            let lines = || async { self.lines_from(wallet, next, stored.first_sequence).await };
+            let lines = self.read_until(Instant::now() + MAX_STEP, lines).await?;
+            let Some(last) = lines.last() else { break };
+            next = last.sequence + 1;
+            sum.add_all(wallet, &lines, tell);
+        }
+        sum.add_all(wallet, &stored.tail, tell);
+        if sum.count != wallet.entry_count {
+            let (made, there) = (wallet.entry_count, sum.count);
+            let difference = format!("{made} entries were made, {there} are there");
+            tell(WalletProof::Difference(wallet, difference));
+        }
+        if sum.sum != wallet.balance {
+            let (balance, sum) = (wallet.balance, sum.sum);
+            let difference = format!("the balance is {balance}, the entries add up to {sum}");
+            tell(WalletProof::Difference(wallet, difference));
+        }
+        Ok(())
+    }
+
+    async fn lines_from(
+        &self,
+        wallet: &Wallet,
+        from: u64,
+        before: u64,
+    ) -> Result<Vec<WalletEntry>, Failure> {
+        if from >= before {
+            return Ok(Vec::new());
+        }
+        let query = doc! {
+            "app_id": wallet.app_id.as_str(),
+            "user_id": wallet.user_id.as_str(),
+            "sequence": { "$gte": counter(from), "$lt": counter(before) },
+        };
+        let find = self.inner.wallet_entries.find(query).sort(doc! { "sequence": 1 });
+        let lines: Vec<RawDocumentBuf> = find.limit(LINES).await?.try_collect().await?;
+        Ok(lines.iter().map(|line| line_record(line)).collect::<Result<_, _>>()?)
+    }
+}
+
+impl Sum {
+    /// Adds entries; tells of those after which the balance is off.
+    ///
+    /// One that is off by as much as the one before it is not told again.
+    fn add_all(
+        &mut self,
+        wallet: &Wallet,
+        entries: &[WalletEntry],
+        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+    ) {
+        for entry in entries {
+            self.count += 1;
+            self.sum = self.sum.saturating_add(entry.amount);
+            let was_off = std::mem::replace(&mut self.off, entry.balance.saturating_sub(self.sum));
+            if self.off != was_off {
+                let (id, balance) = (&entry.entry_id, entry.balance);
+                let was = format!("the balance after entry {id} is {balance}");
+                let difference = format!("{was}, the entries up to it add up to {}", self.sum);
+                tell(WalletProof::Difference(wallet, difference));
+            }
+        }
+        tell(WalletProof::Entries(entries.len() as u64));
+    }
+}
