@@ -20,6 +20,16 @@ const CHATS: usize = 40;
 const CALLS_OF_EACH: usize = 100;
 const HOURS: usize = 12;
 
+/// What chats are moved to while a proof goes on.
+const MOVES: [ChatStatus; 6] = [
+    ChatStatus::Running,
+    ChatStatus::Completed,
+    ChatStatus::Running,
+    ChatStatus::Paused,
+    ChatStatus::Running,
+    ChatStatus::Failed,
+];
+
 fn workflow() -> Workflow {
     Workflow { app_id: scope().app_id, workflow_name: "Generator".parse().unwrap() }
 }
@@ -88,7 +98,7 @@ async fn write(database: Arc<Database>, chat_id: ChatId, is_over: Arc<AtomicBool
         if rounds % 3 == 0 {
             database.delete_call(&scope, &chat_id, &call_id).await.unwrap();
         }
-        let status = ChatStatus::ALL[rounds % ChatStatus::ALL.len()];
+        let status = MOVES[rounds % MOVES.len()];
         database.set_status(&scope, &chat_id, status, None).await.unwrap();
         if rounds % 5 == 0 {
             chat(&database).await;
@@ -150,7 +160,7 @@ async fn what_is_wrong_is_told_from_what_is_newer() {
     assert_eq!(differences(&hasty).await.unwrap(), [""; 0]);
 }
 
-/// Half of all answers with more of a list are lost.
+/// A quarter of all lists break off.
 #[tokio::test]
 async fn a_proof_goes_on_where_it_was_broken_off() {
     let (server, database) = database().await;
@@ -172,9 +182,9 @@ async fn a_proof_goes_on_where_it_was_broken_off() {
     let lost = doc! {
         "failCommands": ["find", "getMore"], "appName": "under-test", "closeConnection": true,
     };
-    let mode = doc! { "activationProbability": 0.5 };
+    let mode = doc! { "activationProbability": 0.25 };
     let point = FailPoint::set(&client, "failCommand", mode, lost).await;
-    let disturbed = tokio::time::timeout(Duration::from_mins(2), count(&hasty)).await.unwrap();
+    let disturbed = tokio::time::timeout(Duration::from_mins(5), count(&hasty)).await.unwrap();
     assert!(point.off().await > 5, "too little was lost");
     assert!(disturbed < undisturbed * 3, "{disturbed} records were read instead of {undisturbed}");
 }
