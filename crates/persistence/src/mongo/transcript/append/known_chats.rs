@@ -290,9 +290,9 @@ mod tests {
                 user_id: UserId::parse(name("u", number)).unwrap(),
                 team_id: Some(TeamId::parse(name("t", number)).unwrap()),
             };
-            (Scope { caller, ..scope(&name("a", number)) }, chat(&name("c", number)))
+            (Scope { caller, ..scope("acme_corp") }, chat(&name("c", number)))
         };
-        let takes = 4 * name("c", 0).len() + size_of::<LastAppend>();
+        let takes = 3 * name("c", 0).len() + size_of::<LastAppend>();
         let chats = BOUND / takes * 3 / 2;
         for number in 0..chats {
             let (scope, chat_id) = of(number);
