@@ -60,7 +60,7 @@ impl From<StoreError> for Problem {
                 problem
             }
             StoreError::UpgradePending { .. } => {
-                Self::new(ProblemKind::UPGRADE_PENDING, detail).retry_after(UPGRADE_RETRY)
+                Self::new(ProblemKind::UPGRADE_PENDING, detail).with_retry_after(UPGRADE_RETRY)
             }
             StoreError::Invalid(invalid) => invalid.into(),
             other => store_failure(other),

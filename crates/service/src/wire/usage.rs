@@ -34,7 +34,7 @@ impl From<Usage> for UsageFields {
             completion_tokens: usage.tokens.completion,
             total_tokens: usage.tokens.total,
             cost_micros_usd: usage.cost_micros,
-            cost_usd: MicroDollars::of_sum(usage.cost_micros).to_string(),
+            cost_usd: MicroDollars::from_sum(usage.cost_micros).to_string(),
             duration_ms: usage.duration_ms,
         }
     }

@@ -83,7 +83,7 @@ pub(crate) async fn append_messages(
             transcript::read(dialect, request, &state).await?;
         let append = state.store.append(&scope, &chat_id, messages).await.map_err(|error| {
             Problem::from(error)
-                .map_items("/messages/", |at| places.get(at).copied().map(pointer_to))
+                .map_items("/messages/", |at| positions.get(at).copied().map(pointer_to))
         })?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped));
     }
