@@ -1,18 +1,19 @@
-# The common loop: what .ci/run checks, without what takes minutes.
+# The common loop: the fast checks of .ci/run.
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
     cargo test --workspace
     .ci/invariants
+    .ci/plain-english
 
 # Everything .ci/run does.
 ci:
     .ci/run
 
-# Accept changed snapshots after reading them.
+# Accept changed snapshots; read them before committing.
 snapshots:
     INSTA_UPDATE=always cargo test --workspace
 
-# The API's own documentation, and the crates'.
+# The documentation of all crates.
 doc:
     cargo doc --workspace --no-deps --open
