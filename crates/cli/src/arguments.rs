@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{apps, check, demo, history, resume_sweep, serve, stats, upgrade, wallets};
 use crate::settings::{Settings, SettingsError};
 
-/// Keeps the conversations of multi-agent workflows in MongoDB and brings them back.
+/// Store the conversations of multi-agent workflows in MongoDB, and resume them.
 #[derive(Debug, Parser)]
 #[command(
     name = "reprise",
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, value_name = "URI")]
     mongo_uri: Option<String>,
 
-    /// Where the private mongod keeps its data.
+    /// The data directory of the private mongod.
     #[arg(long, global = true, value_name = "DIR", conflicts_with = "mongo_uri")]
     data_dir: Option<PathBuf>,
 
@@ -35,26 +35,26 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve the HTTP API.
     Serve(serve::Arguments),
-    /// Show on one screen how a killed workflow is resumed.
+    /// Kill a writer half way and show how its workflow is resumed.
     Demo(demo::Arguments),
-    /// Check settings, connection and database, and say what to do about each fault.
+    /// Check settings, connection and database; print what to do about each fault.
     Check(check::Arguments),
     /// Print the messages of a chat, one JSON object a line.
     History(history::Arguments),
-    /// Interrupt the running chats whose lease has run out.
+    /// Pause the running chats whose lease has expired.
     ResumeSweep(resume_sweep::Arguments),
-    /// Show what workflows do and cost, and prove it.
+    /// Show, verify and rebuild what workflows do and cost.
     Stats(stats::Arguments),
-    /// Keep the registry of apps.
+    /// Manage the registry of apps.
     Apps(apps::Arguments),
     /// Show whether an upgrade is finished, or finish it.
     Upgrade(upgrade::Arguments),
-    /// Prove what wallets hold.
+    /// Verify the balances of wallets.
     Wallets(wallets::Arguments),
 }
 
 impl Arguments {
-    /// Returns the settings: defaults, file, environment, flags.
+    /// Returns the settings from defaults, file, environment and flags, in this order.
     pub(crate) fn settings(&self) -> Result<Settings, SettingsError> {
         let mut settings = Settings::load(self.config.as_deref())?;
         if let Some(uri) = &self.mongo_uri {

@@ -1,4 +1,4 @@
-//! The one place that picks the store: the MongoDB that was named, or a private mongod.
+//! The one place that chooses the store: the configured MongoDB, or a private mongod.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use crate::settings::Settings;
 pub(crate) struct Backend {
     pub(crate) store: MongoStore,
     pub(crate) mongod: Option<LocalMongod>,
-    /// Where the data lives, in words.
+    /// The location of the data, as text for people.
     pub(crate) place: String,
 }
 
 impl Backend {
-    /// Opens the store for a server: it owns the private mongod.
+    /// Opens the store for a server, which owns the private mongod.
     pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Self> {
         if let Some(uri) = &settings.mongo.uri {
             return Self::at(settings, uri.expose_secret(), "the MongoDB of mongo.uri").await;
@@ -39,7 +39,7 @@ impl Backend {
         Ok(Self { mongod: Some(mongod), ..Self::at(settings, &uri, &place).await? })
     }
 
-    /// Opens the store beside a server that may be running: its private mongod is shared.
+    /// Opens the store for a command, and uses the private mongod of a running server if there is one.
     pub(crate) async fn join(settings: &Settings) -> anyhow::Result<Self> {
         if settings.mongo.uri.is_none() {
             let data_dir = data_dir(settings)?;
@@ -64,7 +64,7 @@ impl Backend {
     }
 }
 
-/// Returns how the store is to be reached at a server.
+/// Returns the options with which the store connects to a server.
 pub(crate) fn mongo_options(settings: &Settings, uri: &str) -> MongoOptions {
     MongoOptions {
         deadline: Duration::from_millis(settings.mongo.deadline_ms),

@@ -5,11 +5,11 @@ use tracing_subscriber::EnvFilter;
 
 use crate::settings::{Log, LogFormat};
 
-/// Sends the log to standard error, so that standard output holds only what was asked for.
+/// Sends the log to standard error, so that standard output holds only the command's result.
 pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&log.filter)
         .with_context(|| format!("log.filter {:?} cannot be read", log.filter))?;
-    // At its finest it writes down whole frames, the first of which may be a token.
+    // Its trace level logs whole frames, and the first frame may contain a token.
     let filter = filter.add_directive("tungstenite=info".parse()?);
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -19,8 +19,8 @@ fn main() -> ExitCode {
     match run(arguments) {
         Ok(code) => code,
         Err(error) => {
-            // The chain in one paragraph: what failed, then why. Nobody is left to tell if this
-            // cannot be written.
+            // One paragraph with the chain of errors: what failed, then why. If this cannot be
+            // written, there is no other place to report to.
             let _ = writeln!(std::io::stderr(), "reprise: {error:#}");
             ExitCode::FAILURE
         }

@@ -1,6 +1,6 @@
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Returns a bar that counts something; it shows nothing where standard error is no terminal.
+/// Returns a progress bar; it is hidden if standard error is not a terminal.
 pub(crate) fn bar(what: &str) -> anyhow::Result<ProgressBar> {
     let style = format!("{{bar:30}} {{pos}}/{{len}} {what}, {{eta}} left");
     Ok(ProgressBar::new(0).with_style(ProgressStyle::with_template(&style)?))

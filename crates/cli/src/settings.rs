@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 const DEFAULTS: &str = include_str!("../../../deploy/config.default.toml");
 
-/// Everything that can be set; `deploy/config.default.toml` says what each setting means.
+/// All settings; `deploy/config.default.toml` explains each of them.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
@@ -59,12 +59,12 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Why the settings cannot be used.
+/// Why the settings are unusable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
     #[error("the configuration file {} does not exist", .0.display())]
     NoFile(PathBuf),
-    #[error("the configuration cannot be used; deploy/config.default.toml lists every setting")]
+    #[error("the configuration is invalid; deploy/config.default.toml lists every setting")]
     Unusable(#[from] config::ConfigError),
 }
 

@@ -18,20 +18,20 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List the registered apps, one a line.
+    /// List the registered apps, one on each line.
     List,
-    /// Register an app, enabled.
+    /// Register an app as enabled.
     Register { app: AppId },
-    /// Refuse every call to an app; what it holds stays.
+    /// Refuse every call to an app; its data is kept.
     Disable { app: AppId },
     /// Accept calls to an app again.
     Enable { app: AppId },
 }
 
-/// How many apps are read at a time.
+/// Apps in one page.
 const PAGE: usize = 1_000;
 
-/// Keeps the registry of apps.
+/// Runs a command on the registry of apps.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     let backend = Backend::join(settings).await?;
     let done = carry_out(&arguments.verb, &backend.store).await;

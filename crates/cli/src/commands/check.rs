@@ -14,10 +14,10 @@ use crate::settings::Settings;
                         /etc/reprise.toml")]
 pub(crate) struct Arguments {}
 
-/// What a check found, and what to do about it.
+/// The result of a check: what is right, or the fault with advice.
 type Finding = Result<String, String>;
 
-/// Checks everything a server needs, one line each.
+/// Checks everything that a server needs, and prints one line for each check.
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut report = Report { faults: 0 };
     report.line("configuration", configuration(settings))?;
@@ -95,7 +95,7 @@ fn replica_set(server: &Value) -> Finding {
 async fn indexes(store: &MongoStore) -> Finding {
     let reports = store.ensure_indexes().await.map_err(|error| {
         let cause = anyhow::Error::from(error);
-        format!("{cause:#}; may the user create indexes?")
+        format!("{cause:#}; does the user have the right to create indexes?")
     })?;
     let in_the_way: Vec<String> = reports
         .iter()
@@ -103,12 +103,12 @@ async fn indexes(store: &MongoStore) -> Finding {
         .map(|report| format!("{}.{}", report.collection, report.name))
         .collect();
     if in_the_way.is_empty() {
-        return Ok(format!("all {} are there", reports.len()));
+        return Ok(format!("all {} exist", reports.len()));
     }
-    Err(format!("others stand in the way of {}: drop those", in_the_way.join(", ")))
+    Err(format!("conflicting indexes prevent {}: drop them", in_the_way.join(", ")))
 }
 
-/// Writes as a server would, with majority and journal: always to the same chat.
+/// Creates a chat as a server would, with majority and journal; always the same one.
 async fn durable_write(store: &MongoStore) -> Finding {
     let attempt = async {
         store.ping().await?;

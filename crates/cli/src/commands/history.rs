@@ -22,43 +22,43 @@ pub(crate) struct Arguments {
     app: String,
     /// The chat.
     chat: String,
-    /// The form to print the messages in: ag2, ag2-classic, ag2-classic-manager, ag2-v1, openai,
+    /// The format of the messages: ag2, ag2-classic, ag2-classic-manager, ag2-v1, openai,
     /// anthropic, gemini, langchain, ui-message or acp.
     #[arg(long, default_value = "ag2")]
     dialect: String,
-    /// Print only the newest so many; system messages are kept and counted.
+    /// Print only the newest COUNT messages; system messages are kept and counted.
     #[arg(long, value_name = "COUNT")]
     newest: Option<usize>,
-    /// What becomes of tool calls without results: remove, settle, trim or reject.
+    /// How to treat tool calls without results: remove, settle, trim or reject.
     #[arg(long, default_value = "remove")]
     unsettled: String,
-    /// What to print: messages alone, or all that the API answers with, as json or ndjson.
+    /// What to print: only the messages, or the whole API response, as json or ndjson.
     #[arg(long, value_enum, default_value_t = Output::Messages, hide_possible_values = true)]
     format: Output,
 }
 
-/// What is printed of a history.
+/// What to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Output {
-    /// A message a line; what is left out or changed is said on standard error.
+    /// One message on each line; standard error reports what is left out or changed.
     Messages,
-    /// The object that the API answers with.
+    /// The JSON object of the API.
     Json,
-    /// The lines that the API answers with; the last one says that it is complete.
+    /// The lines of the API; the last one says that the history is complete.
     Ndjson,
 }
 
-/// Prints a chat in a dialect, while it is read; an exit code of 0 says that it is complete.
+/// Prints a chat in a dialect while reading it; an exit code of 0 means that the output is complete.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     let app_id = AppId::parse(&arguments.app)?;
     let chat_id = ChatId::parse(&arguments.chat)?;
     let Some(dialect) = dialect::named(&arguments.dialect) else {
         let names: Vec<_> = dialect::names().collect();
-        bail!("there is no dialect {:?}; there are {}", arguments.dialect, names.join(", "));
+        bail!("unknown dialect {:?}; supported: {}", arguments.dialect, names.join(", "));
     };
     let Some(unsettled) = UnsettledPolicy::from_name(&arguments.unsettled) else {
         let names = UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
-        bail!("there is no policy {:?}; there are {names}", arguments.unsettled);
+        bail!("unknown value {:?} of --unsettled; supported: {names}", arguments.unsettled);
     };
     let backend = Backend::join(settings).await?;
     let source = Source {

@@ -7,15 +7,15 @@ use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A running service does so by itself every few seconds. Each line names an app, a \
-                        chat, and who held its lease until when."
+    after_help = "A running service does this by itself every few seconds. Each line has the app, the \
+                        chat, and the owner and expiry of its lease."
 )]
 pub(crate) struct Arguments {}
 
-/// How many chats are looked for at a time.
+/// Chats in one query.
 const FOUND: usize = 100;
 
-/// Interrupts every running chat whose lease has run out, and prints them, one a line.
+/// Pauses every running chat whose lease has expired, and prints one line for each.
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let backend = Backend::join(settings).await?;
     let swept = sweep(&backend).await;
@@ -29,7 +29,7 @@ async fn sweep(backend: &Backend) -> anyhow::Result<()> {
         for chat in &interrupted {
             print(chat)?;
         }
-        // Not fewer than asked for: services may have taken some of those that were found.
+        // Ends at an empty query, not at a short one: a service may have paused some of the chats.
         if interrupted.is_empty() {
             return Ok(());
         }

@@ -19,12 +19,12 @@ use crate::settings::Settings;
 #[command(after_help = "Examples:\n  reprise serve\n  reprise serve --listen 127.0.0.1:9000\n  \
                         reprise serve --mongo-uri 'mongodb://db.example.org/?replicaSet=rs0'")]
 pub(crate) struct Arguments {
-    /// Where the HTTP API listens.
+    /// The address on which the HTTP API listens.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
 }
 
-/// A call to the store that takes this long is worth a line in the log.
+/// A store call that takes longer is logged.
 const SLOW_CALL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM, then finishes what was accepted.
@@ -33,7 +33,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     config.check(settings.server.listen)?;
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(shutdown.clone()));
-    // Bound before the database is started: a port that is taken is known at once.
+    // Bind before starting the database, so that a used port is reported at once.
     let listener = TcpListener::bind(settings.server.listen).await.with_context(|| {
         format!("cannot listen on {}; choose another with --listen", settings.server.listen)
     })?;
@@ -68,17 +68,17 @@ fn announce(listener: &TcpListener, backend: &Backend) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Creates the indexes as soon as the store can be reached, however long that takes.
+/// Creates the indexes as soon as the store can be reached, and retries until then.
 async fn prepare(store: MongoStore) {
     while let Err(error) = store.ping().await {
         let cause = anyhow::Error::from(error);
-        tracing::warn!(cause = format!("{cause:#}"), "not ready: the store does not answer");
+        tracing::warn!(cause = format!("{cause:#}"), "not ready: the store cannot be reached");
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     tracing::info!("ready");
 }
 
-/// Ends when the private mongod ends by itself; never, where there is none.
+/// Returns when the private mongod exits by itself; never returns without a private mongod.
 async fn ended(mongod: Option<&LocalMongod>) -> anyhow::Error {
     match mongod {
         Some(mongod) => anyhow::Error::from(mongod.ended().await),

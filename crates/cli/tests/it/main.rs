@@ -1,9 +1,9 @@
-//! The command line itself: exit codes, and errors that say what to do.
+//! The command line: exit codes, and errors that say what to do.
 //!
-//! What the commands do is tested in the `tests` crate, which needs the binary that cargo builds
+//! The `tests` crate tests what the commands do; it needs the binary that cargo builds
 //! for this test.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! The demo: a writer is killed half way, and the workflow goes on.
+//! The demo: a writer is killed half way, and a second writer continues the workflow.
 
 mod transcript;
 mod writer;
@@ -31,15 +31,15 @@ pub(crate) struct Arguments {
     /// Milliseconds between messages.
     #[arg(long, default_value_t = 40, value_name = "MS")]
     pace_ms: u64,
-    /// Be the writer: append the messages from this one on to the chat.
+    /// Run as the writer: append the messages from this one on to the chat.
     #[arg(long, hide = true, num_args = 2, value_names = ["CHAT", "FIRST"])]
     write: Option<Vec<String>>,
 }
 
-/// Messages the second writer repeats, not knowing whether they were stored.
+/// Messages that the second writer repeats, because it does not know whether they were stored.
 const REPEATED: usize = 2;
 
-/// Plays the demo; the exit code says whether nothing was missing.
+/// Plays the demo; the exit code is 0 if no message is missing.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let transcript = Transcript::load(arguments.transcript.as_deref())?;
     if let Some([chat, first]) = arguments.write.as_deref() {
@@ -63,7 +63,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     Ok(if is_whole? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// All that the acts of the demo share.
+/// What the steps of the demo share.
 struct Stage<'a> {
     store: MongoStore,
     uri: String,
@@ -102,7 +102,7 @@ impl Stage<'_> {
         let chat = self.store.get_chat(scope, chat_id).await?.context("the chat is gone")?;
         let context = self.store.load_context_snapshot(scope, chat_id).await?;
         let variables = serde_json::Value::Object(context.data);
-        say(format_args!("an orchestrator comes back and finds"))?;
+        say(format_args!("a new orchestrator starts and finds"))?;
         say(format_args!("  status             {}", chat.status))?;
         say(format_args!("  messages           {}", chat.last_sequence))?;
         say(format_args!("  context snapshot   {variables}, taken at {}\n", context.sequence))
@@ -116,7 +116,7 @@ impl Stage<'_> {
         }
         let pid = writer.wait().await?;
         say(format_args!(
-            "writer {pid} went on from message {first}: {repeated} were there already and kept \
+            "writer {pid} continued from message {first}: {repeated} were already stored and kept \
              their sequence, {stored} were stored\n"
         ))
     }
@@ -137,7 +137,7 @@ impl Stage<'_> {
         let verdict = if is_whole {
             "every message is there once, in order, as it was written"
         } else {
-            "MESSAGES ARE MISSING, DOUBLED OR CHANGED"
+            "MESSAGES ARE MISSING, DUPLICATED OR CHANGED"
         };
         say(format_args!(
             "\n{} stored, {} resumed, {} left out by the strict form: {verdict}",

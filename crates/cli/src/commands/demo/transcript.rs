@@ -9,7 +9,7 @@ const BUILT_IN: &str = include_str!("../../../../../fixtures/transcripts/group-c
 
 /// A conversation to play.
 pub(super) struct Transcript {
-    /// Where it comes from, in words.
+    /// Its source, as text for people.
     pub(super) source: String,
     pub(super) messages: Vec<MessageBody>,
 }

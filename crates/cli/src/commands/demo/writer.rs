@@ -15,7 +15,7 @@ use super::{Stage, Transcript, scope};
 use crate::backend::mongo_options;
 use crate::settings::Settings;
 
-/// A writer in a process of its own, which says a word for each message that is acknowledged.
+/// A writer in its own process, which prints a word for each acknowledged message.
 pub(super) struct Writer {
     child: Child,
     pid: u32,
@@ -40,7 +40,7 @@ impl Writer {
         Ok(Self { child, pid, acknowledgements: BufReader::new(stdout).lines() })
     }
 
-    /// Waits for the next acknowledgement, and tells whether the message was there already.
+    /// Waits for the next acknowledgement, and returns whether the message was already stored.
     pub(super) async fn next(&mut self) -> anyhow::Result<Option<bool>> {
         let line = self.acknowledgements.next_line().await?;
         Ok(line.map(|line| line == DUPLICATE))
@@ -52,7 +52,7 @@ impl Writer {
         Ok(self.pid)
     }
 
-    /// Waits for its end.
+    /// Waits until the process exits.
     pub(super) async fn wait(mut self) -> anyhow::Result<u32> {
         let status = self.child.wait().await?;
         ensure!(status.success(), "the second writer failed: {status}");
@@ -60,7 +60,7 @@ impl Writer {
     }
 }
 
-/// Is the writer: appends messages one by one, and keeps a snapshot of how far it came.
+/// Runs as the writer: appends messages one by one, and saves its progress in a snapshot.
 pub(super) async fn write(
     settings: &Settings,
     transcript: &Transcript,
@@ -72,7 +72,7 @@ pub(super) async fn write(
     let store = MongoStore::connect(&mongo_options(settings, uri.expose_secret())).await?;
     let (scope, chat_id) = (scope()?, ChatId::parse(chat)?);
     for (index, body) in transcript.messages.iter().enumerate().skip(first) {
-        // The id is made from the position, so that a repeated message is known for what it is.
+        // The id is derived from the position, so that the store recognises a repeated message.
         let event_id = Some(EventId::parse(format!("demo-{index}"))?);
         let message = NewMessage { event_id, ..body.clone().into() };
         let append = store.append(&scope, &chat_id, vec![message]).await?;

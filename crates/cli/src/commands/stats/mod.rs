@@ -17,18 +17,16 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Show what the workflows of an app, or one of them, have done.
+    /// Show what the workflows of an app, or one workflow, have done.
     Show(show::Arguments),
-    /// Recompute all stats from chats, moves and calls, and print every difference.
-    #[command(after_help = "Services may go on meanwhile. Exits with 1 if there is a difference. \
+    /// Recompute all stats from chats, status changes and calls; print every difference.
+    #[command(after_help = "Services may run meanwhile. Exits with 1 if there is a difference. \
                             Examples:\n  reprise stats verify\n  reprise stats verify --app \
                             acme_corp")]
     Verify(proof::Arguments),
-    /// Verify all stats, and mend those that are off.
-    #[command(
-        after_help = "Services may go on meanwhile; run one of these at a time. Example:\n  \
-                            reprise stats rebuild --app acme_corp"
-    )]
+    /// Verify all stats and correct every difference.
+    #[command(after_help = "Services may run meanwhile; run one rebuild at a time. Example:\n  \
+                            reprise stats rebuild --app acme_corp")]
     Rebuild(proof::Arguments),
 }
 

@@ -81,7 +81,10 @@ pub(super) async fn rebuild(
     let mut out = std::io::stdout();
     writeln!(out, "{workflows} workflows verified, {differences} differences mended")?;
     if unmended > 0 {
-        writeln!(out, "{unmended} workflows are off still: is somebody else mending them, too?")?;
+        writeln!(
+            out,
+            "{unmended} workflows still differ; does another process rebuild them at the same time?"
+        )?;
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
@@ -106,7 +109,7 @@ async fn walked(
 fn tell(workflow: &Workflow, difference: &StatsDifference, bar: &ProgressBar) {
     let Workflow { app_id, workflow_name } = workflow;
     bar.suspend(|| {
-        // Nobody is left to tell.
+        // If standard output is closed, there is no other place to report to.
         let _ = writeln!(std::io::stdout(), "{app_id} {workflow_name}, {difference}");
     });
 }

@@ -17,11 +17,11 @@ use crate::settings::Settings;
 pub(crate) struct Arguments {
     /// The app.
     app: AppId,
-    /// One of its workflows, with its agents and models.
+    /// One workflow, with its agents and models.
     workflow: Option<WorkflowName>,
 }
 
-/// How many hours a sparkline shows.
+/// Hours in a sparkline.
 const HOURS: i32 = 24;
 
 /// Shows what workflows have done.
@@ -140,7 +140,7 @@ fn title(measure: Measure) -> &'static str {
     }
 }
 
-/// Writes a number in the unit that people read it in.
+/// Formats a number in a readable unit.
 fn readable(measure: Measure, number: u64) -> String {
     match measure {
         Measure::CallTokens | Measure::ChatTokens => number.to_string(),
@@ -157,7 +157,7 @@ fn readable(measure: Measure, number: u64) -> String {
     }
 }
 
-/// Draws the calls of a workflow by the hour, the highest hour as high as can be.
+/// Draws the hourly calls of a workflow as a sparkline; the busiest hour gets the highest bar.
 fn sparkline(hours: &[HourlyStats], name: &WorkflowName, first: DateTime<Utc>) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let of_hour = |hour: DateTime<Utc>| {
@@ -173,7 +173,7 @@ fn sparkline(hours: &[HourlyStats], name: &WorkflowName, first: DateTime<Utc>) -
     calls.into_iter().map(level).collect()
 }
 
-/// A table that begins with names, and goes on with numbers.
+/// A table with a column of names, followed by columns of numbers.
 fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(header);

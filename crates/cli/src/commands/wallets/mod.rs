@@ -1,4 +1,4 @@
-//! What operators do with wallets.
+//! The commands on wallets, for operators.
 
 mod verify;
 
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Recompute every balance from its entries, and print every difference.
+    /// Recompute every balance from its entries; print every difference.
     Verify(verify::Arguments),
 }
 

@@ -10,7 +10,7 @@ use crate::progress;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Services may go on meanwhile. Exits with 1 if there is a difference. \
+#[command(after_help = "Services may run meanwhile. Exits with 1 if there is a difference. \
                         Examples:\n  reprise wallets verify\n  reprise wallets verify --app \
                         acme_corp")]
 pub(crate) struct Arguments {
