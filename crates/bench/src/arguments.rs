@@ -6,18 +6,18 @@ use clap::{Parser, ValueEnum as _};
 use crate::scenarios::Scenario;
 use crate::stage::{Plan, Size};
 
-/// Measures what Reprise costs beside the MongoDB driver alone.
+/// Measure what Reprise costs, beside the MongoDB driver alone.
 ///
-/// Starts a mongod of its own, plays each scenario in short rounds that alternate with its floor,
+/// Starts a private mongod, runs each scenario in short rounds that alternate with its floor,
 /// and prints one table. Targets are reported, not enforced.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version)]
 pub(crate) struct Arguments {
-    /// What to measure; everything unless said.
+    /// The scenarios to measure [default: all]
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<Scenario>,
 
-    /// Make everything as small as shows that it works; the numbers then mean nothing.
+    /// Run at the smallest size, to show that everything works; the numbers mean nothing.
     #[arg(long)]
     quick: bool,
 
@@ -25,11 +25,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT")]
     rounds: Option<NonZeroUsize>,
 
-    /// What the messages are made from.
+    /// The seed of the generated messages.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Write everything measured to this file, as JSON.
+    /// Write all measurements to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -37,13 +37,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
 
-    /// Be a service over a database, for scenarios that need one in another process.
+    /// Run as a service over a database, for scenarios that need a second process.
     #[arg(long, hide = true, num_args = 2, value_names = ["URI", "DATABASE"])]
     pub(crate) serve: Vec<String>,
 }
 
 impl Arguments {
-    /// Returns what to play, in the order of the table.
+    /// Returns the scenarios to run, in the order of the table.
     pub(crate) fn scenarios(&self) -> Vec<Scenario> {
         let all = Scenario::value_variants().iter().copied();
         all.filter(|it| self.scenarios.is_empty() || self.scenarios.contains(it)).collect()

@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![expect(clippy::cast_precision_loss, reason = "whatever is counted here, an f64 holds exactly")]
+#![expect(clippy::cast_precision_loss, reason = "an f64 holds every count here exactly")]
 
 mod arguments;
 mod scenarios;
@@ -34,7 +34,7 @@ async fn main() -> Result<()> {
     if let [uri, database] = &arguments.serve[..] {
         return http::serve(uri, database).await;
     }
-    // Large enough for all that a scenario stores, so that reads are not reads of the disk.
+    // Large enough for all data of a scenario, so that reads do not go to the disk.
     let options = Options { cache_size_gb: 1.0, oplog_size_mb: 2_048, ..Options::from_env() };
     let mongod = LocalMongod::start(options).await?;
     let report = play(mongod.uri(), &arguments).await;
@@ -50,7 +50,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Plays the scenarios one after the other, each with fresh databases.
+/// Runs the scenarios in sequence, each with fresh databases.
 async fn play(uri: &str, arguments: &Arguments) -> Result<Report> {
     let plan = arguments.plan();
     let floor = floor::Floor::connect(uri, "admin", 1).await?;

@@ -6,10 +6,10 @@ use persistence::mongo::{MongoOptions, MongoStore};
 use crate::floor::Floor;
 use crate::messages::SharedSource;
 
-/// What a scenario plays on: a store and a floor, each with a fresh database on one server.
+/// The environment of a scenario: a store and a floor, each with a fresh database on one server.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    /// Where the server is, for clients of other processes.
+    /// The URI of the server, for clients in other processes.
     pub(crate) uri: String,
     pub(crate) store: MongoStore,
     /// The database of the store, for floors that read what the store has written.
@@ -22,7 +22,7 @@ pub(crate) struct Stage {
     scenario: String,
 }
 
-/// How a run is carried out.
+/// The options of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
@@ -30,12 +30,12 @@ pub(crate) struct Plan {
     pub(crate) size: Size,
 }
 
-/// How large everything is.
+/// The size of the scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// As the scenario says.
+    /// The size that the scenario states.
     Full,
-    /// As small as shows that it works.
+    /// The smallest size that exercises everything.
     Quick,
 }
 
@@ -75,7 +75,7 @@ impl Stage {
         }
     }
 
-    /// Shows how far a part of the scenario has come; nothing where nobody looks.
+    /// A progress bar for a part of the scenario; hidden if standard error is not a terminal.
     pub(crate) fn progress(&self, part: &'static str, total: usize) -> ProgressBar {
         let template = "{prefix:<14} {msg:<10} {wide_bar} {human_pos}/{human_len} {eta}";
         let style = ProgressStyle::with_template(template);

@@ -10,10 +10,10 @@ use super::message::MessageDocument;
 use crate::measure::Write;
 use crate::messages::Message;
 
-/// A counter document, then `insert_one`: how messages are numbered where each is a document.
+/// A counter document, then `insert_one`: the usual way to number messages that are documents.
 ///
-/// Between the two writes of one writer others may finish both of theirs, so a reader sees gaps that
-/// fill later.
+/// Other writers may finish both their writes between the two writes of one writer, so a reader sees
+/// gaps that are filled later.
 #[derive(Debug)]
 pub(crate) struct CountThenInsert {
     counters: Collection<Counter>,

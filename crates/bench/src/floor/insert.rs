@@ -13,7 +13,7 @@ use crate::messages::Message;
 
 /// `insert_one`: stores a message as a document of its own.
 ///
-/// The floor of every append: no order among writers, and no id that keeps a repetition out.
+/// The floor of every append: no order among writers, and no deduplication by id.
 #[derive(Debug)]
 pub(crate) struct InsertOne {
     collection: Collection<MessageDocument>,
@@ -21,12 +21,12 @@ pub(crate) struct InsertOne {
 }
 
 impl InsertOne {
-    /// Stores into a collection without indexes but that of `_id`.
+    /// Stores into a collection whose only index is that of `_id`.
     pub(crate) fn new(floor: &Floor, collection: &str) -> Self {
         Self { collection: floor.database.collection(collection), next: AtomicI64::new(0) }
     }
 
-    /// Stores into a collection where a chat holds each event id once.
+    /// Stores into a collection with a unique index on chat and event id.
     pub(crate) async fn with_unique_index(floor: &Floor, collection: &str) -> Result<Self> {
         let inserting = Self::new(floor, collection);
         let options = IndexOptions::builder().unique(true).build();
@@ -60,7 +60,7 @@ pub(crate) struct InsertMany {
 }
 
 impl InsertMany {
-    /// Stores into a collection without indexes but that of `_id`.
+    /// Stores into a collection whose only index is that of `_id`.
     pub(crate) fn new(floor: &Floor, collection: &str) -> Self {
         Self { collection: floor.database.collection(collection), next: AtomicI64::new(0) }
     }

@@ -28,7 +28,7 @@ impl Read for ListSessions {
     async fn read(&self) -> Result<()> {
         let find = self.sessions.find(doc! { "app_id": &self.app_id });
         let find = find.sort(doc! { "created_at": -1, "_id": -1 });
-        // One more than is shown, which tells whether there is another page.
+        // One more than the page holds, to know whether there is another page.
         let find = find.limit(i64::try_from(self.limit)? + 1);
         let bulk = doc! { "messages": 0, "last_artifact": 0, "context_snapshot": 0 };
         let found: Vec<_> = find.projection(bulk).await?.try_collect().await?;

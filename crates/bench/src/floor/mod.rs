@@ -1,4 +1,4 @@
-//! The floors: what the same costs with the driver alone, and nothing of ours.
+//! The floors: the same work with the driver alone, without any crate of this project.
 //!
 //! The driver is named here and nowhere else in this crate.
 

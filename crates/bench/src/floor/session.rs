@@ -7,7 +7,7 @@ use mongodb::{Collection, Database};
 use super::Floor;
 use crate::measure::Read;
 
-/// Reads all that is stored of a chat, as bytes: its session, its segments in order, its blobs.
+/// Reads everything that is stored for a chat, as bytes: its session, its segments in order, its blobs.
 #[derive(Debug)]
 pub(crate) struct ReadSession {
     sessions: Collection<RawDocumentBuf>,

@@ -12,12 +12,12 @@ use super::{Floor, InsertOne};
 use crate::measure::{Delays, Deliver, Write as _};
 use crate::messages::Message;
 
-/// `insert_one`, and a change stream that tells of it.
+/// `insert_one`, and a change stream that reports it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     inserting: InsertOne,
     delays: Delays,
-    /// When an insertion was told of.
+    /// When the change stream reported an insertion.
     told: Mutex<UnboundedReceiver<Instant>>,
     watching: JoinHandle<()>,
 }

@@ -9,7 +9,7 @@ use super::message::MessageDocument;
 use crate::measure::Read;
 use crate::messages::Message;
 
-/// `find_one` by `_id` of a document that holds as many messages as are wanted.
+/// `find_one` by `_id` of a document that holds the wanted number of messages.
 #[derive(Debug)]
 pub(crate) struct ReadWindow {
     windows: Collection<RawDocumentBuf>,

@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
-/// One connection that is kept open, and nothing around it: no pool, no redirects, no cookies.
+/// One connection that is kept open: no pool, no redirects, no cookies.
 #[derive(Debug)]
 pub(crate) struct Client {
     sender: Mutex<SendRequest<Full<Bytes>>>,
@@ -22,7 +22,7 @@ impl Client {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-        // Ends with the server or with the sender; a request in flight then tells of it.
+        // Ends with the server or with the sender; a running request then fails.
         tokio::spawn(connection);
         Ok(Self { sender: Mutex::new(sender) })
     }
@@ -38,7 +38,7 @@ impl Client {
         Ok(body)
     }
 
-    /// Sends a request whose answer is read as it comes, over this connection's rest.
+    /// Sends a request whose response is streamed; it uses up the connection.
     pub(super) async fn open(self, request: Request<Full<Bytes>>) -> Result<Incoming> {
         let response = self.sender.into_inner().send_request(request).await?;
         let status = response.status();

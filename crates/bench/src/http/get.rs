@@ -14,7 +14,7 @@ pub(crate) struct Get {
 }
 
 impl Get {
-    /// Returns how many bytes the answers have together.
+    /// Returns the total size of the responses in bytes.
     pub(crate) async fn answer_bytes(&self) -> Result<usize> {
         let mut bytes = 0;
         for path in &self.paths {

@@ -8,28 +8,28 @@ use hyper::body::Incoming;
 use super::Client;
 use super::client::request;
 
-/// Somebody who listens to a chat from its beginning, over a connection of their own, and makes sure that
-/// every message comes once and in order.
+/// A subscriber that follows a chat from its beginning, over its own connection, and checks that every
+/// message arrives once and in order.
 #[derive(Debug)]
 pub(crate) struct Listener {
     body: Incoming,
-    /// What has come of a line.
+    /// The received part of a line.
     line: Vec<u8>,
-    /// What has come and was not looked at.
+    /// Received bytes that are not processed yet.
     rest: Bytes,
     story: Story,
 }
 
-/// What a listener has been told so far.
+/// The state of a subscriber after the events so far.
 #[derive(Debug, Default)]
 struct Story {
-    /// The event that has begun, where it is one to be told of.
+    /// The event that has begun, if the subscriber reports this kind.
     begun: Option<Told>,
-    /// The sequence of the message that is to come next.
+    /// The expected sequence of the next message.
     next: u64,
 }
 
-/// What a listener is told.
+/// An event that a subscriber reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     Message,
@@ -43,7 +43,7 @@ impl Listener {
         Ok(Self { body, line: Vec::new(), rest: Bytes::new(), story: Story::default() })
     }
 
-    /// Waits for the next message, or for the news that there is none for now.
+    /// Waits for the next message, or for the end of the stored messages.
     pub(crate) async fn next(&mut self) -> Result<Told> {
         loop {
             while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -61,7 +61,7 @@ impl Listener {
         }
     }
 
-    /// Waits until there is nothing more for now; returns how many messages there are.
+    /// Waits for the end of the stored messages; returns their number.
     pub(crate) async fn catch_up(&mut self) -> Result<u64> {
         while self.next().await? == Told::Message {}
         Ok(self.story.next)
@@ -69,7 +69,7 @@ impl Listener {
 }
 
 impl Story {
-    /// Takes a line; the last of an event is empty.
+    /// Processes a line; the last line of an event is empty.
     fn take(&mut self, line: &str) -> Result<Option<Told>> {
         match line.split_once(": ") {
             Some(("event", "message")) => self.begun = Some(Told::Message),

@@ -1,4 +1,4 @@
-//! The service on loopback, and the thinnest client there is.
+//! The service on loopback, and a minimal client.
 
 mod client;
 mod get;

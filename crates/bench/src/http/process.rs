@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 
 use super::Server;
 
-/// The service in a process of its own: this program, started once more.
+/// The service in its own process: this program, started a second time.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) address: SocketAddr,
@@ -49,7 +49,7 @@ impl Process {
     }
 }
 
-/// Is such a process: says where the service listens, and serves until nobody holds its other end.
+/// Runs as such a process: prints the address of the service, and serves until its standard input is closed.
 pub(crate) async fn serve(uri: &str, database: &str) -> Result<()> {
     let store = MongoStore::connect(&MongoOptions::new(uri, database)).await?;
     store.ping().await?;

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// A server on a loopback port of its own, in this process.
+/// A server on its own loopback port, in this process.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
@@ -27,9 +27,9 @@ impl Server {
         Self::start(service::router(store, config)?, limits).await
     }
 
-    /// Starts a server that reads any request and answers it with so many bytes.
+    /// Starts a server that reads any request and returns the given number of bytes.
     ///
-    /// What a request to it costs is what the client, the connection and HTTP itself cost.
+    /// A request to it shows the cost of the client, the connection and HTTP itself.
     pub(crate) async fn of_nothing(answer_bytes: usize) -> Result<Self> {
         let answer = Bytes::from("x".repeat(answer_bytes));
         let answering = move |_body: Bytes| std::future::ready(answer.clone());

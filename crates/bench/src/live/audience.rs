@@ -11,31 +11,31 @@ use tokio::time::timeout;
 use crate::http::Listener;
 use crate::ours::{APP, Chat};
 
-/// Listeners, each of them to one of some chats.
+/// Subscribers, each of one of several chats.
 #[derive(Debug)]
 pub(crate) struct Audience {
     size: usize,
     heard: Mutex<UnboundedReceiver<Result<Heard>>>,
-    /// Ends the listeners when it is dropped.
+    /// Stops the subscribers when it is dropped.
     _listening: JoinSet<()>,
 }
 
-/// A message that came to one of them.
+/// A message that one of them received.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// The chat, by its place in the list.
+    /// The index of the chat in the list.
     pub(super) chat: usize,
     pub(super) at: Instant,
 }
 
-/// How many join at the same time.
+/// Subscribers that join at the same time.
 const JOINING: usize = 64;
 
-/// A message that takes longer is lost.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A message that takes longer counts as lost.
+const MAX_DELIVERY: Duration = Duration::from_mins(1);
 
 impl Audience {
-    /// Has so many listen to each of some chats; returns when all have caught up.
+    /// Starts the given number of subscribers for each chat; returns when all have caught up.
     pub(crate) async fn gather(
         address: SocketAddr,
         chats: &[Chat],
@@ -61,13 +61,13 @@ impl Audience {
         Ok(Self { size, heard: Mutex::new(heard), _listening: listening })
     }
 
-    /// Waits until everybody has heard one more message.
+    /// Waits until every subscriber has received one more message.
     pub(super) async fn hear(&self) -> Result<Vec<Heard>> {
         let mut hearing = self.heard.lock().await;
         let mut heard = Vec::with_capacity(self.size);
         for _ in 0..self.size {
-            let next = timeout(PATIENCE, hearing.recv()).await.context("a message is lost")?;
-            heard.push(next.context("nobody listens")??);
+            let next = timeout(MAX_DELIVERY, hearing.recv()).await.context("a message is lost")?;
+            heard.push(next.context("there is no subscriber")??);
         }
         ensure!(hearing.is_empty(), "there is more than was written");
         Ok(heard)
@@ -84,7 +84,7 @@ async fn listen(chat: usize, mut listener: Listener, telling: UnboundedSender<Re
     }
 }
 
-/// Where the events of a chat are.
+/// The path of the events of a chat.
 pub(crate) fn events_path(chat: &Chat) -> String {
     format!("/api/chats/{APP}/{}/events", chat.id)
 }

@@ -17,9 +17,9 @@ pub(crate) struct Join {
 /// When to leave.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
-    /// With the first message.
+    /// At the first message.
     FirstMessage,
-    /// When there is no more for now, and there were so many messages.
+    /// At the end of the stored messages, after this number of messages.
     CaughtUp { messages: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! Those who listen to chats, over HTTP, as the service's own hub is no part of its interface.
+//! Subscribers of chats, over HTTP, because the service's hub is not part of its public interface.
 
 mod audience;
 mod join;

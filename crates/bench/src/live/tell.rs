@@ -10,7 +10,7 @@ use super::audience::Heard;
 use crate::measure::{Delays, Deliver, Write};
 use crate::messages::Message;
 
-/// Writes one message to each of some chats, and waits until whoever listens to them has it.
+/// Writes one message to each chat, and waits until all its subscribers have received it.
 #[derive(Debug)]
 pub(crate) struct Tell<W> {
     /// One for each chat.
@@ -19,11 +19,11 @@ pub(crate) struct Tell<W> {
     pub(crate) delays: Delays,
 }
 
-/// How many write at the same time, where there are so many chats.
+/// Writers at the same time, if there are as many chats.
 const WRITERS: usize = 64;
 
 impl<W: Write> Tell<W> {
-    /// Writes to a chat; returns when that began and when it was acknowledged.
+    /// Writes to a chat; returns the times of the start and of the acknowledgement.
     async fn write(&self, chat: usize, message: &Message) -> Result<(Instant, Instant)> {
         let input = self.writes[chat].prepare(chat, slice::from_ref(message))?;
         let begun = Instant::now();

@@ -7,19 +7,19 @@ use super::quantiles::quantile;
 /// Two lanes side by side.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Comparison {
-    /// What the ratio is of.
+    /// The measure that is compared.
     pub(crate) measure: Measure,
     pub(crate) ours: Summary,
     pub(crate) floor: Summary,
-    /// Ours by the floor's, over the rounds.
+    /// Our value divided by the floor's, over the rounds.
     pub(crate) ratio: Spread,
-    /// By how many milliseconds our p50 exceeds the floor's, over the rounds.
+    /// Our p50 minus the floor's in milliseconds, over the rounds.
     pub(crate) difference_ms: Spread,
-    /// What was to be reached, if anything was.
+    /// The target, if there is one.
     pub(crate) target: Option<Target>,
 }
 
-/// What a ratio is of.
+/// A measure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Measure {
@@ -29,19 +29,19 @@ pub(crate) enum Measure {
     Throughput,
 }
 
-/// What is to be reached.
+/// A target.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Target {
-    /// A ratio that is not exceeded.
+    /// The ratio is at most this.
     RatioAtMost(f64),
-    /// A ratio that is reached.
+    /// The ratio is at least this.
     RatioAtLeast(f64),
-    /// A difference in milliseconds that is not exceeded.
+    /// The difference is at most this, in milliseconds.
     DifferenceAtMost(f64),
 }
 
-/// What a lane did in all rounds together.
+/// The results of a lane over all rounds.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Summary {
     pub(crate) name: &'static str,
@@ -51,7 +51,7 @@ pub(crate) struct Summary {
     pub(crate) per_second: f64,
 }
 
-/// How a number lies over the rounds.
+/// The distribution of a number over the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -83,12 +83,12 @@ impl Comparison {
         }
     }
 
-    /// Sets what is to be reached.
+    /// Sets the target.
     pub(crate) fn aiming_at(self, target: Target) -> Self {
         Self { target: Some(target), ..self }
     }
 
-    /// Tells whether what was to be reached was; `None` where nothing was.
+    /// Returns whether the target was reached; `None` without a target.
     pub(crate) fn is_met(&self) -> Option<bool> {
         self.target.map(|target| match target {
             Target::RatioAtMost(bound) => self.ratio.median <= bound,
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// A lap of one writer whose operations took so many milliseconds each.
+    /// A lap of one writer whose operations took the given milliseconds.
     fn lap(latencies: &[u64]) -> Lap {
         let latencies: Vec<_> = latencies.iter().copied().map(Duration::from_millis).collect();
         let elapsed = latencies.iter().sum();

@@ -26,13 +26,13 @@ pub(crate) struct Laps {
 pub(crate) struct Outcome(Vec<Laps>);
 
 impl<'a> Contest<'a> {
-    /// A contest of as many rounds as the run has, after a few that are not counted.
+    /// A contest with the rounds of the run, after a few rounds to warm up.
     pub(crate) fn new(stage: &'a Stage) -> Self {
         let rounds = stage.rounds;
         Self { stage, lanes: Vec::new(), rounds, warm_up: rounds.div_ceil(10) }
     }
 
-    /// The same without a warm-up, for what happens only once.
+    /// The same without a warm-up, for operations that happen only once.
     pub(crate) fn cold(stage: &'a Stage) -> Self {
         Self { warm_up: 0, ..Self::new(stage) }
     }
@@ -43,13 +43,13 @@ impl<'a> Contest<'a> {
         self
     }
 
-    /// Adds a lane that reads so often in each lap.
+    /// Adds a lane with the given number of reads in each lap.
     pub(crate) fn reading(mut self, name: &'static str, reads: usize, read: impl Read) -> Self {
         self.lanes.push((name, Box::new(Reading { read, reads })));
         self
     }
 
-    /// Adds a lane that has messages delivered so often in each lap.
+    /// Adds a lane with the given number of deliveries in each lap.
     pub(crate) fn delivering(
         mut self,
         name: &'static str,
@@ -84,8 +84,8 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// The order of the lanes in a round: each begins as often as every other, and runs as often before
-/// its neighbour as after it.
+/// The order of the lanes in a round: each lane goes first equally often, and runs before each
+/// neighbour as often as after it.
 fn turns(lanes: usize, round: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..lanes).collect();
     order.rotate_left(round / 2 % lanes);

@@ -3,8 +3,8 @@ use std::time::Instant;
 
 use super::quantiles::quantile;
 
-/// How long after their acknowledgement messages were told, in milliseconds; less than nothing where the
-/// news came first.
+/// The time from the acknowledgement of messages to their delivery, in milliseconds; negative if the
+/// delivery came first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delays(Arc<Mutex<Vec<f64>>>);
 
@@ -16,7 +16,7 @@ impl Delays {
         delays.push((late - early) * 1_000.0);
     }
 
-    /// Returns the delay that a share of them does not exceed.
+    /// Returns the delay that the given share does not exceed.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         sorted.sort_unstable_by(f64::total_cmp);

@@ -12,49 +12,49 @@ use crate::messages::Message;
 /// A way of writing messages.
 #[async_trait]
 pub(crate) trait Write: Send + Sync + 'static {
-    /// What one write takes.
+    /// The input of one write.
     type Input: Send + 'static;
 
-    /// Gives messages the form that the write takes; not measured.
+    /// Converts messages to that input; not measured.
     fn prepare(&self, writer: usize, messages: &[Message]) -> Result<Self::Input>;
 
-    /// Writes, and fails if the outcome is not the one it should have.
+    /// Writes, and fails if the outcome is wrong.
     async fn write(&self, input: Self::Input) -> Result<()>;
 }
 
 /// A way of reading.
 #[async_trait]
 pub(crate) trait Read: Send + Sync + 'static {
-    /// Brings about what the next lap begins from; not measured.
+    /// Prepares the state in which the next lap starts; not measured.
     async fn before_lap(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Reads, and fails if what is found is not what should be there.
+    /// Reads, and fails if the result is wrong.
     async fn read(&self) -> Result<()>;
 }
 
-/// A way of having messages told to whoever listens.
+/// A way of delivering messages to subscribers.
 #[async_trait]
 pub(crate) trait Deliver: Send + Sync + 'static {
-    /// How many messages one delivery takes.
+    /// Messages in one delivery.
     fn messages(&self) -> usize {
         1
     }
 
-    /// Stores messages and waits until all who listen have them; returns, for each of those, how long
-    /// that took from the beginning of the write.
+    /// Stores messages and waits until all subscribers have them; returns, for each subscriber, the
+    /// time since the beginning of the write.
     async fn deliver(&self, messages: &[Message]) -> Result<Vec<Duration>>;
 }
 
 /// How much is written in a lap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// How many tasks write at the same time.
+    /// Tasks that write at the same time.
     pub(crate) writers: usize,
-    /// How often each of them writes.
+    /// Writes of each task.
     pub(crate) writes: usize,
-    /// How many messages each time.
+    /// Messages in each write.
     pub(crate) batch: usize,
 }
 
@@ -64,13 +64,13 @@ impl Load {
     }
 }
 
-/// Something that is done lap by lap.
+/// Work that is done lap by lap.
 #[async_trait]
 pub(super) trait Lane: Send + Sync {
-    /// How many messages a lap takes.
+    /// Messages that a lap needs.
     fn messages(&self) -> usize;
 
-    /// Does a lap, with as many of the messages as it takes.
+    /// Runs a lap with the messages it needs.
     async fn lap(&self, messages: &[Message]) -> Result<Lap>;
 }
 
@@ -99,7 +99,7 @@ impl<R: Read> Lane for Reading<R> {
     }
 }
 
-/// A lane of one who writes and others who listen.
+/// A lane of one writer and its subscribers.
 pub(super) struct Delivering<D> {
     pub(super) deliver: D,
     pub(super) deliveries: usize,
@@ -155,7 +155,7 @@ impl<W: Write> Lane for Writing<W> {
 }
 
 impl<W: Write> Writing<W> {
-    /// Prepares what one writer writes in a lap.
+    /// Prepares the input of one writer for a lap.
     fn inputs(&self, writer: usize, messages: &[Message]) -> Result<Vec<W::Input>> {
         let Load { writes, batch, .. } = self.load;
         let own = messages.chunks(batch).skip(writer * writes).take(writes);
@@ -163,7 +163,7 @@ impl<W: Write> Writing<W> {
     }
 }
 
-/// The part of one writer in a lap.
+/// The work of one writer in a lap.
 struct Shift {
     began: Instant,
     ended: Instant,

@@ -2,14 +2,14 @@ use std::time::Duration;
 
 use super::quantiles::quantile;
 
-/// What one lane did in one round.
+/// The results of one lane in one round.
 #[derive(Debug, Clone)]
 pub(crate) struct Lap {
-    /// How long each operation took, the shortest first.
+    /// The time of each operation, shortest first.
     latencies: Vec<Duration>,
-    /// How long all of them took, which is less than their sum when there are several writers.
+    /// The time of the whole lap, which is less than the sum if there are several writers.
     elapsed: Duration,
-    /// How many messages they wrote, or how often they read.
+    /// The number of messages written, or of reads.
     items: usize,
 }
 

@@ -1,9 +1,9 @@
-//! How two ways of doing the same are compared on a machine that is never quiet.
+//! Compares two ways of doing the same work on a machine with other load.
 //!
 //! A *lane* does one thing over and over. All lanes of a contest take turns on one server: each
-//! round, every lane does one short lap with the same messages, and the lane that begins changes from
-//! round to round. Two lanes are compared within each round, where the machine was the same for both,
-//! and the ratio that counts is the median of the rounds.
+//! round, every lane runs one short lap with the same messages, and the first lane changes from
+//! round to round. Two lanes are compared within each round, when the machine was the same for both,
+//! and the reported ratio is the median of the rounds.
 
 mod comparison;
 mod contest;

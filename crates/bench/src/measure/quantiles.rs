@@ -1,7 +1,7 @@
 /// Returns the value that the given share of the sorted ones does not exceed: one of them, the
 /// nearest by rank.
 ///
-/// Of none it is the default.
+/// Without values it is the default.
 pub(super) fn quantile<T: Copy + Default>(sorted: &[T], share: f64) -> T {
     let rank = (sorted.len() as f64 * share).ceil();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to the length")]

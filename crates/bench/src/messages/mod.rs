@@ -1,4 +1,4 @@
-//! The messages that both sides of a comparison store: made-up text in the sizes of real messages.
+//! The messages that both sides of a comparison store: generated text in the sizes of real messages.
 
 mod sizes;
 mod text;
@@ -10,10 +10,10 @@ use rand::{RngExt as _, SeedableRng as _};
 
 use text::Vocabulary;
 
-/// A message, in no form that either side prefers.
+/// A message, in a format that favours neither side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Random, as ids are that callers give: no two of a source are the same.
+    /// Random, like callers' ids: unique within a source.
     pub(crate) event_id: String,
     pub(crate) role: &'static str,
     pub(crate) name: &'static str,
@@ -29,7 +29,7 @@ struct MessageSource {
     made: usize,
 }
 
-/// Who speaks, in turn.
+/// The speakers, in turn.
 const SPEAKERS: [(&str, &str); 5] = [
     ("user", "user"),
     ("assistant", "orchestrator"),
@@ -38,7 +38,7 @@ const SPEAKERS: [(&str, &str); 5] = [
     ("assistant", "executor"),
 ];
 
-/// A source that several hands take from.
+/// A source that several tasks share.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedSource(Arc<Mutex<MessageSource>>);
 

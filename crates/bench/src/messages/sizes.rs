@@ -1,13 +1,13 @@
-//! How large messages are.
+//! The sizes of messages.
 
 use rand::{Rng, RngExt as _};
 
-/// How large the contents of messages in real transcripts are: a share of them, and the size in
-/// bytes that this share does not exceed.
+/// The sizes of message contents in real transcripts: a share of them, and the size in bytes that
+/// this share does not exceed.
 ///
 /// Measured on the 3,947 messages with a content in the logs of three systems: group chats of AG2,
-/// runs of Magentic-One, and an agent with tools. Half of all messages are short, and the mean is
-/// made by the few that are long.
+/// runs of Magentic-One, and an agent with tools. Half of all messages are short; the few long ones
+/// determine the mean.
 const QUANTILES: [(f64, f64); 24] = [
     (0.00, 2.0),
     (0.05, 22.0),
@@ -46,7 +46,7 @@ pub(super) fn draw(rng: &mut impl Rng) -> usize {
     bytes
 }
 
-/// Returns the measured size at a share, on straight lines between the quantiles.
+/// Returns the measured size at a share, by linear interpolation between the quantiles.
 fn at(share: f64) -> f64 {
     let mut lines = lines();
     let line = lines.find(|[_, (end, _)]| share <= *end);

@@ -1,18 +1,18 @@
-//! Text that looks like language to a compressor.
+//! Text that compresses like natural language.
 
 use rand::{Rng, RngExt as _};
 
-/// Made-up words and phrases, each in the order of how often they are used.
+/// Generated words and phrases, most frequent first.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     words: Vec<String>,
-    /// What agents say again and again: templates, instructions, names of tools.
+    /// Text that agents repeat: templates, instructions, names of tools.
     phrases: Vec<String>,
 }
 
 const WORDS: usize = 12_000;
 const PHRASES: usize = 500;
-/// How often a phrase comes where a word could, in per cent.
+/// How often a phrase takes the place of a word, in per cent.
 const PHRASES_PERCENT: u32 = 30;
 /// How often a number follows.
 const NUMBERS_PERCENT: u32 = 6;
@@ -60,7 +60,7 @@ fn draw<'a>(rng: &mut impl Rng, ranked: &'a [String]) -> &'a str {
     &ranked[index.min(ranked.len() - 1)]
 }
 
-/// Makes up a word; frequent ones are short.
+/// Generates a word; frequent words are short.
 fn word(rng: &mut impl Rng, rank: usize) -> String {
     let syllables = match rank {
         0..60 => 1,

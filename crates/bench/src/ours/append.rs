@@ -15,7 +15,7 @@ pub(crate) struct Append {
     event_ids: EventIds,
 }
 
-/// Where the event ids come from.
+/// The source of the event ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventIds {
     /// From the caller, which makes the append safe to repeat.
@@ -53,7 +53,7 @@ impl Write for Append {
     async fn write(&self, (chat, messages): Self::Input) -> Result<()> {
         let append = chat.store.append(&chat.scope, &chat.id, messages).await?;
         let is_new = append.messages.iter().all(|message| message.outcome == Outcome::Stored);
-        ensure!(is_new, "a message was there already");
+        ensure!(is_new, "a message was already stored");
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct RecordCall {
     chats: Vec<Chat>,
 }
 
-/// `Stats::workflow_stats` and the newest chats: all that a workflow is shown with.
+/// `Stats::workflow_stats` and the newest chats: everything that the page of a workflow shows.
 #[derive(Debug)]
 pub(crate) struct ReadStats {
     store: MongoStore,
@@ -31,7 +31,7 @@ pub(crate) struct ReadStats {
     calls: u64,
 }
 
-/// How many chats the calls of a workflow belong to.
+/// Chats that share the calls of a workflow.
 const CHATS: usize = 100;
 const AT_ONCE: usize = 16;
 
@@ -41,7 +41,7 @@ impl RecordCall {
         Self::new(store, (0..chats).map(|_| "hot".to_owned())).await
     }
 
-    /// Chats of as many workflows.
+    /// Chats of different workflows, one each.
     pub(crate) async fn of_many_workflows(store: &MongoStore, chats: usize) -> Result<Self> {
         Self::new(store, (0..chats).map(|n| format!("workflow-{n}"))).await
     }
@@ -67,13 +67,13 @@ impl Write for RecordCall {
         let recorded =
             chat.store.record_calls(&chat.scope, &chat.id, vec![call], Billing::Free).await?;
         let is_new = recorded.calls.iter().all(|recorded| recorded.outcome == Outcome::Stored);
-        ensure!(is_new, "a call was there already");
+        ensure!(is_new, "a call was already recorded");
         Ok(())
     }
 }
 
 impl ReadStats {
-    /// Records so many calls of a workflow.
+    /// Records the given number of calls of a workflow.
     pub(crate) async fn fill(
         store: &MongoStore,
         workflow: &str,
@@ -111,7 +111,7 @@ impl Read for ReadStats {
         let (calls, chats) = (stats.total.usage().calls, page.chats.len());
         ensure!(
             calls == self.calls && chats == CHATS,
-            "{calls} calls of {chats} chats are told of"
+            "the stats have {calls} calls and {chats} chats"
         );
         Ok(())
     }
@@ -123,7 +123,7 @@ async fn chat_of(store: &MongoStore, workflow_name: &WorkflowName) -> Result<Cha
     Ok(Chat { store: store.clone(), scope, id: session.chat_id })
 }
 
-/// A call of one of a few agents and models, some time in two days; each number another one.
+/// A call of one of a few agents and models, at a time within two days; different for each number.
 fn call(number: usize) -> Result<NewProviderCall> {
     let within = |range: Range<u64>, stride: u64| {
         range.start + (number as u64).wrapping_mul(stride) % (range.end - range.start)

@@ -35,7 +35,7 @@ impl Chat {
         try_join_all((0..count).map(|_| Self::create(store))).await
     }
 
-    /// Appends messages, so many at a time.
+    /// Appends messages in batches of the given size.
     pub(crate) async fn fill(
         &self,
         messages: &[Message],
@@ -51,13 +51,13 @@ impl Chat {
         Ok(())
     }
 
-    /// Seals what may be sealed, so that what is read does not depend on how far the store has come
-    /// with it by itself.
+    /// Seals everything that may be sealed, so that reads do not depend on the progress of background
+    /// sealing.
     pub(crate) async fn seal(&self) -> Result<()> {
         Ok(self.store.seal(&self.scope.app_id, &self.id, Interruption::Never).await?)
     }
 
-    /// Gives it a context snapshot and an artifact that hold this text.
+    /// Writes a context snapshot and an artifact that hold this text.
     pub(crate) async fn lade(&self, text: &str) -> Result<()> {
         let data = || Map::from_iter([("text".to_owned(), Value::from(text))]);
         self.store.update_context_snapshot(&self.scope, &self.id, data()).await?;
@@ -67,7 +67,7 @@ impl Chat {
     }
 }
 
-/// Gives messages the form in which the store takes them.
+/// Converts messages to the store's input.
 pub(super) fn new_messages(messages: &[Message], ids: EventIds) -> Result<Vec<NewMessage>> {
     let new_message = |message: &Message| {
         let event_id = match ids {

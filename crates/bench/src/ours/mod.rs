@@ -1,4 +1,4 @@
-//! What is compared with the floors: calls of the library.
+//! The library calls that are compared with the floors.
 
 mod append;
 mod calls;

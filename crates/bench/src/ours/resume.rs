@@ -14,22 +14,22 @@ use resume::plan;
 use super::Chat;
 use crate::measure::Read;
 
-/// Loads what an orchestrator resumes from, or a part of it.
+/// Loads the data from which an orchestrator resumes, or a part of it.
 #[derive(Debug)]
 pub(crate) struct Resume {
     pub(crate) chat: Chat,
-    /// How many messages the chat has.
+    /// The number of messages in the chat.
     pub(crate) messages: usize,
     pub(crate) parts: &'static [Part],
     pub(crate) order: Order,
 }
 
-/// In which order the parts are loaded.
+/// The order in which the parts are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Each when the one before it is there.
+    /// In sequence.
     InTurn,
-    /// All at the same time.
+    /// In parallel.
     AtOnce,
 }
 
@@ -38,25 +38,25 @@ pub(crate) enum Order {
 pub(crate) enum Part {
     /// The session.
     Session,
-    /// The session and its last artifact, as `GET meta` answers them.
+    /// The session and its last artifact, as `GET meta` returns them.
     Meta,
-    /// All messages, in the form that AG2 resumes from.
+    /// All messages, in the format from which AG2 resumes.
     History,
     /// The context snapshot.
     Context,
     /// The last artifact.
     Artifact,
-    /// All of it at one moment, with what is to be done.
+    /// Everything from one snapshot, with the plan.
     Plan,
 }
 
 impl Part {
-    /// What the library loads, in this order.
+    /// The parts that the library loads, in this order.
     pub(crate) const LIBRARY: [Self; 4] =
         [Self::Session, Self::History, Self::Context, Self::Artifact];
-    /// What the plan takes.
+    /// The single call of a plan.
     pub(crate) const PLAN: [Self; 1] = [Self::Plan];
-    /// What an orchestrator asks the service for, in this order.
+    /// The requests of an orchestrator to the service, in this order.
     pub(crate) const SERVICE: [Self; 4] =
         [Self::Meta, Self::History, Self::Context, Self::Artifact];
 }

@@ -7,8 +7,8 @@ use super::Chat;
 use crate::measure::Read;
 use crate::messages::SharedSource;
 
-/// Reads the newest messages of a chat that grows a little before each lap, so that its tail is met at
-/// every length.
+/// Reads the newest messages of a chat that grows a little before each lap, so that the reads see its
+/// tail at every length.
 #[derive(Debug)]
 pub(crate) struct ReadTail {
     pub(crate) chat: Chat,

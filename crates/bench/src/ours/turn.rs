@@ -13,7 +13,7 @@ use super::{Chat, EventIds};
 use crate::measure::Write;
 use crate::messages::Message;
 
-/// What the user says, five messages and five steps: a turn as it mostly is.
+/// A typical turn: the user's message, five more messages and five steps.
 pub(crate) const TURN_MESSAGES: usize = 6;
 const STEPS: [StepKind; 5] =
     [StepKind::Input, StepKind::HookCreate, StepKind::Llm, StepKind::Tool, StepKind::HookNext];
@@ -26,7 +26,7 @@ pub(crate) struct AppendTurn {
     next: AtomicUsize,
 }
 
-/// The same turn, each message and each step when it comes.
+/// The same turn, with a write for each message and each step.
 #[derive(Debug)]
 pub(crate) struct AppendSingly {
     chat: Chat,
@@ -34,7 +34,7 @@ pub(crate) struct AppendSingly {
 }
 
 impl AppendTurn {
-    /// Turns of a chat that end so; the last two steps of one that breaks off were not done.
+    /// Turns of a chat with this outcome; in a turn that broke off the last two steps are unfinished.
     pub(crate) fn to(chat: Chat, outcome: TurnOutcome) -> Self {
         Self { chat, outcome, next: AtomicUsize::new(0) }
     }
@@ -72,7 +72,7 @@ impl Write for AppendTurn {
     async fn write(&self, turn: NewTurn) -> Result<()> {
         let Chat { store, scope, id } = &self.chat;
         let written = store.append_turn(scope, id, turn).await?;
-        ensure!(written.outcome == Outcome::Stored, "the turn was there already");
+        ensure!(written.outcome == Outcome::Stored, "the turn was already stored");
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 use serde::Serialize;
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-/// What the numbers were measured with.
+/// The environment of the measurements.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Machine {
     pub(crate) mongod: String,
@@ -11,7 +11,7 @@ pub(crate) struct Machine {
     pub(crate) cpu: String,
     pub(crate) cpus: usize,
     pub(crate) memory_gib: u64,
-    /// How many processes wanted a processor in the minute before, on average.
+    /// The load average of the last minute.
     pub(crate) load: f64,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Machine {
 const LOCK: &str = include_str!("../../../../Cargo.lock");
 
 impl Machine {
-    /// Looks at the machine and the build; the server tells its own version.
+    /// Reads the machine and the build; the server reports its own version.
     pub(crate) fn observe(mongod: String) -> Self {
         let system = System::new_with_specifics(
             RefreshKind::nothing()

@@ -1,4 +1,4 @@
-//! What a run found, for people and for programs.
+//! The report of a run, for people and for programs.
 
 mod machine;
 mod table;
@@ -11,7 +11,7 @@ pub(crate) use table::{markdown, text};
 
 use crate::measure::Comparison;
 
-/// What a run found.
+/// The report of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
@@ -20,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) scenarios: Vec<Played>,
 }
 
-/// What came of a scenario.
+/// A scenario with its results.
 #[derive(Debug, Serialize)]
 pub(crate) struct Played {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub(crate) struct Played {
     pub(crate) findings: Findings,
 }
 
-/// What a scenario found.
+/// The results of a scenario.
 #[derive(Debug, Serialize)]
 pub(crate) struct Findings {
     pub(crate) comparisons: Vec<Comparison>,
@@ -42,13 +42,13 @@ impl From<Vec<Comparison>> for Findings {
     }
 }
 
-/// A number that is compared with nothing but its aim.
+/// A number that is compared with its target only.
 #[derive(Debug, Serialize)]
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) value: f64,
     pub(crate) unit: &'static str,
-    /// What it should not exceed.
+    /// The target, an upper bound.
     pub(crate) at_most: Option<f64>,
 }
 

@@ -20,7 +20,7 @@ const COLUMNS: [&str; 13] = [
     "met",
 ];
 
-/// The columns that hold words.
+/// The columns that hold text.
 const WORDS: [usize; 4] = [0, 1, 5, 11];
 
 /// Returns the report as a table for a terminal.
@@ -29,7 +29,7 @@ pub(crate) fn text(report: &Report) -> String {
     format!("{table}\n{}{}\n", figures(report, "\n"), circumstances(report))
 }
 
-/// Returns the report as it stands in a Markdown document.
+/// Returns the report as Markdown.
 pub(crate) fn markdown(report: &Report) -> String {
     let table = table(report, ASCII_MARKDOWN);
     format!("{table}\n\n{}{}\n", figures(report, "\n\n"), circumstances(report))
@@ -91,7 +91,7 @@ fn goal(measure: Measure, target: Target) -> String {
     }
 }
 
-/// Says what stands in no table, each figure with what ends a line.
+/// Lists the figures that are in no table, each with the given line end.
 fn figures(report: &Report, end: &str) -> String {
     let figures =
         report.scenarios.iter().flat_map(|Played { name: scenario, findings, .. }| {
@@ -104,7 +104,7 @@ fn figures(report: &Report, end: &str) -> String {
     figures.collect()
 }
 
-/// Says what the numbers were measured with.
+/// Describes the environment of the measurements.
 fn circumstances(report: &Report) -> String {
     let machine = &report.machine;
     format!(

@@ -1,5 +1,5 @@
-//! A chat is compared with itself when it was short, and with a fresh chat that is short now. The
-//! first says what its owner would notice; the second is free of what else changed meanwhile.
+//! Compares a long chat with itself when it was short, and with a fresh chat that is short now. The
+//! first comparison shows what its owner would notice; the second excludes other changes over time.
 
 use anyhow::Result;
 
@@ -44,7 +44,7 @@ pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
     ])
 }
 
-/// Appends messages one at a time, as they would come.
+/// Appends messages one at a time.
 async fn grow(stage: &Stage, chat: &Chat, messages: usize) -> Result<()> {
     const STEP: usize = 1_000;
     let progress = stage.progress("growing", messages);

@@ -11,7 +11,7 @@ const OURS: &str = "POST messages";
 const FLOOR: &str = "append";
 const NOTHING: &str = "POST to an empty server";
 
-/// About as many as the service answers an append with.
+/// About the size of the response to an append.
 const ANSWER_BYTES: usize = 160;
 
 pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {

@@ -33,7 +33,7 @@ const REQUESTS: [Request; 4] = [
     Request { name: "GET artifact", floor: "artifact", part: &[Part::Artifact], path: "artifact" },
 ];
 
-/// How much a request may cost more than the library's calls, in milliseconds.
+/// The accepted extra time of a request, compared with the library's calls, in milliseconds.
 const PER_REQUEST_MS: f64 = 0.3;
 
 pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
@@ -70,7 +70,7 @@ pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
     Ok(comparisons)
 }
 
-/// Gets paths below a chat, over a connection of its own.
+/// Gets paths below a chat, over its own connection.
 async fn get(address: SocketAddr, chat: &Chat, paths: &[&str]) -> Result<Get> {
     let path = |path: &&str| format!("/api/chats/{APP}/{}/{path}", chat.id);
     Ok(Get { client: Client::connect(address).await?, paths: paths.iter().map(path).collect() })

@@ -13,7 +13,7 @@ const FIRST: &str = "joining, to the first message";
 const ALL: &str = "joining, to caught-up";
 const FLOOR: &str = "the documents, raw";
 
-/// How many messages are appended at a time.
+/// Messages in one append.
 const BATCH: usize = 20;
 
 pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {

@@ -11,7 +11,7 @@ const FLOOR: &str = "the same find";
 
 const WANTED: usize = 20;
 
-/// How many messages each session holds, so that its document is not an empty one.
+/// Messages in each session, so that its document is not empty.
 const MESSAGES: usize = 4;
 const AT_ONCE: usize = 16;
 

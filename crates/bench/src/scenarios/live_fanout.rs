@@ -15,10 +15,10 @@ const HOT: &str = "POST to event, 2,000 of one chat";
 const SPREAD: &str = "POST to event, 2,000 chats of one";
 const FLOOR: &str = "POST to event, one of one chat";
 
-/// How many connections messages are posted over.
+/// Connections that post messages.
 const CONNECTIONS: usize = 64;
 
-/// The aim for each who listens.
+/// The target for each subscriber.
 const MOST_KIB: f64 = 16.0;
 
 pub(super) async fn run(stage: &Stage) -> Result<Findings> {
@@ -67,12 +67,12 @@ pub(super) async fn run(stage: &Stage) -> Result<Findings> {
         ],
         figures: vec![
             each(
-                "resident set of the service for each listener to one chat",
+                "resident set of the service for each subscriber of one chat",
                 resident[0],
                 resident[1],
             ),
             each(
-                "resident set of the service for each chat with a listener",
+                "resident set of the service for each chat with a subscriber",
                 resident[1],
                 resident[2],
             ),

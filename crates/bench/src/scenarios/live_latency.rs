@@ -16,7 +16,7 @@ const HERE: &str = "append to event, same process";
 const THERE: &str = "append to event, other process";
 const FLOOR: &str = "insert_one to change stream";
 
-/// What is quoted of the delays of each lane, which stand in its place.
+/// The quantiles of the delays that are reported for each lane.
 const QUOTED: [[(&str, f64); 2]; 3] = [
     [
         ("same process, event after acknowledgement, p50", 0.5),
@@ -65,7 +65,7 @@ pub(super) async fn run(stage: &Stage) -> Result<Findings> {
     })
 }
 
-/// Writes to a chat with the library, for one who listens at a service.
+/// Writes to a chat with the library, for a subscriber at a service.
 async fn tell(stage: &Stage, address: SocketAddr, delays: &Delays) -> Result<Tell<Append>> {
     let chat = Chat::create(&stage.store).await?;
     let audience = Audience::gather(address, slice::from_ref(&chat), 1).await?;

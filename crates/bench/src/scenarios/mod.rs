@@ -24,7 +24,7 @@ use clap::ValueEnum;
 use crate::report::Findings;
 use crate::stage::Stage;
 
-/// What can be measured; the words below are those of `--help`.
+/// The scenarios; the text of each is shown by `--help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
     /// One writer, one chat, one message at a time; floor: `insert_one` of the same message
@@ -37,12 +37,12 @@ pub(crate) enum Scenario {
     AppendMany,
     /// Batches of 100 messages, from one writer and from 8; floor: `insert_many` of the same
     AppendBatch,
-    /// A chat of 2,000 messages, in the form AG2 resumes from, with its context snapshot and its
+    /// A chat of 2,000 messages, in the format from which AG2 resumes, with its context snapshot and its
     /// artifact; floor: the same stored documents as raw bytes
     Resume,
-    /// The same at one moment with the plan for it; floors: the documents as raw bytes, the calls one by one
+    /// The same from one snapshot, with the plan; floors: the documents as raw bytes, the calls one by one
     ResumePlan,
-    /// A turn of six messages and five steps in one write, completed and broken off; floors: `insert_one` of one
+    /// A turn of six messages and five steps in one write, completed or broken off; floors: `insert_one` of one
     /// message, and eleven single writes
     Turn,
     /// The newest 50 of 100,000 messages; floor: `find_one` of one document that holds 50
@@ -55,14 +55,14 @@ pub(crate) enum Scenario {
     HttpResume,
     /// Calls of one workflow, from 64 writers; floor: calls of 64 workflows
     CallsHot,
-    /// What a workflow has done, with 100,000 and 1,000,000 calls behind it; floor: with 1,000
+    /// The stats of a workflow with 100,000 and with 1,000,000 calls; floor: with 1,000
     Stats,
-    /// From an append to its event at a listener, over HTTP, of the service in the same process and in
-    /// another one, and how long after the acknowledgement that is; floor: `insert_one`, and a change
-    /// stream of the driver
+    /// The time from an append to its event at a subscriber, over HTTP, with the service in the same process
+    /// and in another one, and its delay after the acknowledgement; floor: `insert_one`, and a change stream
+    /// of the driver
     LiveLatency,
-    /// The same for 2,000 listeners of one chat, and for 2,000 chats with one each, and the memory of
-    /// the service for each of them; floor: one listener of one chat
+    /// The same for 2,000 subscribers of one chat, and for 2,000 chats with one subscriber each, and the memory
+    /// of the service for each of them; floor: one subscriber of one chat
     LiveFanout,
     /// Joining a chat of 10,000 messages, over HTTP, to its first message and to the boundary; floor: its stored
     /// documents as raw bytes
@@ -76,7 +76,7 @@ impl Scenario {
         value.map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Plays it; returns what it found.
+    /// Runs it; returns its results.
     pub(crate) async fn run(self, stage: &Stage) -> Result<Findings> {
         let comparisons = match self {
             Self::Append => append::run(stage).await,

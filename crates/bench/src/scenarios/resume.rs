@@ -9,7 +9,7 @@ const IN_TURN: &str = "resume, calls in turn";
 const AT_ONCE: &str = "resume, calls at once";
 const FLOOR: &str = "the documents, raw";
 
-/// Large enough to lie in blobs.
+/// Large enough to be stored in blobs.
 const LOAD_BYTES: usize = 64 << 10;
 
 pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
@@ -30,7 +30,7 @@ pub(super) async fn run(stage: &Stage) -> Result<Vec<Comparison>> {
     Ok(vec![latency(IN_TURN)?.aiming_at(Target::RatioAtMost(1.3)), latency(AT_ONCE)?])
 }
 
-/// Makes a chat that has come about one message at a time, with a snapshot and an artifact.
+/// Makes a chat whose messages were appended one at a time, with a snapshot and an artifact.
 pub(super) async fn conversation(stage: &Stage, messages: usize) -> Result<Chat> {
     let chat = Chat::create(&stage.store).await?;
     let progress = stage.progress("filling", messages);

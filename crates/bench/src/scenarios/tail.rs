@@ -10,8 +10,8 @@ const FLOOR: &str = "find_one of a document with 50";
 
 const WANTED: usize = 50;
 
-/// How many messages are appended at a time to make the chat: many for what is never read, and for
-/// the newest so few that they lie where they would if there had been one at a time.
+/// Messages in one append while the chat is made: many for messages that are never read, and so few
+/// for the newest that they are stored as if they had been appended one at a time.
 const BATCH: usize = 100;
 const NEWEST_BATCH: usize = 2;
 

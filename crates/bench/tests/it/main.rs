@@ -1,6 +1,6 @@
-//! The whole benchmark in its smallest form: that it runs and reports, not how fast anything is.
+//! Runs the whole benchmark at its smallest size: checks that it runs and reports, not any speed.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use std::fs;
 use std::process::{Command, Output};
