@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::lock::Lock;
 
-/// A directory that is this process's alone.
+/// A directory that this process uses exclusively.
 #[derive(Debug)]
 pub(crate) struct DataDir {
     path: PathBuf,
-    /// Nobody else knows a temporary directory, so it needs no lock.
+    /// No other process knows a temporary directory, so it needs no lock.
     lock: Option<Lock>,
 }
 
@@ -42,12 +42,12 @@ impl DataDir {
         self.lock.is_none()
     }
 
-    /// Tells other processes where the server of this directory is reached.
+    /// Publishes the URI of this directory's server to other processes.
     pub(crate) fn publish(&self, uri: &str) -> Result<(), Error> {
         self.lock.as_ref().map_or(Ok(()), |lock| lock.publish(uri))
     }
 
-    /// Makes and answers the directory of a member.
+    /// Makes and returns the directory of a member.
     pub(crate) fn member(&self, index: u8) -> Result<PathBuf, Error> {
         let path = self.path.join(format!("member-{index}"));
         create_private(&path)?;
@@ -55,7 +55,7 @@ impl DataDir {
     }
 }
 
-/// Removes a temporary directory for which no supervisor was started: only what is empty.
+/// Removes a temporary directory for which no supervisor was started, if it is empty.
 impl Drop for DataDir {
     fn drop(&mut self) {
         if self.is_temporary() {
@@ -67,7 +67,7 @@ impl Drop for DataDir {
     }
 }
 
-/// The port that the replica set of an earlier run knows this member by.
+/// The port of this member in the replica set of an earlier run.
 pub(crate) fn remembered_port(dbpath: &Path) -> Option<u16> {
     fs::read_to_string(port_file(dbpath)).ok()?.trim().parse().ok()
 }

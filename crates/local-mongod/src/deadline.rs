@@ -1,4 +1,4 @@
-//! Waiting with an end.
+//! Waiting with a deadline.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::Error;
 
-/// A moment after which waiting is given up.
+/// The moment at which waiting ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline(Instant);
 
@@ -15,7 +15,7 @@ impl Deadline {
         Self(Instant::now() + patience)
     }
 
-    /// Waits a moment before the next look at `awaited`, or fails when time is up.
+    /// Waits a moment before the next check of `awaited`, or fails when time is up.
     pub(crate) async fn pause(self, awaited: impl FnOnce() -> String) -> Result<(), Error> {
         if Instant::now() >= self.0 {
             return Err(Error::Timeout { awaited: awaited() });

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 /// A mongod binary to use instead of any other.
 pub(crate) const MONGOD: &str = "MONGOD";
-/// Where fetched binaries are kept.
+/// The directory of fetched binaries.
 pub(crate) const CACHE: &str = "LOCAL_MONGOD_CACHE";
-/// A server that runs already.
+/// The URI of a running server.
 pub(crate) const URI: &str = "MONGODB_URI";
 
 pub(crate) fn mongod() -> Option<PathBuf> {

@@ -1,11 +1,11 @@
-//! What can go wrong, by meaning.
+//! The errors of this crate, by meaning.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::lock::Holder;
 
-/// Why there is no server.
+/// Why a server is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +19,7 @@ pub enum Error {
     DoesNotRun {
         /// The binary.
         path: PathBuf,
-        /// What the attempt said.
+        /// The output of the attempt.
         output: String,
     },
 
@@ -59,7 +59,7 @@ pub enum Error {
     Download {
         /// The command that was tried.
         command: String,
-        /// The end of what it said.
+        /// The end of its output.
         output: String,
     },
 
@@ -79,18 +79,18 @@ pub enum Error {
     Unpack {
         /// Name of the file.
         file: String,
-        /// What the archive reader said.
+        /// The archive reader's error.
         source: io::Error,
     },
 
     /// A file or directory could not be used.
     #[error("could not {action} {}", path.display())]
     File {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 
@@ -99,14 +99,14 @@ pub enum Error {
     Held {
         /// The data directory.
         data_dir: PathBuf,
-        /// Who holds it.
+        /// The process that holds it.
         holder: Holder,
     },
 
-    /// The number of members is not one that a set can be started with.
+    /// A replica set cannot have this number of members.
     #[error("a local replica set has 1 to 7 members, not {members}")]
     Members {
-        /// The number that was asked for.
+        /// The requested number.
         members: u8,
     },
 
@@ -115,26 +115,26 @@ pub enum Error {
     SetSize {
         /// Members of the stored set.
         stored: usize,
-        /// Members that were asked for.
+        /// Requested members.
         asked: usize,
     },
 
-    /// The port that was asked for is taken.
+    /// The requested port is in use.
     #[error("port {port} of 127.0.0.1 is taken")]
     PortTaken {
         /// The port.
         port: u16,
     },
 
-    /// No free port could be had from the operating system.
+    /// The operating system gave no free port.
     #[error("no free port on 127.0.0.1")]
     NoPort(#[source] io::Error),
 
-    /// The shell that watches over mongod could not be run.
+    /// The shell that supervises mongod could not be run.
     #[error("could not run the POSIX shell `sh`, which watches over mongod")]
     Shell(#[source] io::Error),
 
-    /// mongod ended by itself.
+    /// mongod exited by itself.
     #[error("mongod ended with status {status}: {log}")]
     Exited {
         /// Exit status, 128 + n after signal n.
@@ -143,26 +143,26 @@ pub enum Error {
         log: String,
     },
 
-    /// A member was asked something that only a running mongod can do.
+    /// The operation needs a running mongod.
     #[error("the member on port {port} is not running")]
     NotRunning {
         /// The member's port.
         port: u16,
     },
 
-    /// A member could not be given a signal.
+    /// A signal could not be sent to a member.
     #[error("could not signal the member on port {port}")]
     Signal {
         /// The member's port.
         port: u16,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 
-    /// Something did not happen in time.
+    /// An awaited event did not happen in time.
     #[error("waited too long for {awaited}")]
     Timeout {
-        /// What was waited for.
+        /// The awaited event.
         awaited: String,
     },
 
@@ -171,7 +171,7 @@ pub enum Error {
     Command {
         /// Name of the command.
         command: &'static str,
-        /// What the driver said.
+        /// The driver's error.
         source: Box<mongodb::error::Error>,
     },
 
@@ -181,7 +181,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`: names what was tried with which path.
+    /// For `map_err`: adds the operation and the path.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File { action, path: path.to_owned(), source }
     }

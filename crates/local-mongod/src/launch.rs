@@ -1,4 +1,4 @@
-//! Starts a member where there is room for it.
+//! Starts a member on a free port and data directory.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::deadline::Deadline;
 use crate::member::{Member, Place};
 use crate::{Error, Options, port, start_line};
 
-/// How long a mongod whose parent was killed may take to leave.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// The longest wait for a mongod whose parent was killed to exit.
+const MAX_EXIT_WAIT: Duration = Duration::from_secs(15);
 
-/// What all members of a set have in common.
+/// The settings that all members of a set share.
 pub(crate) struct Launch<'a> {
     pub(crate) options: &'a Options,
     pub(crate) mongod: &'a Path,
@@ -22,10 +22,10 @@ pub(crate) struct Launch<'a> {
 impl Launch<'_> {
     /// Starts a member and waits until it answers.
     ///
-    /// Tries again when another process took the port first, and while a mongod whose parent was
-    /// killed a moment ago has not let go of the directory yet.
+    /// Retries when another process took the port first, and while a mongod whose parent was killed a
+    /// moment ago still holds the directory.
     pub(crate) async fn member(&self, index: u8) -> Result<Member, Error> {
-        let patience = Deadline::after(PATIENCE);
+        let patience = Deadline::after(MAX_EXIT_WAIT);
         loop {
             let member = self.spawn(index)?;
             let Err(error) = member.until_it_answers(self.deadline).await else {
@@ -47,12 +47,12 @@ impl Launch<'_> {
         Member::spawn(self.mongod, &arguments, place, self.options.start_timeout)
     }
 
-    /// The port asked for, else the one of the last run, else any.
+    /// The requested port, or else the port of the last run, or else any.
     fn port(&self, index: u8, dbpath: &Path) -> Result<u16, Error> {
         let remembered = remembered_port(dbpath);
         if let Some(first) = self.options.port {
             let port = first.saturating_add(index.into());
-            // The mongod of the last run may be about to leave it.
+            // The mongod of the last run may be about to release it.
             let usable = remembered == Some(port) || port::is_free(port);
             return usable.then_some(port).ok_or(Error::PortTaken { port });
         }

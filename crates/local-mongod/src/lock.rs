@@ -1,6 +1,6 @@
-//! Who uses a data directory.
+//! The lock on a data directory.
 //!
-//! The lock on the file is the truth and ends with the process; the content only tells who it is.
+//! The lock on the file is authoritative and ends with the process; the content only names its owner.
 
 use std::fmt::{self, Display};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -12,18 +12,18 @@ use std::{env, process};
 use crate::Error;
 use crate::deadline::Deadline;
 
-/// Another look is taken this long, because [`attach`] holds the lock for a moment.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// The longest wait for the lock, because [`attach`] holds it for a moment.
+const MAX_LOCK_WAIT: Duration = Duration::from_millis(500);
 const ATTACH_PATIENCE: Duration = Duration::from_mins(1);
 
 /// The process that runs a server on a data directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
-    /// Its process id, if it has said so yet.
+    /// Its process id, once it is known.
     pub pid: Option<u32>,
     /// Name of its program.
     pub program: Option<String>,
-    /// Where its server is reached, as soon as it is.
+    /// The URI of its server, once the server is ready.
     pub uri: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Holder {
         }
     }
 
-    /// Whatever of the file can be read; its writer may be half-way.
+    /// The readable part of the file; its owner may be writing it.
     fn read(path: &Path) -> Self {
         let mut holder = Self::default();
         for line in fs::read_to_string(path).unwrap_or_default().lines() {
@@ -80,7 +80,7 @@ impl Holder {
     }
 }
 
-/// The right of this process to run a server on a data directory.
+/// The exclusive right of this process to run a server on a data directory.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -88,7 +88,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or tells who has it.
+    /// Takes the lock, or returns its owner.
     pub(crate) async fn take(data_dir: &Path) -> Result<Self, Error> {
         let path = file_in(data_dir);
         let file = OpenOptions::new()
@@ -97,7 +97,7 @@ impl Lock {
             .write(true)
             .open(&path)
             .map_err(Error::file("open", &path))?;
-        let deadline = Deadline::after(PATIENCE);
+        let deadline = Deadline::after(MAX_LOCK_WAIT);
         while is_held(file.try_lock(), &path)? {
             if deadline.pause(String::new).await.is_err() {
                 let holder = Holder::read(&path);
@@ -109,7 +109,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Tells others where the server is reached.
+    /// Publishes the URI of the server.
     pub(crate) fn publish(&self, uri: &str) -> Result<(), Error> {
         self.write(&Holder { uri: Some(uri.to_owned()), ..Holder::this_process() })
     }
@@ -119,7 +119,7 @@ impl Lock {
     }
 }
 
-/// Answers the URI of the server that another process runs on `data_dir`, if one does.
+/// Returns the URI of the server that another process runs on `data_dir`, if one does.
 ///
 /// Waits while that server is still starting.
 pub async fn attach(data_dir: &Path) -> Result<Option<String>, Error> {

@@ -1,18 +1,18 @@
-//! What mongod said, for an error message.
+//! The end of mongod's log, for error messages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const LINES: usize = 5;
 
-/// Where a member writes its log.
+/// The log file of a member.
 pub(crate) fn path(dbpath: &Path) -> PathBuf {
     dbpath.join("mongod.log")
 }
 
-/// Puts the log of the last run aside, so that the log is of this run and does not grow for ever.
+/// Renames the log of the last run, so that the log covers this run only and does not grow for ever.
 pub(crate) fn rotate(dbpath: &Path) {
-    // There is none on the first run, and a run with a longer log is better than no run.
+    // The file is missing on the first run, and a failure here must not prevent the start.
     let _ = fs::rename(path(dbpath), dbpath.join("mongod.previous.log"));
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn tail(dbpath: &Path) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("\n")
 }
 
-/// Errors (E), fatal errors (F), and what was said before logging began.
+/// Errors (E), fatal errors (F), and output from before logging began.
 fn is_error(line: &str) -> bool {
     !line.starts_with('{') || line.contains(r#""s":"E""#) || line.contains(r#""s":"F""#)
 }

@@ -42,7 +42,7 @@ impl Member {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Reaches this member only, whatever its role.
+    /// The URI of this member only, whatever its role.
     pub fn uri(&self) -> String {
         format!("mongodb://{}/?directConnection=true", self.host())
     }
@@ -79,12 +79,12 @@ impl Member {
         replica_set::until_active(self, deadline).await
     }
 
-    /// Stops it from running (SIGSTOP); its connections stay open and silent.
+    /// Pauses it (SIGSTOP); its connections stay open and silent.
     pub fn pause(&self) -> Result<(), Error> {
         self.signal(signal::Kind::Stop)
     }
 
-    /// Lets it run on (SIGCONT).
+    /// Resumes it (SIGCONT).
     pub fn resume(&self) -> Result<(), Error> {
         self.signal(signal::Kind::Continue)
     }
@@ -96,7 +96,7 @@ impl Member {
     }
 }
 
-/// For starting and stopping the whole set.
+/// Functions that start and stop the whole set.
 impl Member {
     pub(crate) fn spawn(
         mongod: &Path,
@@ -130,7 +130,7 @@ impl Member {
         &self.dbpath
     }
 
-    /// Waits until mongod has ended by itself and answers why.
+    /// Waits until mongod has ended by itself and returns why.
     pub(crate) async fn ended(&self) -> Error {
         self.supervisor.exited().await;
         self.why_it_ended()

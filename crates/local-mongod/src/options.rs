@@ -1,4 +1,4 @@
-//! What a caller may choose.
+//! The options of a caller.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::environment;
 
-/// Where to look for a mongod binary, in the order of the fields.
+/// The places to search for a mongod binary, in the order of the fields.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
     /// This binary and no other.
     pub mongod: Option<PathBuf>,
     /// Directories to search, separated as in `PATH`.
     pub search_path: Option<OsString>,
-    /// Where fetched binaries are kept; the user's cache directory if not given.
+    /// The directory of fetched binaries; by default the user's cache directory.
     pub cache_dir: Option<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl Lookup {
     }
 }
 
-/// How a server is started.
+/// The options with which a server is started.
 ///
 /// ```
 /// use local_mongod::Options;
@@ -38,7 +38,7 @@ impl Lookup {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the binary comes from.
+    /// The source of the binary.
     pub lookup: Lookup,
     /// Members of the replica set, 1 to 7.
     pub members: u8,
@@ -55,7 +55,7 @@ pub struct Options {
     /// Further arguments for each mongod, such as `--syncdelay`; a parameter that is set here is not
     /// set otherwise.
     pub extra_arguments: Vec<String>,
-    /// How long the set may take until it has a primary and all its secondaries.
+    /// The longest wait until the set has a primary and all its secondaries.
     pub start_timeout: Duration,
 }
 

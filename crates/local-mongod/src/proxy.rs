@@ -1,4 +1,4 @@
-//! A TCP proxy in front of a member, for faults that no fail point makes.
+//! A TCP proxy in front of a member, for faults that no fail point can cause.
 
 mod silence;
 
@@ -16,10 +16,10 @@ use tokio::task::JoinHandle;
 
 use self::silence::{Line, Silence};
 
-/// Stands between a client and one member, loses the replies it is told to, and falls silent.
+/// A proxy between a client and one member, which drops selected replies and can go silent.
 ///
-/// The request of a reply that is lost reaches the server and is carried out; then the connection is closed
-/// instead of answered. Nothing listens any more once this is dropped.
+/// When a reply is dropped, its request reaches the server and is executed; then the connection is closed
+/// instead of answered. Dropping this value stops the proxy.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -36,17 +36,17 @@ struct Losses {
     cut: Cut,
 }
 
-/// How much of a reply comes through, and what then becomes of its connection.
+/// How much of a reply is passed on, and how its connection then ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cut {
-    /// So many bytes come through.
+    /// The number of bytes that are passed on.
     pub after_bytes: usize,
     /// The connection is reset instead of closed.
     pub is_reset: bool,
 }
 
 impl Proxy {
-    /// Starts one in front of the member that listens on a port of this machine.
+    /// Starts a proxy in front of the member on a port of this machine.
     pub async fn start(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
@@ -62,22 +62,22 @@ impl Proxy {
         Ok(Self { address, losses, silence, listening })
     }
 
-    /// Where it listens, `127.0.0.1:PORT`.
+    /// The address of the proxy, `127.0.0.1:PORT`.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
 
-    /// Connects through it, and to nothing else of the replica set.
+    /// A URI through the proxy, to no other member of the replica set.
     pub fn uri(&self) -> String {
         format!("mongodb://{}/?directConnection=true", self.address)
     }
 
-    /// Loses the replies to the next so many commands of a name, such as `findAndModify`.
+    /// Drops the replies to the next `times` commands of a name, such as `findAndModify`.
     pub fn lose_replies(&self, command: &str, times: usize) {
         self.cut_replies(command, times, Cut::default());
     }
 
-    /// Loses the replies to the next so many commands of a name but for their beginnings.
+    /// Cuts the replies to the next `times` commands of a name after their first bytes.
     pub fn cut_replies(&self, command: &str, times: usize, cut: Cut) {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
         // In a request the name of the command is the key of its first element.
@@ -87,17 +87,17 @@ impl Proxy {
         losses.cut = cut;
     }
 
-    /// Withholds whatever a source sends and is to be sent, on connections that stay open.
+    /// Withholds all data from and to a source, on connections that stay open.
     pub fn silence(&self, source: Source) {
         self.silence.begin(source);
     }
 
-    /// Lets everything through again, what was withheld first; returns how often something was.
+    /// Passes everything on again, withheld data first; returns how often data was withheld.
     pub fn speak(&self) -> usize {
         self.silence.end()
     }
 
-    /// Returns how many replies were lost since it was told to.
+    /// Returns the number of dropped replies since the last instruction.
     pub fn lost(&self) -> usize {
         self.losses.lock().unwrap_or_else(PoisonError::into_inner).done
     }
@@ -109,7 +109,7 @@ impl Drop for Proxy {
     }
 }
 
-/// How the reply to a request is to be lost, if it is.
+/// How to drop the reply to a request, if at all.
 fn loss(losses: &Mutex<Losses>, request: &[u8]) -> Option<Cut> {
     let mut losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
     let name = &losses.command;
@@ -140,7 +140,7 @@ async fn join(
     }
 }
 
-/// Hands on requests, and says which one must not be answered.
+/// Passes requests on, and reports the request whose reply is to be dropped.
 async fn requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
@@ -155,14 +155,14 @@ async fn requests(
         if let Some(how) = loss(losses, &request) {
             let _ = cut.send(how);
             server.write_all(&request).await?;
-            // The connection lives on until the reply is there: the server is done by then.
+            // Keep the connection until the reply arrives: the server has finished by then.
             return std::future::pending().await;
         }
         server.write_all(&request).await?;
     }
 }
 
-/// Hands on replies, until one is to be lost.
+/// Passes replies on, until one is to be dropped.
 async fn replies(
     mut server: OwnedReadHalf,
     mut client: OwnedWriteHalf,

@@ -1,4 +1,4 @@
-//! Makes a replica set of the members and waits until it is whole.
+//! Makes a replica set of the members and waits until it is complete.
 
 use futures::future::join_all;
 use mongodb::Database;
@@ -13,11 +13,11 @@ use crate::{Error, Member};
 const ALREADY_INITIALIZED: i32 = 23;
 const NOT_YET_INITIALIZED: i32 = 94;
 
-/// Initiates the set, or tells the stored set where its members are now.
+/// Initiates the set, or updates the addresses of the stored set.
 ///
-/// mongod reads a stored configuration in the background, and looks for itself at the old address
-/// first: a process that has the old port and says nothing delays it for 30 seconds. Initiating a
-/// set meanwhile would end it, so only a new set is initiated.
+/// mongod reads a stored configuration in the background, and first looks for itself at the old address.
+/// A process that has the old port and does not respond delays it for 30 seconds. Initiating a set
+/// meanwhile would make it exit, so only a new set is initiated.
 pub(crate) async fn configure(members: &[Member], deadline: Deadline) -> Result<(), Error> {
     let admin = members[0].admin().await?;
     let is_new = remembered_port(members[0].dbpath()).is_none();
@@ -34,9 +34,9 @@ pub(crate) async fn configure(members: &[Member], deadline: Deadline) -> Result<
 
 /// Waits until one member is primary, all others are secondaries, and all have an entry in common.
 ///
-/// The oplog of a new secondary begins where its copy of the data ends. Without an entry in common one
-/// that is behind another could follow nobody but their primary, and were that lost just then, no write
-/// would reach a majority again.
+/// The oplog of a new secondary begins where its copy of the data ends. Without a common entry a
+/// secondary that lags could sync from the primary only. If the primary were lost at that moment, no
+/// write would reach a majority again.
 pub(crate) async fn until_whole(members: &[Member], deadline: Deadline) -> Result<(), Error> {
     loop {
         for member in members {
@@ -53,7 +53,7 @@ pub(crate) async fn until_whole(members: &[Member], deadline: Deadline) -> Resul
     }
 }
 
-/// Tells whether an entry that the primary adds to its oplog comes to be in that of every member.
+/// Returns whether an entry that the primary adds to its oplog reaches every member.
 async fn has_reached_all(primary: &Member, members: usize) -> bool {
     let members = i32::try_from(members).unwrap_or(i32::MAX);
     let note = doc! {
@@ -75,14 +75,14 @@ pub(crate) async fn until_active(member: &Member, deadline: Deadline) -> Result<
     Ok(())
 }
 
-/// What an active member does.
+/// The role of an active member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Primary,
     Secondary,
 }
 
-/// Answers the role of a member, or `None` while it has none or does not answer.
+/// Returns the role of a member, or `None` while it has none or does not answer.
 pub(crate) async fn role(member: &Member) -> Option<Role> {
     let hello = member.admin().await.ok()?.run_command(doc! { "hello": 1 }).await.ok()?;
     let is = |field| hello.get_bool(field).unwrap_or(false);
@@ -103,7 +103,7 @@ async fn stored_config(admin: &Database) -> Result<Option<Document>, Error> {
     }
 }
 
-/// Answers false if the set turns out to be initiated already.
+/// Returns false if the set turns out to be initiated already.
 async fn initiate(admin: &Database, members: &[Member]) -> Result<bool, Error> {
     let config = doc! {
         "_id": SET_NAME,

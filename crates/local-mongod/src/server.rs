@@ -16,12 +16,12 @@ const MEMBERS: std::ops::RangeInclusive<u8> = 1..=7;
 
 /// A replica set that lives as long as this value.
 ///
-/// [`stop`](Self::stop) waits until it is gone; dropping the value, or the end of the process for
-/// whatever reason, stops it in the background. A temporary data directory goes with it.
+/// [`stop`](Self::stop) waits until it has stopped. Dropping the value, or the end of the process for
+/// any reason, stops it in the background. A temporary data directory is removed with it.
 #[derive(Debug)]
 pub struct LocalMongod {
     uri: String,
-    // Before the directory, so that mongod is told to stop before others may lock it.
+    // Before the directory, so that mongod is asked to stop before other processes may lock it.
     members: Vec<Member>,
     data_dir: DataDir,
     start_timeout: Duration,
@@ -56,7 +56,7 @@ impl LocalMongod {
         }
     }
 
-    /// Makes the members a replica set, and makes it known.
+    /// Makes the members a replica set, and publishes its URI.
     async fn unite(&self, deadline: Deadline) -> Result<(), Error> {
         replica_set::configure(&self.members, deadline).await?;
         replica_set::until_whole(&self.members, deadline).await?;
@@ -72,7 +72,7 @@ impl LocalMongod {
         &self.uri
     }
 
-    /// Below this each member has its directory.
+    /// The directory that contains the members' directories.
     pub fn data_dir(&self) -> &Path {
         self.data_dir.path()
     }
@@ -87,7 +87,7 @@ impl LocalMongod {
         self.members[0].pid()
     }
 
-    /// Asks each member and answers the one that is primary now, if one is.
+    /// Asks each member and returns the one that is primary now, if one is.
     pub async fn primary(&self) -> Option<&Member> {
         let roles = join_all(self.members.iter().map(replica_set::role)).await;
         let mut members = self.members.iter().zip(roles);
@@ -103,14 +103,14 @@ impl LocalMongod {
         Ok(())
     }
 
-    /// Starts every member that has ended again and waits until the set is whole.
+    /// Restarts every member that has exited and waits until the set is complete.
     pub async fn restart(&self) -> Result<(), Error> {
         let ended = self.members.iter().filter(|member| member.pid().is_none());
         try_join_all(ended.map(Member::restart)).await?;
         replica_set::until_whole(&self.members, Deadline::after(self.start_timeout)).await
     }
 
-    /// Waits until a member has ended without being stopped, and answers why.
+    /// Waits until a member has ended without being stopped, and returns why.
     pub async fn ended(&self) -> Error {
         let ends = self.members.iter().map(|member| Box::pin(member.ended()));
         select_all(ends).await.0

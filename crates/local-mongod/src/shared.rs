@@ -12,7 +12,7 @@ struct Shared {
     _server: Option<LocalMongod>,
 }
 
-/// Answers the URI of a server that all tests of this process share.
+/// Returns the URI of a server that all tests of this process share.
 ///
 /// This is the server in `MONGODB_URI` if that is set. Otherwise the first call starts a temporary
 /// one with test commands, which ends with the process.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What a member may be told.
+/// The signals for a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Continue,

@@ -43,13 +43,13 @@ fn parameters(options: &Options) -> Vec<&'static str> {
     let mut parameters = vec![
         // By default a primary that gets SIGTERM waits 15 seconds before it stops.
         "shutdownTimeoutMillisForSignaledShutdown=100",
-        // What a client that was killed had written in a transaction stays locked no longer.
+        // Limits how long the writes of a killed client's transaction stay locked.
         "transactionLifetimeLimitSeconds=5",
     ];
     if options.test_commands {
         parameters.push("enableTestCommands=1");
-        // The files of a database that was dropped stay open so long: in five minutes, the default, tests
-        // drop more of them than a process may have open.
+        // The files of a dropped database stay open for this time. In five minutes, the default, tests drop
+        // more databases than a process may have open files.
         parameters.push("minSnapshotHistoryWindowInSeconds=10");
     }
     if options.data_dir.is_none() {

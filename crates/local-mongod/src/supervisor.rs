@@ -1,8 +1,8 @@
-//! The shell that watches over one mongod.
+//! The shell that supervises one mongod.
 //!
 //! A process that is killed cannot clean up after itself, so a child does it: the script waits
 //! for the end of a pipe of which this process holds the only writing end. The kernel closes
-//! that end however this process goes. (Rust opens pipes close-on-exec: no other child keeps it.)
+//! that end however this process ends. (Rust opens pipes close-on-exec: no other child keeps it.)
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,7 +16,7 @@ const SCRIPT: &str = include_str!("supervisor.sh");
 /// How long mongod may take to stop after SIGTERM.
 const GRACE_SECONDS: &str = "30";
 
-/// What is known of the mongod.
+/// The known state of the mongod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// It has not reported yet.
@@ -25,7 +25,7 @@ pub(crate) enum Status {
     Running(u32),
     /// It ended with this exit status and may be started again.
     Exited(i32),
-    /// The supervisor itself has ended, and nothing is left.
+    /// The supervisor itself has exited, and nothing is left.
     Gone,
 }
 
@@ -53,7 +53,7 @@ impl Supervisor {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        // A Ctrl-C at the terminal must not reach mongod before its user has finished.
+        // A Ctrl-C at the terminal must not stop mongod before the program that uses it has finished.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
 
@@ -77,7 +77,7 @@ impl Supervisor {
         let mut status = self.status.clone();
         status.mark_unchanged();
         (&self.orders).write_all(b"start\n")?;
-        // Fails only when the supervisor is gone, which `status` tells.
+        // Fails only when the supervisor is gone, which `status` reports.
         let _ = status.changed().await;
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Supervisor {
     }
 }
 
-/// Passes on what the script tells, until it ends.
+/// Passes on the script's messages, until it exits.
 ///
 /// A thread of its own, because a server may outlive the runtime that started it.
 fn report(mut child: Child, events: ChildStdout, status: &watch::Sender<Status>) {

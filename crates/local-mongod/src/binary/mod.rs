@@ -1,4 +1,4 @@
-//! Where a mongod binary comes from.
+//! Finds or fetches a mongod binary.
 
 mod cache;
 mod check;
@@ -13,10 +13,10 @@ use std::path::PathBuf;
 
 use crate::{Error, Lookup};
 
-/// Finds a mongod that runs, and fetches one when there is none.
+/// Finds a mongod that runs, or fetches one.
 ///
-/// The order is `$MONGOD`, `PATH`, the cache, a download. Blocks, for a minute or more when it
-/// downloads; standard error tells why.
+/// The order is `$MONGOD`, `PATH`, the cache, a download. Blocks, for a minute or more during a
+/// download; standard error shows the progress.
 pub fn resolve(lookup: &Lookup) -> Result<PathBuf, Error> {
     let found = lookup.mongod.clone().or_else(|| on_path(lookup.search_path.as_deref()?));
     let path = match found {

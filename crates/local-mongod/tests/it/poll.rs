@@ -1,4 +1,4 @@
-//! Waiting for what must happen, with an end.
+//! Waiting for an event, with a deadline.
 
 use std::time::{Duration, Instant};
 

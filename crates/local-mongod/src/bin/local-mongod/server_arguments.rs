@@ -1,4 +1,4 @@
-//! What `run` and `serve` let a person choose about the server.
+//! The options of `run` and `serve` about the server.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Being asked to stop, and asking a command to.
+//! Requests to stop, received by this process and passed to the command.
 
 /// A request to stop.
 #[derive(Clone, Copy, Debug)]
