@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints where a Python environment is that has what a file of requirements wants; installs it, once.
+# Prints the path of a Python environment with the packages of a requirements file; installs it once.
 #
 #     tests/venv.sh NAME REQUIREMENTS
 #

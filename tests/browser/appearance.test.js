@@ -1,4 +1,4 @@
-// Every view, light, dark and narrow: it fits, it can be read by a screen reader, and it is pictured.
+// Every view, light, dark and narrow: it fits, a screen reader can read it, and a screenshot is taken.
 
 import { after, before, test } from "node:test";
 import { launch, watched } from "./browser.js";
@@ -13,7 +13,7 @@ const VIEWS = [
   ["chat", "#/apps/acme_corp/chats/picnic-1", "picnic-1"],
   ["transcript", "#/apps/acme_corp/chats/captain-1", "captain-1"],
 ];
-const LOOKS = {
+const APPEARANCES = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
   narrow: { colorScheme: "light", viewport: { width: 360, height: 740 } },
@@ -39,7 +39,7 @@ after(async () => {
   await service?.stop();
 });
 
-for (const [look, options] of Object.entries(LOOKS)) {
+for (const [look, options] of Object.entries(APPEARANCES)) {
   test(`every view is accessible and fits: ${look}`, async () => {
     await watched(
       browser,

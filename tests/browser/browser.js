@@ -1,4 +1,4 @@
-// A browser whose pages are watched: nothing may go wrong or leave the origin unnoticed.
+// A browser that reports every error of its pages and every request to another origin.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,14 +19,13 @@ export async function launch() {
 }
 
 /**
- * Opens a page and, after `look`, checks that nothing was wrong with it. `answers` are the statuses of
- * refusals that are expected, which a browser calls errors as well; so are broken connections where
- * the service `goesAway`.
+ * Opens a page, runs `body` and checks that the page had no errors. Two kinds of errors are accepted:
+ * responses with a status in `answers`, and broken connections if the service `goesAway`.
  */
 export async function watched(
   browser,
   service,
-  look,
+  body,
   { answers = [], goesAway = false, ...options } = {},
 ) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
@@ -48,9 +47,9 @@ export async function watched(
     if (new URL(request.url()).origin !== service.url) faults.push(`request to ${request.url()}`);
   });
   try {
-    await look(page, new Place(page, service.url));
+    await body(page, new Place(page, service.url));
   } catch (error) {
-    // What went wrong in the page is mostly why the test did not find what it looked for.
+    // An error of the page is usually the reason why the test did not find what it looked for.
     error.message += `\nfaults of the page: ${JSON.stringify(faults, null, 2)}`;
     throw error;
   } finally {
@@ -59,17 +58,17 @@ export async function watched(
   assert.deepEqual(faults, []);
 }
 
-/** Opens two pages so that share nothing. */
-export async function bothWatched(browser, service, look, options) {
+/** Opens two pages that share nothing. */
+export async function bothWatched(browser, service, body, options) {
   await watched(
     browser,
     service,
-    (_, one) => watched(browser, service, (_, other) => look([one, other]), options),
+    (_, one) => watched(browser, service, (_, other) => body([one, other]), options),
     options,
   );
 }
 
-/** What the tests do with the dashboard. */
+/** The dashboard, as the tests use it. */
 class Place {
   constructor(page, url) {
     Object.assign(this, { page, url });
@@ -85,7 +84,7 @@ class Place {
     await this.page.getByText("Live", { exact: true }).waitFor();
   }
 
-  /** Waits until those messages are shown, and no others: pairs of a sequence and what is said. */
+  /** Waits until exactly these messages are shown: pairs of a sequence and a content. */
   async showsMessages(expected) {
     const shown = () =>
       this.page
@@ -95,14 +94,14 @@ class Place {
         );
     const last = this.page.locator(`[data-sequence="${expected.at(-1)[0]}"]`);
     await last.waitFor({ state: "attached" });
-    for (let looks = 0; looks < 100; looks += 1) {
+    for (let attempts = 0; attempts < 100; attempts += 1) {
       if (isDeepStrictEqual(await shown(), expected)) return;
       await this.page.waitForTimeout(50);
     }
     assert.deepEqual(await shown(), expected);
   }
 
-  /** Tells the page whether nobody looks at it. */
+  /** Hides or shows the page. */
   async isHidden(hidden) {
     await this.page.evaluate((is) => {
       Object.defineProperty(document, "hidden", { configurable: true, value: is });

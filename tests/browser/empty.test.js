@@ -1,4 +1,4 @@
-// Somebody looks before anything is there: the page says what to do, and what it says works.
+// An empty database: the page says what to do, and following its advice works.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -19,7 +19,7 @@ after(async () => {
   await service?.stop();
 });
 
-test("a workflow and an app of which nothing is kept say so", async () => {
+test("a workflow and an app without data say so", async () => {
   await watched(browser, service, async (page, place) => {
     for (const [hash, title] of [
       ["#/apps/acme_corp/workflows/Picnic", "Picnic"],
@@ -37,7 +37,7 @@ test("a workflow and an app of which nothing is kept say so", async () => {
   });
 });
 
-test("a command holds nothing that a shell would understand", async () => {
+test("a command contains no shell syntax from ids", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open(`#/apps/acme_corp/workflows/${encodeURIComponent("'; reboot '")}`);
     await place.shows("'; reboot '");

@@ -1,4 +1,4 @@
-// Whatever callers write is text.
+// Everything that callers write is shown as text.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -122,7 +122,7 @@ test("every workflow can be opened, whatever its name", async () => {
   });
 });
 
-test("an address that means nothing does no harm", async () => {
+test("an invalid address does no harm", async () => {
   await watched(browser, service, async (page, place) => {
     for (const hash of [
       "#/apps/%",

@@ -1,4 +1,4 @@
-// Somebody looks for a chat, and at it, while it goes on.
+// A user searches for a chat and opens it while it continues.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -64,7 +64,7 @@ test("the keyboard alone leads there as well, and the focus goes along", async (
     await page.keyboard.press("Enter");
     await place.shows("Picnic");
     await tabTo(page, "picnic-1");
-    // The focus outlives the renewal of what is shown.
+    // The focus stays when the view is refreshed.
     await page.waitForResponse((response) => response.url().includes("/series"));
     await page.waitForTimeout(200);
     assert.equal(await focused(page), "picnic-1");
@@ -118,7 +118,7 @@ test("a chat shows what was said, its snapshot, its artifact and its calls", asy
   });
 });
 
-test("what is said and done while somebody looks appears", async () => {
+test("what happens while the page is open appears", async () => {
   const base = "/api/chats/acme_corp/live-1";
   await call("POST", "/api/chats/acme_corp", { chat_id: "live-1", workflow_name: "Picnic" });
   await watched(browser, service, async (page, place) => {
@@ -128,9 +128,9 @@ test("what is said and done while somebody looks appears", async () => {
     await call("POST", `${base}/messages`, {
       role: "user",
       name: "alice",
-      content: "Is anybody there?",
+      content: "Are you there?",
     });
-    await place.text("Is anybody there?").waitFor();
+    await place.text("Are you there?").waitFor();
     await page.getByRole("status").filter({ hasText: "1 new message" }).waitFor();
     await call("PATCH", `${base}/context`, { guests: 7 });
     await page.getByText('"guests": 7').waitFor();
@@ -148,7 +148,7 @@ test("a new chat appears among those of its workflow", async () => {
   });
 });
 
-test("a tab that nobody looks at asks nothing", async () => {
+test("a hidden tab sends no requests", async () => {
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp");
     await place.shows("acme_corp");

@@ -1,4 +1,4 @@
-// Several look at one chat while it goes on, and while the service does not.
+// Several pages show one chat while it continues, and while the service is down.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -20,10 +20,10 @@ after(async () => {
   await service?.stop();
 });
 
-test("two who look at a chat see the same, in order and once, through a restart", async () => {
+test("two pages on one chat show the same, in order and once, through a restart", async () => {
   const base = await chat("shared-1");
   await say(base, 0, 5);
-  const look = async (places) => {
+  const body = async (places) => {
     for (const place of places) {
       await place.open("#/apps/acme_corp/chats/shared-1");
       await place.shows("shared-1");
@@ -45,9 +45,9 @@ test("two who look at a chat see the same, in order and once, through a restart"
     await see(places, 80);
     await places[1].screenshot("shared");
   };
-  await bothWatched(browser, service, look, { goesAway: true, answers: [503] });
+  await bothWatched(browser, service, body, { goesAway: true, answers: [503] });
 
-  /** Waits until both show what the chat holds. */
+  /** Waits until both pages show the chat's content. */
   async function see(places, count) {
     const { messages } = await call("GET", `${base}/messages?limit=200`);
     assert.equal(messages.length, count);
@@ -56,7 +56,7 @@ test("two who look at a chat see the same, in order and once, through a restart"
   }
 });
 
-test("who was away catches up, and nothing is asked for meanwhile", async () => {
+test("a hidden page sends no requests, and catches up when it is shown", async () => {
   const base = await chat("away-1");
   await watched(browser, service, async (page, place) => {
     await place.open("#/apps/acme_corp/chats/away-1");
@@ -76,7 +76,7 @@ test("who was away catches up, and nothing is asked for meanwhile", async () => 
   });
 });
 
-test("calls that are recorded are shown, and while nothing happens nothing is asked", async () => {
+test("recorded calls are shown, and an idle page sends no requests", async () => {
   const base = await chat("used-1");
   await watched(browser, service, async (page, place) => {
     await page.clock.install();
@@ -93,7 +93,7 @@ test("calls that are recorded are shown, and while nothing happens nothing is as
   });
 });
 
-test("a stream that ends is asked for again behind the last event, and unknown events are none", async () => {
+test("a stream that ends is reopened after the last event, and unknown events are ignored", async () => {
   await chat("played-1");
   const message = (sequence) => ({
     sequence,

@@ -1,4 +1,4 @@
-// The service refuses, or is away: the page says so, and goes on once it can.
+// The service refuses requests, or is down: the page says so, and continues as soon as it can.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -24,7 +24,7 @@ after(async () => {
   await service?.stop();
 });
 
-test("without a token one is asked for, kept in the tab alone, and forgotten on request", async () => {
+test("the page asks for a missing token, keeps it in the tab only, and forgets it on request", async () => {
   await watched(
     browser,
     service,
@@ -58,7 +58,7 @@ test("without a token one is asked for, kept in the tab alone, and forgotten on 
   );
 });
 
-test("a user, who may not read what workflows do, finds the chats they may see", async () => {
+test("a user without the right to read stats finds the chats they may see", async () => {
   await watched(
     browser,
     service,
@@ -79,7 +79,7 @@ test("a user, who may not read what workflows do, finds the chats they may see",
   );
 });
 
-test("a token for another app is refused in words, and another may be given", async () => {
+test("a token for another app is refused with an explanation, and another token may be entered", async () => {
   await watched(
     browser,
     service,
@@ -93,12 +93,12 @@ test("a token for another app is refused in words, and another may be given", as
   );
 });
 
-test("a chat that is not there is called so", async () => {
+test("a missing chat is reported as such", async () => {
   await watched(
     browser,
     service,
     async (page, place) => {
-      await place.open("#/apps/acme_corp/chats/nobody");
+      await place.open("#/apps/acme_corp/chats/unknown");
       await giveToken(page, USER);
       await page.getByRole("alert").getByRole("heading").filter({ hasText: /chat/i }).waitFor();
       await place.screenshot("problem");
@@ -107,7 +107,7 @@ test("a chat that is not there is called so", async () => {
   );
 });
 
-test("what is shown stays while the service is away, and is renewed when it is back", async () => {
+test("the view stays while the service is away, and is refreshed when it is back", async () => {
   await watched(
     browser,
     service,

@@ -1,4 +1,4 @@
-// Who is here, and what a workflow asks of them.
+// People in a chat, and the questions of its workflow.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -24,12 +24,12 @@ after(async () => {
   await service?.stop();
 });
 
-test("two see a question and who is here, one answers, and both see the answer once", async () => {
+test("two people see a question and each other, one answers, and both see the answer once", async () => {
   const base = await chat("shared-1");
   await ask(base, { prompt: "Where?", kind: "choice", options: ["Lake", "Park"] });
   const ada = service.client(PEOPLE[0]);
   await ada("POST", `${base}/participants`, { display_name: "Ada L." });
-  const look = async ([one, other]) => {
+  const body = async ([one, other]) => {
     await join(one, "shared-1", 0);
     await join(other, "shared-1", 1);
     for (const { page } of [one, other]) {
@@ -42,7 +42,7 @@ test("two see a question and who is here, one answers, and both see the answer o
       await card(page, "How many?").getByText("expires in").waitFor();
     }
     await other.screenshot("questions");
-    // What is being written outlives what happens meanwhile.
+    // An unfinished answer stays in its field whatever happens meanwhile.
     await card(other.page, "How many?").getByLabel("Answer").fill("five");
     await card(one.page, "Where?").getByRole("button", { name: "Lake" }).click();
     for (const { page } of [one, other]) await gone(page, "Where?");
@@ -59,10 +59,10 @@ test("two see a question and who is here, one answers, and both see the answer o
     await other.page.goto("about:blank");
     await present(one.page, ["Ada L."]);
   };
-  await bothWatched(browser, service, look, { answers: [401], goesAway: true });
+  await bothWatched(browser, service, body, { answers: [401], goesAway: true });
 });
 
-test("an answer is for the call that was shown, and the same again counts once", async () => {
+test("an answer is bound to the call that was shown, and a repeat counts once", async () => {
   const base = await chat("bound-1");
   const bound = { id: "call_1", name: "delete_files", arguments: { size: 9007199254740991 } };
   await ask(base, { request_id: "bound", prompt: "Go on?", kind: "confirm", tool_call: bound });
@@ -90,7 +90,7 @@ test("an answer is for the call that was shown, and the same again counts once",
   assert.deepEqual([answer.content, answer.name, answer.sequence], [true, "ada", 0]);
 });
 
-test("who answers too late is told who was first", async () => {
+test("a person who answers too late sees the first answer and its author", async () => {
   const base = await chat("late-1");
   await ask(base, { request_id: "raced", prompt: "Who?" });
   await alone("late-1", async (page, place) => {
@@ -112,7 +112,7 @@ test("who answers too late is told who was first", async () => {
   });
 });
 
-test("what was closed while nobody looked is gone when somebody does", async () => {
+test("a question that was closed while the tab was hidden is gone when the tab is shown", async () => {
   const base = await chat("away-1");
   await ask(base, { request_id: "closed", prompt: "Still?" });
   await alone("away-1", async (page, place) => {
@@ -178,20 +178,20 @@ async function join(place, chatId, person) {
   await place.shows(chatId);
 }
 
-/** Waits until those are shown to be here, and nobody else. */
+/** Waits until exactly these people are shown as present. */
 async function present(page, names) {
   const shown = page.getByRole("list", { name: "Here now" }).getByRole("listitem");
   for (const name of names) await shown.filter({ hasText: name }).waitFor();
-  for (let looks = 0; looks < 100 && (await shown.count()) !== names.length; looks += 1) {
+  for (let attempts = 0; attempts < 100 && (await shown.count()) !== names.length; attempts += 1) {
     await page.waitForTimeout(50);
   }
   assert.deepEqual((await shown.allTextContents()).sort(), [...names].sort());
 }
 
-async function alone(chatId, look, options = {}) {
+async function alone(chatId, body, options = {}) {
   const joined = async (page, place) => {
     await join(place, chatId, 0);
-    await look(page, place);
+    await body(page, place);
   };
   const expected = { answers: [401, 409], goesAway: true };
   await watched(browser, service, joined, { ...expected, ...options });

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Looks at the dashboard with a real browser, against services of its own.
+# Tests the dashboard with a real browser, against its own services.
 #
-# Needs cargo, and Node.js 20 or newer with npm. Debian's Chromium is installed where it is missing, and
-# CHROMIUM names another; what comes from npm is installed beside the tests, as the lock file says.
-# Screenshots of every view are left in target/screenshots.
+# Needs cargo, and Node.js 20 or newer with npm. Installs Debian's Chromium if it is missing; CHROMIUM names
+# another one. Installs the npm packages of the lock file beside the tests. Leaves screenshots of every view in
+# target/screenshots.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 if [[ -z ${CHROMIUM:-} ]] && ! command -v chromium >/dev/null; then
   echo "installing chromium"
   apt-get update -qq
-  # The font is for what the screenshots show.
+  # The font is for the screenshots.
   DEBIAN_FRONTEND=noninteractive \
     apt-get install -qq -y --no-install-recommends chromium fonts-noto-color-emoji >/dev/null
 fi
-# Named here, because an older one fails without a word that says why.
+# Checked here, because an older version fails without an explanation.
 node --eval 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || {
   echo "Node.js 20 or newer is needed; this is $(node --version)" >&2
   exit 1
@@ -26,10 +26,10 @@ if ! cmp --silent "$wanted" tests/browser/node_modules/installed.json; then
   cp "$wanted" tests/browser/node_modules/installed.json
 fi
 
-# As the tests of the workspace build it, so that nothing is built twice.
+# The same build as for the workspace tests, so that nothing is built twice.
 cargo build --quiet --locked --workspace --bin reprise
 REPRISE_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/reprise
 export REPRISE_BINARY
 cd tests/browser
-# One after the other: each starts a service, a mongod and a browser.
+# In sequence: each starts a service, a mongod and a browser.
 exec node --test --test-concurrency=1 --test-reporter=spec ./*.test.js

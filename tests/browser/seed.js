@@ -1,4 +1,4 @@
-// What the tests look at, put in over HTTP.
+// The data that the tests look at, stored over HTTP.
 
 import { existsSync, readFileSync } from "node:fs";
 
@@ -10,7 +10,7 @@ const MODELS = [
 ];
 const ENDINGS = ["complete", "complete", "complete", "fail", "pause", null];
 
-/** The same numbers in every run, between 0 and 1. */
+/** Pseudo-random numbers between 0 and 1, the same in every run. */
 function numbers(seed = 1) {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -110,7 +110,7 @@ const PICNIC = [
   { role: "user", name: "alice", content: "The lake, and something without nuts." },
 ];
 
-/** A real conversation where one is at hand beside the checkout, else the project's own. */
+/** A real conversation if one is available beside the checkout, else the project's own. */
 export function transcript() {
   const real = new URL("../../../shared/real/ag2-captain.jsonl", import.meta.url);
   if (existsSync(real)) {

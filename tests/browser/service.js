@@ -1,4 +1,4 @@
-// A service of its own, with a mongod of its own, for each file of tests.
+// A separate service with a separate mongod for each test file.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -28,13 +28,13 @@ export async function startService(settings = {}) {
     return { child, ended, url };
   }
 
-  /** Stops it, with its mongod; its data stay. */
+  /** Stops it, with its mongod; its data is kept. */
   async function pause() {
     running.child.kill("SIGTERM");
     await running.ended;
   }
 
-  /** Starts it again where it was. */
+  /** Starts it again on the same address. */
   async function resume() {
     running = await start(new URL(url).host);
   }
@@ -60,7 +60,7 @@ async function until(holds) {
   }
 }
 
-/** Calls the API; whatever is not a success is an error. */
+/** Calls the API; throws unless the response is a success. */
 function client(url, token) {
   const authorization = token ? { authorization: `Bearer ${token}` } : {};
   return async (method, path, body) => {

@@ -1,4 +1,4 @@
-// A service that wants tokens, and tokens for it.
+// A service that requires tokens, and tokens for it.
 
 import { createHmac } from "node:crypto";
 

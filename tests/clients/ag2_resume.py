@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""An AG2 group chat that is killed, twice, and goes on each time as if nothing had happened.
+"""An AG2 group chat that is killed twice, and continues each time as if nothing had happened.
 
     python ag2_resume.py --url http://127.0.0.1:8080 [--auth-token TOKEN]
 
 Needs a running Reprise service, and no model: the agents answer from functions. The chat runs in
 a process of its own, which is killed with SIGKILL while an agent is thinking; a new process knows
-nothing but the id of the chat, and goes on. What comes out is compared with a chat nobody killed.
+nothing but the id of the chat, and continues. The result is compared with a chat that was not killed.
 
 `RecordedGroupChat`, `start_or_resume` and `Chat` are all that an application needs of this.
 """
@@ -41,21 +41,21 @@ class Chat:
         try:
             self._call("POST", "", {"chat_id": self.chat_id, "workflow_name": "Haiku"})
         except urllib.error.HTTPError as error:
-            # A chat that is there already is the one to go on with.
+            # An existing chat is continued.
             if error.code != 409:
                 raise
 
     def append(self, position: int, name: str, role: str, content: str) -> None:
-        # The id is made of what the message is, not of when it is sent: whoever sends it again,
-        # this process or its successor, means the same message, and it is stored once.
+        # The id is derived from the message, not from the time of sending: when this process
+        # or its successor sends the message again, it is stored once.
         message = {"event_id": f"turn-{position}", "name": name, "role": role, "content": content}
         stored = self._call("POST", f"/{self.chat_id}/messages", message)["messages"][0]
-        # Two processes that run the same chat would show here.
+        # This would fail if two processes ran the same chat.
         if stored["sequence"] != position:
             raise RuntimeError(f"message {position} was stored as {stored['sequence']}")
 
     def history(self) -> list[dict]:
-        """Reads the conversation in the form `GroupChatManager.resume` takes."""
+        """Reads the conversation in the format that `GroupChatManager.resume` accepts."""
         answer = self._call("GET", f"/{self.chat_id}/history?dialect=ag2")
         if answer["dropped"]:
             raise RuntimeError(f"this is not the whole conversation: {answer['dropped']}")
@@ -68,7 +68,7 @@ class Chat:
         self._call("POST", f"/{self.chat_id}/complete")
 
     def _call(self, method: str, path: str, body: dict | None = None) -> dict:
-        """Calls the service until it answers: every call may be repeated."""
+        """Calls the service until it responds: every call is safe to repeat."""
         request = urllib.request.Request(f"{self.url}/api/chats/{APP}{path}", method=method)
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
@@ -81,36 +81,36 @@ class Chat:
                 with urllib.request.urlopen(request, timeout=30) as response:
                     return json.load(response)
             except urllib.error.HTTPError as error:
-                # 503: nothing was done. 504: nobody knows. All else is final.
+                # 503: nothing was done. 504: the outcome is unknown. Everything else is final.
                 if error.code not in (503, 504) or time.monotonic() > deadline:
                     raise
                 time.sleep(float(error.headers.get("Retry-After", 1)))
             except OSError:
-                # No connection, or one that broke: the answer may be lost, or the request.
+                # No connection, or a broken one: the request or the response may be lost.
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
 
 
 class RecordedGroupChat(GroupChat):
-    """A group chat that stores each message before anybody can answer it."""
+    """A group chat that stores each message before any agent can answer it."""
 
     def __init__(self, chat: Chat, stored: int, **options):
         super().__init__(**options)
         self.chat, self.stored = chat, stored
 
     def append(self, message: dict, speaker: Agent) -> None:
-        # All messages pass here: the first, each answer, and, on resuming, those stored before.
+        # Every message passes here: the first, each answer, and, when resuming, the stored ones.
         super().append(message, speaker)
         position = len(self.messages) - 1
         if position >= self.stored:
-            # The role AG2 has at hand depends on who is looking; the name says who spoke.
+            # AG2's role depends on the receiving agent; the name is the speaker's.
             role = "user" if speaker.name == "user" else "assistant"
             self.chat.append(position, speaker.name, role, self.messages[-1]["content"])
 
 
 def start_or_resume(chat: Chat, pause_at: int | None) -> None:
-    """Runs the group chat from wherever it is to its end."""
+    """Runs the group chat from its current state to its end."""
     chat.create()
     history = chat.history()
     options = {"speaker_selection_method": next_speaker, "max_round": 100}
@@ -118,7 +118,7 @@ def start_or_resume(chat: Chat, pause_at: int | None) -> None:
     is_the_end = lambda message: THE_END in message["content"]
     manager = GroupChatManager(group, llm_config=False, is_termination_msg=is_the_end)
     if history:
-        # Every agent gets its memory back; the last message is spoken again, to be answered.
+        # Restores every agent's memory, then sends the last message again so that it is answered.
         speaker, message = manager.resume(history, silent=True)
         speaker.initiate_chat(manager, message=message, clear_history=False, silent=True)
     else:
@@ -127,7 +127,7 @@ def start_or_resume(chat: Chat, pause_at: int | None) -> None:
 
 
 def cast(pause_at: int | None) -> list[ConversableAgent]:
-    """The agents; the one whose turn it is to speak message `pause_at` thinks for ever."""
+    """The agents; the agent that would speak message `pause_at` waits for ever."""
 
     def agent(name: str, answer) -> ConversableAgent:
         def reply(recipient, messages, sender, config):
@@ -146,8 +146,7 @@ def drafts(messages: list[dict]) -> int:
     return sum(message["name"] == "writer" for message in messages)
 
 
-# What the agents say depends on what was said before, so that an agent that has lost its memory
-# says the wrong thing.
+# The answers depend on all earlier messages, so an agent that has lost its memory answers wrongly.
 ANSWERS = {
     "user": lambda messages: None,
     "planner": lambda messages: (
@@ -163,7 +162,7 @@ ANSWERS = {
 
 
 def next_speaker(last: Agent, group: GroupChat) -> Agent:
-    """Who is next depends on who spoke last, and on what was said."""
+    """Selects the next speaker by the last speaker and the last message."""
     if last.name == "critic":
         name = "planner" if group.messages[-1]["content"] == "Approved." else "writer"
     else:
@@ -186,14 +185,14 @@ def main() -> None:
 
 
 def play(url: str, token: str | None) -> None:
-    """Runs a chat without and one with interruptions, and compares them."""
+    """Runs one chat without and one with interruptions, and compares them."""
     suffix = uuid.uuid4().hex
     calm, rough = (Chat(url, token, f"haiku_{name}_{suffix}") for name in ("calm", "rough"))
     finish(run(calm))
     expected = calm.messages()
     assert [message["name"] for message in expected] == SPEAKERS
 
-    # When it is the critic's turn, then when it is the writer's.
+    # First the critic's turn, then the writer's.
     for shown, pause_at in ((0, 3), (3, 6)):
         with run(rough, "--pause-at", str(pause_at)) as process:
             try:
@@ -201,11 +200,11 @@ def play(url: str, token: str | None) -> None:
             finally:
                 process.kill()  # SIGKILL: it cannot put anything in order first.
         show(rough.messages()[shown:])
-        print(f"      -- kill -9 {process.pid}, and a new process goes on")
+        print(f"      -- kill -9 {process.pid}, and a new process continues")
     finish(run(rough))
     show(rough.messages()[pause_at:])
 
-    # A writer that never got the answer to its last message sends it again: nothing is added.
+    # A writer that never received the response to its last message sends it again: nothing is added.
     last = expected[-1]
     rough.append(last["sequence"], last["name"], last["role"], last["content"])
     found = rough.messages()
@@ -217,11 +216,11 @@ def play(url: str, token: str | None) -> None:
 
 
 def run(chat: Chat, *more: str) -> subprocess.Popen:
-    """Starts a process that knows nothing but where the service is and the id of the chat."""
+    """Starts a process that knows only the address of the service and the id of the chat."""
     command = [sys.executable, __file__, "--url", chat.url, "--chat", chat.chat_id, *more]
     # The token goes into the environment, where other users cannot read it.
     environment = os.environ | ({"REPRISE_TOKEN": chat.token} if chat.token else {})
-    # AG2 prints a report of its own; what happened is read from the service instead.
+    # AG2 prints its own report; this test reads the result from the service instead.
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
 
 
@@ -231,9 +230,9 @@ def finish(process: subprocess.Popen) -> None:
 
 
 def wait_for(chat: Chat, count: int, process: subprocess.Popen) -> None:
-    """Waits until so many messages are stored."""
+    """Waits until the given number of messages is stored."""
     deadline = time.monotonic() + PATIENCE_SEC
-    chat.create()  # Whoever comes first creates it.
+    chat.create()  # The first process creates it.
     while len(chat.messages()) < count:
         assert process.poll() is None, "the group chat ended too early"
         assert time.monotonic() < deadline, "the group chat does not get on"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs the clients that are not written in Rust against a service of their own.
+# Runs the clients that are not written in Rust, against their own service.
 #
-# Needs cargo and Python 3.11 with pip; what the clients need is installed below the target
-# directory, once.
+# Needs cargo and Python 3.11 with pip; installs the clients' packages below the target directory, once.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

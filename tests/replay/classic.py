@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Resumes every rendering in the three forms for AG2 up to 0.14, in group chats of their own.
+"""Resumes every rendering in the three dialects for AG2 up to 0.14, each in its own group chat.
 
     python classic.py DIRECTORY
 
-No model is asked: whoever is to speak next says that it is over. What AG2 holds after resuming is
+No model is called: the next agent ends the conversation. AG2's state after resuming is
 compared with what it was given.
 """
 
@@ -20,7 +20,7 @@ from autogen.code_utils import content_str
 
 from renderings import REFUSED, each
 
-#: Who is no agent of the group, but known to AG2.
+#: Names that AG2 knows and that are no agents of the group.
 KNOWN = {"chat_manager", "Admin", "_Group_Tool_Executor"}
 THE_END = "TERMINATE"
 
@@ -34,7 +34,7 @@ def agents_of(messages: list[dict]) -> list[ConversableAgent]:
 
 
 def resume_strictly(messages: list[dict]) -> object:
-    """Resumes from the strict form, which keeps every content as it is, also what AG2 refuses."""
+    """Resumes from the strict format, which keeps every content unchanged, even what AG2 rejects."""
     lists = [message["content"] for message in messages if isinstance(message["content"], list)]
     parts = [part for content in lists for part in content]
     if all(part.get("type") in ("text", "image_url") for part in parts):
@@ -72,13 +72,13 @@ def same(held: list[dict], given: list[dict]) -> None:
 
 
 def as_text(message: dict) -> str:
-    """Returns what a group chat makes of a content."""
+    """Returns the content as a group chat stores it."""
     content = message["content"]
     return content_str(content if isinstance(content, (str, list)) else str(content))
 
 
 if __name__ == "__main__":
-    # It warns of transcripts that say they are over.
+    # AG2 warns about transcripts that end with a termination message.
     logging.disable(logging.WARNING)
     directory = Path(sys.argv[1])
     each(directory, "ag2", "GroupChatManager.resume", resume_strictly)

@@ -1,8 +1,8 @@
-// Loads every rendering for the AI SDK and for the Agent Client Protocol with their own packages.
+// Loads every rendering for the AI SDK and the Agent Client Protocol with their packages.
 //
 //     node loaded.js DIRECTORY
 //
-// Nothing is sent anywhere: the libraries say whether they take what they are given.
+// Nothing is sent anywhere: the libraries only accept or reject the input.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-"""Renderings as `tests/src/bin/renderings.rs` writes them."""
+"""Renderings, as written by `tests/src/bin/renderings.rs`."""
 
 import inspect
 import json
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-#: Says that the library was right not to take a rendering.
+#: Marks a rendering that the library rightly rejects.
 REFUSED = object()
 
 
 def each(directory: Path, dialect: str, library: str, load: Callable[..., None]) -> None:
-    """Loads every rendering in a dialect that holds something, and prints how many there were.
+    """Loads every non-empty rendering in a dialect, and prints their number.
 
     `load` takes the messages, and `system` if it wants the instructions. It may answer `REFUSED`.
     """

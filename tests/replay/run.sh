@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Loads transcripts in every form with the libraries that the forms are made for.
+# Loads transcripts in every dialect with its target library.
 #
-# Needs cargo, Python 3.11 with pip, and Node.js 20 or newer with npm; the libraries are installed below the
-# target directory and beside this file, once. No model is asked, and nothing is sent anywhere. Logs of real
-# runs are tried where they are at hand.
+# Needs cargo, Python 3.11 with pip, and Node.js 20 or newer with npm; installs the libraries below the target
+# directory and beside this file, once. No model is called, and nothing is sent anywhere. Logs of real runs are
+# used if they are available.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads every rendering with the types of the library that it is made for.
+"""Loads every rendering with the types of its target library.
 
     python typed.py DIRECTORY
 
@@ -65,7 +65,7 @@ def load_langchain(messages: list[dict]) -> None:
 
 
 def held_by(types: TypeAdapter, given: list) -> list:
-    """Reads what the types hold: lists within messages are checked while they are read."""
+    """Reads the parsed values; lists within messages are validated while they are read."""
 
     def read(held: object) -> object:
         if isinstance(held, dict):
@@ -78,7 +78,7 @@ def held_by(types: TypeAdapter, given: list) -> list:
 
 
 def contains(held: object, given: object, place: str = "") -> None:
-    """Checks that everything that was given is held."""
+    """Checks that the parsed values contain the whole input."""
     if isinstance(given, dict) and isinstance(held, dict):
         for field, value in given.items():
             assert field in held, f"{place}/{field} is lost"

@@ -1,4 +1,4 @@
-//! The `reprise` binary, as it is built from the sources beside these tests.
+//! The `reprise` binary, built from the sources beside these tests.
 
 use std::env::{self, consts::EXE_SUFFIX};
 use std::ffi::OsString;
@@ -12,44 +12,43 @@ use crate::settings::Settings;
 
 static BINARY: OnceCell<PathBuf> = OnceCell::const_new();
 
-/// Answers where the binary is, after it has been brought up to date.
+/// Returns the path of the binary, after bringing it up to date.
 ///
-/// Cargo tells only the tests of a binary's own package where that binary is. `cargo test
-/// --workspace` has built it all the same, for those tests; `cargo test -p tests` has not, or has
-/// left a stale one. So where a source is newer than the binary, cargo is asked to build it, once
-/// for each process. Cargo has let go of its locks by the time it runs tests, so this cannot
-/// deadlock.
+/// Cargo passes the path of a binary only to the tests of its own package. `cargo test --workspace`
+/// has built the binary for those tests; `cargo test -p tests` has not, or has left an old one. So if
+/// a source is newer than the binary, this runs cargo, once for each process. Cargo has released its
+/// locks by the time it runs tests, so this cannot deadlock.
 pub async fn reprise() -> Result<&'static Path> {
     let build = async || tokio::task::spawn_blocking(build).await?;
     Ok(BINARY.get_or_try_init(build).await?)
 }
 
-/// Prepares a call of the binary that reads no settings from the environment of the tests.
+/// Prepares a run of the binary that ignores settings in the environment of the tests.
 pub async fn command(arguments: &[&str]) -> Result<tokio::process::Command> {
     let mut command = tokio::process::Command::new(reprise().await?);
     command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     for name in variables("REPRISE__") {
         command.env_remove(name);
     }
-    // What clap wraps its help to where there is no terminal.
+    // The width to which clap wraps its help without a terminal.
     command.env("COLUMNS", "100");
     Ok(command)
 }
 
-/// Runs a command of the binary with some settings, to its end.
+/// Runs a command of the binary with settings, until it exits.
 pub async fn run(arguments: &[&str], settings: &Settings) -> Result<Output> {
     let mut command = command(arguments).await?;
     settings.apply(&mut command);
     Ok(command.output().await?)
 }
 
-/// Returns what a command wrote that has complained of nothing.
+/// Returns the output of a command that succeeded without warnings.
 pub fn told(output: &Output) -> Result<String> {
     ensure!(output.stderr.is_empty(), String::from_utf8_lossy(&output.stderr).into_owned());
     Ok(String::from_utf8(output.stdout.clone())?)
 }
 
-/// The variables of this process whose names begin so.
+/// The environment variables whose names have this prefix.
 fn variables(prefix: &str) -> impl Iterator<Item = OsString> {
     let names = env::vars_os().map(|(name, _)| name);
     names.filter(move |name| name.to_string_lossy().starts_with(prefix))
@@ -71,8 +70,8 @@ fn build() -> Result<PathBuf> {
         None => anyhow::bail!("the profile of {} is unknown", this_test.display()),
     };
     let mut command = Command::new(env!("CARGO"));
-    // The whole workspace, so that its dependencies are built with the features they have here, and
-    // without what cargo says of the package under test: either would have them built anew.
+    // Builds the whole workspace, so that dependencies have the same features, and without cargo's
+    // variables about the package under test: either would rebuild the dependencies.
     command.args(["build", "--workspace", "--bin", "reprise", "--profile", profile]);
     command.arg("--target-dir").arg(target_dir).current_dir(env!("CARGO_MANIFEST_DIR"));
     for name in variables("CARGO_PKG_").chain(variables("CARGO_MANIFEST_")) {
@@ -83,7 +82,7 @@ fn build() -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Tells whether the binary is there and no source of it is newer.
+/// Returns whether the binary exists and none of its sources is newer.
 fn is_fresh(binary: &Path) -> Result<bool> {
     let Ok(built) = binary.metadata().and_then(|metadata| metadata.modified()) else {
         return Ok(false);

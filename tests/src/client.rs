@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 /// The app all chats of the tests belong to.
 pub const APP: &str = "acme_corp";
 
-/// Longer than any deadline of the service, so that a hanging call is seen as one.
+/// Longer than any deadline of the service, so that a hanging call is recognised.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Calls one service.
@@ -39,13 +39,13 @@ impl Client {
         Self::with_timeout(url, TIMEOUT)
     }
 
-    /// A client that waits for an answer, and for each part of a long one, no longer than `timeout`.
+    /// A client that waits at most `timeout` for a response, and for each part of a streamed one.
     pub fn with_timeout(url: &str, timeout: Duration) -> anyhow::Result<Self> {
         let http = reqwest::Client::builder().read_timeout(timeout).no_proxy().build()?;
         Ok(Self { http, url: url.to_owned() })
     }
 
-    /// A client for the service at `url` that shows a token.
+    /// A client for the service at `url` that sends a token.
     pub fn with_token(url: &str, token: &str) -> anyhow::Result<Self> {
         Self::with_headers(url, AUTHORIZATION, &format!("Bearer {token}"))
     }
@@ -61,7 +61,7 @@ impl Client {
         Ok(Self { http: http.default_headers(headers).build()?, url: url.to_owned() })
     }
 
-    /// Calls a route, and answers with the body of a success; null where it has none.
+    /// Calls a route, and returns the body of a success; null where it has none.
     pub async fn call(
         &self,
         method: Method,
@@ -112,17 +112,17 @@ impl Chat {
         &self.chat_id
     }
 
-    /// Reads what lies below the chat, such as `meta`.
+    /// Reads a route below the chat, such as `meta`.
     pub async fn get(&self, what: &str) -> Result<Value, CallError> {
         self.send(Method::GET, what, None).await
     }
 
-    /// Replaces what lies below the chat, such as `context`.
+    /// Replaces a value below the chat, such as `context`.
     pub async fn put(&self, what: &str, body: &Value) -> Result<Value, CallError> {
         self.send(Method::PUT, what, Some(body)).await
     }
 
-    /// Adds to what lies below the chat, such as `initial-messages`.
+    /// Posts to a route below the chat, such as `initial-messages`.
     pub async fn post(&self, what: &str, body: &Value) -> Result<Value, CallError> {
         self.send(Method::POST, what, Some(body)).await
     }
@@ -137,7 +137,7 @@ impl Chat {
         typed(self.post("messages", &json!({ "messages": messages })).await?)
     }
 
-    /// Reads the messages after a sequence, one page of them; -1 stands for the beginning.
+    /// Reads the messages after a sequence, one page of them; -1 means the beginning.
     pub async fn page(&self, after: i64, limit: usize) -> Result<MessagePage, CallError> {
         self.read(&format!("messages?after={after}&limit={limit}")).await
     }
@@ -169,7 +169,7 @@ impl Chat {
         typed(self.get(&format!("history?dialect={dialect}")).await?)
     }
 
-    /// Listens to what happens in it, from the beginning or after an event.
+    /// Subscribes to its events, from the beginning or after an event.
     pub async fn events(&self, last_event_id: Option<&str>) -> Result<Events, CallError> {
         let url = format!("{}/api/chats/{APP}/{}/events", self.client.url, self.chat_id);
         let mut request = self.client.http.get(url);
@@ -183,7 +183,7 @@ impl Chat {
         Err(CallError::Refused(Problem::read(response).await?))
     }
 
-    /// Joins it over a WebSocket as a chat of a workflow, from the beginning or after an event.
+    /// Subscribes over a WebSocket as to a chat of a workflow, from the beginning or after an event.
     pub async fn frames(
         &self,
         workflow_name: &str,

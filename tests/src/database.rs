@@ -1,4 +1,4 @@
-//! A database of one test's own, and what truly lies in it.
+//! A separate database for a test, and direct reads of its documents.
 
 mod stored_chat;
 
@@ -15,7 +15,7 @@ use mongodb::{Client, Collection};
 use records::{Ids as _, Uuid7Ids};
 use serde::Deserialize;
 
-/// A database of one test's own.
+/// A separate database for a test.
 #[derive(Debug)]
 pub struct Database {
     uri: String,
@@ -24,7 +24,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// One on the mongod that the tests share, dropped in the end.
+    /// A database on the mongod that the tests share, dropped at the end.
     pub async fn create() -> Result<Self> {
         let uri = local_mongod::shared_for_tests().await?;
         let mut database = Self::on(uri).await?;
@@ -32,7 +32,7 @@ impl Database {
         Ok(database)
     }
 
-    /// One on a mongod of the test's own, gone with it.
+    /// A database on a mongod for this test alone, removed with it.
     pub async fn on(uri: &str) -> Result<Self> {
         let client = Client::with_uri_str(uri).await?;
         let majority = DatabaseOptions::builder()
@@ -43,7 +43,7 @@ impl Database {
         Ok(Self { uri: uri.to_owned(), raw, is_dropped_with_this: false })
     }
 
-    /// Its documents, as a majority of the members has them.
+    /// Its documents, read with majority concern.
     pub fn raw(&self) -> &mongodb::Database {
         &self.raw
     }
@@ -58,9 +58,9 @@ impl Database {
         self.raw.name()
     }
 
-    /// Reads the event ids of a chat from the stored documents, each at the place of its sequence.
+    /// Reads the event ids of a chat from the stored documents, in the order of their sequences.
     ///
-    /// Fails where the documents do not add up to one message for each sequence.
+    /// Fails if the documents do not have exactly one message for each sequence.
     pub async fn stored_event_ids(&self, chat_id: &str) -> Result<Vec<String>> {
         let sessions: Collection<SessionDocument> = self.raw.collection("chat_sessions");
         let session = sessions.find_one(doc! { "_id": chat_id }).await?;
@@ -77,7 +77,7 @@ impl Database {
         Ok(event_ids)
     }
 
-    /// Reads them from the segments that lie below the tail of the session.
+    /// Reads them from the segments below the tail of the session.
     async fn sealed_event_ids(&self, chat_id: &str, tail: i64) -> Result<Vec<String>> {
         let segments: Collection<SegmentDocument> = self.raw.collection("chat_segments");
         let below = doc! { "_id.chat_id": chat_id, "_id.first_sequence": { "$lt": tail } };
@@ -106,7 +106,7 @@ impl Database {
     }
 }
 
-/// Measures documents, and the largest single thing in each: a message, or the data of a blob.
+/// Measures documents, and the largest single item in each: a message, or the data of a blob.
 fn by_size() -> [Document; 3] {
     let messages = doc! { "$ifNull": ["$messages", []] };
     let sizes = doc! { "$map": { "input": messages, "in": { "$bsonSize": "$$this" } } };
@@ -124,7 +124,7 @@ fn by_size() -> [Document; 3] {
 pub struct Largest {
     /// Its size.
     pub bytes: u64,
-    /// The size of the largest single thing in it: a message, or the data of a blob.
+    /// The size of the largest single item in it: a message, or the data of a blob.
     pub largest_part: u64,
 }
 
@@ -154,7 +154,7 @@ struct MessageDocument {
 }
 
 impl Drop for Database {
-    /// The runtime of the test may be gone already, so the dropping gets one of its own.
+    /// The runtime of the test may have ended already, so dropping uses a new one.
     fn drop(&mut self) {
         if !self.is_dropped_with_this {
             return;

@@ -1,4 +1,4 @@
-//! Reads what `GET /metrics` answers, and refuses what is not OpenMetrics text.
+//! Parses the response of `GET /metrics`, and rejects everything that is not OpenMetrics text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,12 +39,12 @@ impl Exposition {
         Ok(exposition)
     }
 
-    /// Returns the names by which queries may ask for series.
+    /// Returns the names that queries may use.
     pub fn names(&self) -> BTreeSet<&str> {
         self.values.keys().map(|series| series.name.as_str()).collect()
     }
 
-    /// Returns the sum of the series of that name that have these labels, among others.
+    /// Returns the sum of the series with that name and at least these labels.
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let is_meant = |series: &Series| {
             let has = |(key, value): &(&str, &str)| {
@@ -89,7 +89,7 @@ impl Exposition {
         Ok(())
     }
 
-    /// Buckets count what is within their bounds: each as much as those before it, the last all.
+    /// Buckets are cumulative: each counts at least as much as the one before, and the last counts everything.
     fn check_histograms(&self) -> Result<()> {
         let mut buckets: BTreeMap<Series, Vec<(f64, f64)>> = BTreeMap::new();
         for (series, count) in &self.values {
@@ -117,7 +117,7 @@ impl Series {
         let mut labels = BTreeMap::new();
         while rest != "}" {
             let (key, after) = rest.split_once("=\"").context("a label has no value")?;
-            // None here has a quotation mark in it.
+            // No label value here contains a quotation mark.
             let (value, after) = after.split_once('"').context("a value has no end")?;
             ensure!(is_name(key) && !value.contains('\\'), "{key}={value:?} is no label");
             ensure!(labels.insert(key.to_owned(), value.to_owned()).is_none(), "{key} twice");

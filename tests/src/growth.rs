@@ -1,4 +1,4 @@
-//! What appends cost while a chat grows, and whether its documents stay small.
+//! The cost of appends while a chat grows, and the sizes of its documents.
 
 mod chat;
 mod cost;
@@ -14,12 +14,12 @@ use persistence::mongo::{MongoOptions, MongoStore};
 use crate::database::Database;
 use chat::GrowingChat;
 
-/// How far chats are grown.
+/// The sizes to which chats are grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Messages of 1 KB in the long chat.
     pub messages: usize,
-    /// Size of the large chat, made of messages of 100 KB.
+    /// The size of the large chat, with messages of 100 KB.
     pub megabytes: usize,
 }
 
@@ -27,10 +27,10 @@ const SMALL: usize = 1_000;
 const LARGE: usize = 100_000;
 const MEGABYTE: usize = 1_000_000;
 
-/// Grows three chats, appending one message at a time, and looks at what has become of them.
+/// Grows three chats, appending one message at a time, and reports the results.
 ///
-/// One becomes long, one becomes large, and one has a context snapshot and an artifact of 1 MiB
-/// each and becomes as long as the first was while its cost was taken for the beginning.
+/// One becomes long, and one becomes large. One has a context snapshot and an artifact of 1 MiB each,
+/// and becomes as long as the first one was when its initial cost was measured.
 pub async fn grow(uri: &str, plan: Plan, progress: &ProgressBar) -> Result<Report> {
     let database = Database::on(uri).await?;
     let store = MongoStore::connect(&MongoOptions::new(uri, database.name())).await?;

@@ -7,9 +7,9 @@ pub mod settings;
 pub mod client;
 pub mod database;
 pub mod exposition;
-pub mod patience;
 mod percentile;
 pub mod transcript;
+pub mod waiting;
 
 pub mod faults;
 pub mod growth;

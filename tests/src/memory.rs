@@ -1,4 +1,4 @@
-//! How much memory a service takes to store and read a chat that is larger than it should hold.
+//! The memory that a service needs to store and read a chat that is larger than its memory should be.
 
 mod conversation;
 mod reading;
@@ -19,22 +19,22 @@ use conversation::Conversation;
 use reading::{Chat, Count, JSON, NDJSON, Pace};
 use resident::Resident;
 
-/// How much is stored.
+/// The size of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Megabytes of message contents.
     pub megabytes: usize,
 }
 
-/// Who append at the same time.
+/// Writers at the same time.
 const WRITERS: usize = 4;
-/// Who read at the same time, in the end.
+/// Readers at the same time, in the last phase.
 const READERS: usize = 4;
-/// What a slow reader accepts in a millisecond.
+/// Bytes that a slow reader accepts in a millisecond.
 const SLOW_BYTES: usize = 20_000;
 
-/// Fills a chat on the mongod at `uri`, reads it in every way, and watches the memory it takes: each
-/// time of a service that was started for it.
+/// Fills a chat on the mongod at `uri`, reads it in every way, and measures the memory of the service,
+/// which is restarted for each phase.
 pub async fn measure(uri: &str, plan: Plan, progress: &ProgressBar) -> Result<Report> {
     let database = Database::on(uri).await?;
     let conversation = Conversation::of_megabytes(plan.megabytes);
@@ -59,7 +59,7 @@ async fn create_chat(settings: &Settings) -> Result<String> {
     Ok(chat.id().to_owned())
 }
 
-/// Has several writers append the conversation, each its share.
+/// Appends the conversation with several writers, each with its share.
 async fn append(chat: &Chat, conversation: &Conversation, progress: &ProgressBar) -> Result<Count> {
     let writers = (0..WRITERS).map(async |writer| {
         let mut bytes = 0;
@@ -73,7 +73,7 @@ async fn append(chat: &Chat, conversation: &Conversation, progress: &ProgressBar
     Ok(try_join_all(writers).await?.into_iter().sum())
 }
 
-/// Watches services through the phases.
+/// Measures services through the phases.
 struct Stage<'a> {
     settings: Settings,
     chat_id: String,
@@ -82,7 +82,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Reads the history in a dialect, in every way; it must hold so many messages.
+    /// Reads the history in a dialect, in every way; it must have the given number of messages.
     async fn replay(&mut self, dialect: &str, messages: usize) -> Result<()> {
         let whole = format!("dialect={dialect}");
         let windowed = format!("{whole}&newest={}", usize::MAX);
@@ -103,7 +103,7 @@ impl Stage<'_> {
         self.watch(&format!("history, {dialect}, {READERS} at once"), read).await
     }
 
-    /// Starts a service, and watches it while something is asked of it.
+    /// Starts a service, and measures it during requests.
     async fn watch(
         &mut self,
         what: &str,

@@ -1,4 +1,4 @@
-//! An orchestrator that may be killed at any moment, and what must be there in the end all the same.
+//! An orchestrator that may be killed at any moment, and the checker of its final result.
 //!
 //! `src/bin/orchestrator.rs` is the program; `tests/it/orchestrator.rs` kills it.
 
@@ -30,26 +30,26 @@ use stop::Stop;
 use work::Worker;
 use workflow::Workflow;
 
-/// What an orchestrator is to do.
+/// The job of an orchestrator.
 #[derive(Debug)]
 pub struct Orders {
-    /// Where the service listens.
+    /// The URL of the service.
     pub url: String,
-    /// The chat it carries on.
+    /// The chat it continues.
     pub chat_id: String,
-    /// Its own name, which no other one has.
+    /// Its unique name.
     pub owner: String,
-    /// What is to be done in the chat.
+    /// The tasks in the chat.
     pub workflow: Workflow,
-    /// How long it may be silent before another one takes over.
+    /// The time without a renewal after which another orchestrator may take over.
     pub ttl: Duration,
-    /// What it keeps its journal in.
+    /// The file of its journal.
     pub journals: PathBuf,
 }
 
-/// Waits for the lease of the chat, goes on where the plan says, and does what is left.
+/// Acquires the lease of the chat, continues where the plan says, and does the remaining tasks.
 ///
-/// Comes to an end soon after `is_told_to_stop` is set.
+/// Ends soon after `is_told_to_stop` is set.
 pub async fn carry_on(orders: Orders, is_told_to_stop: Arc<AtomicBool>) -> Result<Ending> {
     match carry_on_unless_fenced(orders, is_told_to_stop).await {
         Ok(ending) => Ok(ending),
@@ -75,7 +75,7 @@ async fn carry_on_unless_fenced(
     };
     let token = lease.token();
     journal.write(&Line::Acquired { token })?;
-    // Under the lease: what was there before is settled, and nothing is added to it by anybody else.
+    // Under the lease: what is stored is final, and no other orchestrator adds to it.
     let chat = client.with_header("fencing-token", &token.to_string())?.chat(&chat_id);
     let plan = Plan::read(&chat).await?;
     let done = plan.done(&workflow)?;

@@ -1,4 +1,4 @@
-//! A service in a process of its own.
+//! A service in its own process.
 
 use std::io::Read as _;
 use std::process::{ExitStatus, Stdio};
@@ -14,18 +14,18 @@ use tokio::process::{Child, ChildStdout};
 
 use crate::binary;
 use crate::client::Client;
-use crate::patience::{PATIENCE, until, within};
 use crate::settings::Settings;
 use crate::signal::send;
+use crate::waiting::{MAX_WAIT, until, within};
 
-/// How long a service may take until it listens: it may have to fetch a mongod first.
+/// The longest time until a service listens: it may have to fetch a mongod first.
 const FETCH_PATIENCE: Duration = Duration::from_mins(5);
 
 /// A running `reprise serve`; dropping it kills it.
 #[derive(Debug)]
 pub struct Service {
     child: Child,
-    /// Kept open: a service whose output nobody reads would fail to announce itself.
+    /// Kept open: a service whose output is closed would fail to announce itself.
     announcements: Lines<BufReader<ChildStdout>>,
     url: String,
     log: NamedTempFile,
@@ -67,7 +67,7 @@ impl Service {
         .await
     }
 
-    /// Where it listens, such as `http://127.0.0.1:8080`.
+    /// Its URL, such as `http://127.0.0.1:8080`.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -82,13 +82,13 @@ impl Service {
         self.child.id().context("the service has ended")
     }
 
-    /// What it says next on standard output.
+    /// Its next line on standard output.
     pub async fn announcement(&mut self) -> Result<String> {
-        let line = within(PATIENCE, "an announcement", self.announcements.next_line()).await??;
+        let line = within(MAX_WAIT, "an announcement", self.announcements.next_line()).await??;
         line.context("the service has closed its output")
     }
 
-    /// What it has logged.
+    /// Its log so far.
     pub fn logged(&self) -> Result<String> {
         read(&self.log)
     }
@@ -98,12 +98,12 @@ impl Service {
         self.signal(Signal::TERM)
     }
 
-    /// Stops it from running (SIGSTOP); its connections stay open and silent.
+    /// Pauses it (SIGSTOP); its connections stay open and silent.
     pub fn pause(&self) -> Result<()> {
         self.signal(Signal::STOP)
     }
 
-    /// Lets it run on (SIGCONT).
+    /// Resumes it (SIGCONT).
     pub fn resume(&self) -> Result<()> {
         self.signal(Signal::CONT)
     }
@@ -112,12 +112,12 @@ impl Service {
         send(&self.child, signal)
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it has exited by itself.
     pub async fn ended(mut self) -> Result<ExitStatus> {
-        Ok(within(PATIENCE, "the service to end", self.child.wait()).await??)
+        Ok(within(MAX_WAIT, "the service to end", self.child.wait()).await??)
     }
 
-    /// Stops it and waits until it has ended well.
+    /// Stops it and waits until it has exited successfully.
     pub async fn stop(self) -> Result<()> {
         self.terminate()?;
         let status = self.ended().await?;
@@ -139,7 +139,7 @@ fn read(log: &NamedTempFile) -> Result<String> {
 
 /// Shows the log of a service when its test fails.
 impl Drop for Service {
-    #[expect(clippy::print_stderr, reason = "the place where a failing test says why")]
+    #[expect(clippy::print_stderr, reason = "the log explains the failure of a test")]
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("the log of {}:\n{}", self.url, read(&self.log).unwrap_or_default());

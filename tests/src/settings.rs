@@ -1,4 +1,4 @@
-//! The settings a service is started with.
+//! The settings with which a service is started.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use crate::database::Database;
 
-/// Settings of a service, by the names they have in `deploy/config.default.toml`.
+/// Settings of a service, by their names in `deploy/config.default.toml`.
 #[derive(Clone, Debug)]
 pub struct Settings(Vec<(String, String)>);
 
@@ -17,12 +17,12 @@ impl Settings {
         Self::at(database.uri(), database.name())
     }
 
-    /// A service that listens on a free port and is told of a server that may not be there yet.
+    /// A service that listens on a free port, with a server that may not run yet.
     pub fn at(uri: &str, database: &str) -> Self {
         Self::on_a_free_port().with("mongo.uri", uri).with("mongo.database", database)
     }
 
-    /// A service that listens on a free port and starts a mongod of its own.
+    /// A service that listens on a free port and starts a private mongod.
     pub fn embedded(data_dir: &Path) -> Self {
         Self::on_a_free_port().with("mongod.data_dir", data_dir.display())
     }
@@ -31,7 +31,7 @@ impl Settings {
         Self(Vec::new()).with("server.listen", "127.0.0.1:0").with("log.filter", "warn")
     }
 
-    /// Sets one more, such as `mongo.deadline_ms`.
+    /// Adds a setting, such as `mongo.deadline_ms`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Display) -> Self {
         let variable = format!("REPRISE__{}", key.to_uppercase().replace('.', "__"));
@@ -39,7 +39,7 @@ impl Settings {
         self
     }
 
-    /// Hands them to a process.
+    /// Passes them to a process.
     pub fn apply(&self, command: &mut Command) {
         command.envs(self.0.iter().map(|(name, value)| (name, value)));
     }

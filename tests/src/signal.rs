@@ -1,4 +1,4 @@
-//! Signals to processes that were started here.
+//! Signals to child processes.
 
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,4 +1,4 @@
-//! Conversations to put in: those of the project, and logs of real runs where they are at hand.
+//! Conversations for tests: those of the project, and logs of real runs if they are available.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-/// The messages of one conversation, as they stand in its file.
+/// The messages of one conversation, as they are in its file.
 pub type Conversation = Vec<Value>;
 
 /// Reads a file of `fixtures/transcripts`: one message a line.
@@ -16,7 +16,7 @@ pub fn fixture(name: &str) -> Result<Conversation> {
 
 /// Reads a log of real runs, one conversation a line, its messages in `field`.
 ///
-/// These logs are not part of the project: `None`, and a word about it, where they are missing.
+/// These logs are not part of the project: `None`, with a printed note, if they are missing.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub fn real_runs(name: &str, field: &str) -> Result<Option<Vec<Conversation>>> {
     let path = below_workspace("../shared/real").join(name);
@@ -29,7 +29,7 @@ pub fn real_runs(name: &str, field: &str) -> Result<Option<Vec<Conversation>>> {
     Ok(Some(runs.with_context(|| format!("a line of {name} has no {field}"))?))
 }
 
-/// Reads the streams of `fixtures/streams`: the chunks of one a line.
+/// Reads the streams of `fixtures/streams`: one stream on each line.
 pub fn streams(name: &str) -> Result<Vec<Value>> {
     json_lines(&below_workspace("fixtures/streams").join(name))
 }

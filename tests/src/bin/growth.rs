@@ -1,4 +1,4 @@
-//! Grows chats to 100,000 messages and 200 MB on a mongod of its own, and reports what it cost.
+//! Grows chats to 100,000 messages and 200 MB on a private mongod, and reports the cost.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -9,15 +9,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use local_mongod::{LocalMongod, Options};
 use tests::growth::{Plan, grow};
 
-/// Grows chats, and reports what appends cost in the end compared with the beginning.
+/// Grow chats, and report the cost of appends at the end compared with the beginning.
 ///
 /// Exits with 1 if a message is missing or a document is larger than 1 MB without need.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Messages of 1 KB to append, one at a time, to one chat.
+    /// Messages of 1 KB to append to one chat, one at a time.
     #[arg(long, default_value_t = 100_000, value_name = "COUNT")]
     messages: usize,
-    /// Size to grow another chat to, with messages of 100 KB.
+    /// The size of another chat, with messages of 100 KB.
     #[arg(long, default_value_t = 200, value_name = "MB")]
     megabytes: usize,
 }

@@ -1,4 +1,4 @@
-//! Measures the memory a service takes to store and read a large chat, on a mongod of its own.
+//! Measures the memory that a service needs to store and read a large chat, on a private mongod.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use local_mongod::{LocalMongod, Options};
 use tests::memory::{Plan, measure};
 
-/// Stores one large chat and reads it in every way, and reports the resident set of the service.
+/// Store one large chat, read it in every way, and report the resident set of the service.
 ///
 /// Exits with 1 if that grows by more than 64 MB.
 #[derive(Debug, Parser)]
@@ -22,7 +22,7 @@ struct Arguments {
     json: bool,
 }
 
-/// What a service may take beyond what it takes when idle.
+/// The accepted growth of a service beyond its idle memory.
 const BOUND_MB: f64 = 64.0;
 
 #[tokio::main]

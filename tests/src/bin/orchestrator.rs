@@ -1,4 +1,4 @@
-//! Carries a chat on to its end, unless it is killed: another one then goes on where it was.
+//! Continues a chat to its end. If it is killed, another orchestrator continues from there.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,25 +12,25 @@ use tests::orchestrator::workflow::Workflow;
 use tests::orchestrator::{Orders, carry_on};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Does the tasks of a workflow in a chat, with the tools they take.
+/// Do the tasks of a workflow in a chat, with the tools they need.
 ///
-/// Exits with 0 when all of it is done, with 3 when somebody else carries the chat on, and with 4 when it was told to
+/// Exits with 0 when everything is done, with 3 when another owner holds the lease, and with 4 when it was asked to
 /// stop.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Where the service listens.
+    /// The URL of the service.
     url: String,
-    /// The chat to carry on.
+    /// The chat to continue.
     chat_id: String,
-    /// A name that no other one has.
+    /// The unique name of this orchestrator.
     owner: String,
-    /// Decides what the tasks are.
+    /// The seed of the tasks.
     seed: u64,
-    /// How many tasks there are.
+    /// The number of tasks.
     tasks: u32,
-    /// How long it may be silent before another one takes over.
+    /// The time without a renewal after which another orchestrator may take over.
     ttl_ms: u64,
-    /// What it keeps its journal in.
+    /// The file of its journal.
     journals: PathBuf,
 }
 

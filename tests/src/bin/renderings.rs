@@ -1,9 +1,8 @@
-//! Writes every transcript at hand in every form, for the libraries that the forms are made for.
+//! Renders every available transcript in every dialect, for the target libraries.
 //!
-//! `--out` gets a file for each dialect, one transcript a line: `{"source", "messages", "system"}`,
-//! and one with streams that were put together.
-//! What is printed is a table of what was left out and changed; every rendering has passed the
-//! validator of its dialect.
+//! Writes to `--out` a file for each dialect, one transcript a line: `{"source", "messages", "system"}`,
+//! and one file with assembled streams. Prints a table of what was left out and changed; every
+//! rendering has passed the validator of its dialect.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,7 +26,7 @@ struct Arguments {
     out: PathBuf,
 }
 
-/// Where transcripts come from, and the field that holds their messages.
+/// The sources of transcripts, and the field that holds their messages.
 const REAL: [(&str, &str); 3] = [
     ("ag2-captain.jsonl", "history"),
     ("magentic-one.jsonl", "history"),
@@ -53,7 +52,7 @@ fn main() -> Result<()> {
     assemble(&out)
 }
 
-/// Puts streams of the AI SDK together: `assembled.jsonl` gets the chunks and the message of each.
+/// Assembles streams of the AI SDK: writes the chunks and the message of each to `assembled.jsonl`.
 fn assemble(out: &Path) -> Result<()> {
     let mut file = BufWriter::new(File::create(out.join("assembled.jsonl"))?);
     for chunks in transcript::streams("ui-message.jsonl")? {
@@ -67,7 +66,7 @@ fn assemble(out: &Path) -> Result<()> {
     Ok(file.flush()?)
 }
 
-/// Reads the transcripts of the project, and logs of real runs where they are at hand.
+/// Reads the transcripts of the project, and logs of real runs if they are available.
 fn transcripts() -> Result<Vec<(String, Vec<Message>)>> {
     let mut found = Vec::new();
     for name in ["group-chat.jsonl", "tool-calls.jsonl", "every-part.jsonl"] {
@@ -82,9 +81,9 @@ fn transcripts() -> Result<Vec<(String, Vec<Message>)>> {
     Ok(found)
 }
 
-/// Returns messages as the log has them.
+/// Returns messages as the store's log has them.
 fn stored(conversation: Conversation) -> Result<Vec<Message>> {
-    // The strict form is read in the fields of the log.
+    // The strict format is read as fields of the log.
     let parsed = dialect::Ag2.parse(Vec::new(), conversation);
     ensure!(parsed.dropped.is_empty(), "a message cannot be read: {:?}", parsed.dropped);
     let numbered = parsed.messages.into_iter().enumerate();
@@ -105,7 +104,7 @@ fn at(sequence: usize, mut body: MessageBody) -> Result<Message> {
     })
 }
 
-/// What became of the transcripts in one dialect.
+/// The results of all transcripts in one dialect.
 #[derive(Debug, Default)]
 struct Count {
     transcripts: usize,
@@ -116,7 +115,7 @@ struct Count {
 }
 
 impl Count {
-    /// Renders a transcript, and checks that it is in form.
+    /// Renders a transcript, and validates the rendering.
     fn render(
         &mut self,
         dialect: &dyn Dialect,

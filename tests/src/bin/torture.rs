@@ -1,4 +1,4 @@
-//! Breaks things for as long as one likes, under a workload whose history is checked.
+//! Applies faults for a chosen time, under a workload whose history is checked.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -15,30 +15,30 @@ use tests::faults::matrix::{MATRIX, Row};
 use tests::faults::report::{Report, Table};
 use tests::faults::trial::{Plan, run};
 
-/// Breaks processes, connections and answers under a recorded workload, and checks the history.
+/// Break processes, connections and responses under a recorded workload, and check the history.
 ///
-/// Exits with 1 if anything is found, and keeps the histories in which something was.
+/// Exits with 1 if anything is found, and keeps the histories with findings.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Faults, by name or row number; all if none is named.
+    /// The faults, by name or row number [default: all]
     #[arg(value_name = "FAULT")]
     faults: Vec<String>,
-    /// How long each fault goes on striking.
+    /// How long each fault is applied.
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
-    /// Decides everything left to chance; the same seed strikes in the same order.
+    /// The seed of all random choices; the same seed strikes in the same order.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many faults are tried at a time, each on processes of its own.
+    /// Faults to run at the same time, each on its own processes.
     #[arg(long, default_value_t = 1)]
     parallel: usize,
-    /// Writes the reports to a file.
+    /// Write the reports to a file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Strikes once and briefly, as the tests do.
+    /// Strike once and briefly, as the tests do.
     #[arg(long, conflicts_with = "minutes")]
     brief: bool,
-    /// Only says which faults there are.
+    /// Only list the faults.
     #[arg(long)]
     list: bool,
 }
@@ -95,7 +95,7 @@ fn rows(wanted: &[String]) -> Result<Vec<&'static Row>> {
     Ok(MATRIX.iter().filter(is_wanted).collect())
 }
 
-/// Tries a row, and removes its history if there is nothing to be seen in it.
+/// Runs a row, and removes its history if nothing was found.
 async fn tried(
     row: &Row,
     arguments: &Arguments,

@@ -1,23 +1,23 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Debug, Deserialize)]
 pub struct Append {
-    /// The chat's counter after it.
+    /// The chat's counter after the append.
     pub last_sequence: u64,
-    /// One for each message, in their order.
+    /// One result for each message, in order.
     pub messages: Vec<Appended>,
 }
 
-/// What came of one message.
+/// The result of one message of an append.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Appended {
     /// The id it has.
     pub event_id: String,
     /// The sequence it has.
     pub sequence: u64,
-    /// Whether the chat had it already.
+    /// Whether it was already stored.
     pub duplicate: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct MessagePage {
     pub last_sequence: u64,
     /// The messages, oldest first.
     pub messages: Vec<Value>,
-    /// Whether there are later ones.
+    /// Whether there are later messages.
     pub has_more: bool,
 }
 
@@ -37,9 +37,9 @@ pub struct MessagePage {
 pub struct History {
     /// The messages, oldest first.
     pub messages: Vec<Value>,
-    /// What the dialect has no place for.
+    /// The messages that the dialect cannot hold.
     pub dropped: Vec<Dropped>,
-    /// What had to be changed to fit.
+    /// The messages that were changed to fit.
     #[serde(default)]
     pub repaired: Vec<Repaired>,
 }
@@ -56,6 +56,6 @@ pub struct Repaired {
 pub struct Dropped {
     /// Its sequence.
     pub sequence: u64,
-    /// Why, as a word.
+    /// The reason, as a slug.
     pub reason: String,
 }

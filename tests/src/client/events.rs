@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use super::refusal::CallError;
 
-/// The events of a chat, as they come.
+/// The event stream of a chat.
 #[derive(Debug)]
 pub struct Events {
     response: Response,
     text: String,
-    /// The beginning of a character whose end has not come.
+    /// The first bytes of an incomplete character.
     torn: Vec<u8>,
 }
 
 /// A server-sent event.
 #[derive(Debug)]
 pub struct Event {
-    /// What kind of event it is.
+    /// The name of the event.
     pub name: String,
-    /// What to come back with.
+    /// The id with which to reconnect.
     pub id: Option<String>,
-    /// What it says.
+    /// Its data.
     pub data: Value,
 }
 
@@ -59,7 +59,7 @@ impl Events {
 }
 
 impl Event {
-    /// Reads an event; `None` where it is a comment or a hint.
+    /// Reads an event; `None` for a comment or a `retry`.
     fn read(block: &str) -> Result<Option<Self>, CallError> {
         let field = |name: &str| {
             let value = block.lines().find_map(|line| line.strip_prefix(name));
@@ -69,7 +69,7 @@ impl Event {
         Ok(Some(Self { name, id: field("id:"), data: serde_json::from_str(&data)? }))
     }
 
-    /// Returns the sequence, if this is a message that was not there before.
+    /// Returns the sequence, if the event is a new message.
     pub fn new_sequence(&self) -> Result<Option<u64>, CallError> {
         if self.name != "message" {
             return Ok(None);

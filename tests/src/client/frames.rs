@@ -11,10 +11,10 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 use super::events::Event;
 use super::refusal::CallError;
 
-/// The service pings more often than that.
+/// Longer than the interval of the service's pings.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The events of a chat, as the frames of a WebSocket.
+/// The events of a chat, as WebSocket frames.
 #[derive(Debug)]
 pub struct Frames {
     socket: WebSocketStream<TcpStream>,
@@ -48,7 +48,7 @@ impl Frames {
     }
 }
 
-/// Reads a frame as the event that a stream would have brought.
+/// Converts a frame to the corresponding server-sent event.
 fn event(text: &str) -> Result<Event, CallError> {
     let data: Value = serde_json::from_str(text)?;
     let Head { kind, id } = Head::deserialize(&data)?;

@@ -1,15 +1,15 @@
 use super::{CallError, Chat, Event, Events, Frames};
 
-/// How somebody listens to a chat.
+/// The transport of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To server-sent events.
+    /// Server-sent events.
     Events,
-    /// To the frames of a WebSocket.
+    /// WebSocket frames.
     Frames,
 }
 
-/// What happens in a chat, as it comes, one way or the other.
+/// A subscription to a chat over either transport.
 #[derive(Debug)]
 pub enum Listening {
     /// Server-sent events.
@@ -19,7 +19,7 @@ pub enum Listening {
 }
 
 impl Listening {
-    /// Listens to a chat of a workflow, from the beginning or after an event.
+    /// Subscribes to a chat of a workflow, from the beginning or after an event.
     pub async fn begin(
         chat: &Chat,
         workflow_name: &str,

@@ -5,25 +5,25 @@ use serde_json::Value;
 use tokio_tungstenite::tungstenite::Error as SocketError;
 use tokio_tungstenite::tungstenite::http::Response as Answer;
 
-/// Why a call did not succeed.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The service did not answer, or not to the end.
+    /// The service did not respond, or not completely.
     #[error("no answer")]
     NoAnswer(#[from] reqwest::Error),
-    /// The WebSocket was not opened, or broke.
+    /// The WebSocket could not be opened, or broke.
     #[error("no socket")]
     NoSocket(#[source] Box<SocketError>),
-    /// The service answered with a problem.
+    /// The service returned a problem.
     #[error("the service answered {} ({}): {}", .0.status, .0.kind, .0.detail)]
     Refused(Problem),
-    /// The answer is not what the route is said to answer with.
+    /// The response does not have the documented shape.
     #[error("the answer has another shape than it should")]
     OtherShape(#[from] serde_json::Error),
 }
 
 impl CallError {
-    /// Tells whether the same call may succeed later: the service or its store was away, or the
+    /// Returns whether the same call may succeed later: the service or its store was away, or the
     /// outcome is unknown.
     pub fn may_pass(&self) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl From<SocketError> for CallError {
     }
 }
 
-/// Answers with the problem of a call that is expected to be refused.
+/// Returns the problem of a call that is expected to fail.
 pub fn refusal<T>(answer: Result<T, CallError>) -> anyhow::Result<Problem> {
     match answer {
         Ok(_) => anyhow::bail!("the call was not refused"),
@@ -52,7 +52,7 @@ pub fn refusal<T>(answer: Result<T, CallError>) -> anyhow::Result<Problem> {
     }
 }
 
-/// A problem as the service describes it (RFC 9457).
+/// A problem document of the service (RFC 9457).
 #[derive(Debug, Deserialize)]
 pub struct Problem {
     /// The kind of problem.
@@ -60,11 +60,11 @@ pub struct Problem {
     pub kind: String,
     /// The HTTP status.
     pub status: u16,
-    /// What happened.
+    /// The explanation.
     pub detail: String,
-    /// The input request that takes no answer any more, as it stands.
+    /// The closed input request.
     pub input_request: Option<Box<Value>>,
-    /// When to try again, in seconds.
+    /// The seconds after which to retry.
     #[serde(skip)]
     pub retry_after: Option<u64>,
 }
@@ -89,7 +89,7 @@ impl Problem {
         Self { retry_after, ..problem }
     }
 
-    /// What is not described as a problem, such as the answer of `ready`.
+    /// A response that is not a problem document, such as that of `ready`.
     fn untold(status: StatusCode, text: String) -> Self {
         let status = status.as_u16();
         Self {

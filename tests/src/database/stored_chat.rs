@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 
 use super::Database;
 
-/// What is stored of a chat, put together without asking whether it adds up.
+/// The stored documents of a chat, combined without any check.
 #[derive(Debug)]
 pub struct StoredChat {
-    /// Each message, with the sequence that its place gives it.
+    /// Each message, with the sequence of its position.
     pub messages: Vec<(u64, Value)>,
-    /// The context snapshot, from wherever it lies.
+    /// The context snapshot, from the session or its blob.
     pub context_snapshot: Value,
-    /// Numbers that are kept beside what they are derived from.
+    /// Stored numbers that can be derived from other data.
     pub kept: Vec<Kept>,
 }
 
-/// A number that is kept, and what it is derived from.
+/// A stored number, and its derived value.
 #[derive(Debug)]
 pub struct Kept {
     /// Its name.
     pub name: &'static str,
-    /// What is kept.
+    /// The stored value.
     pub kept: u64,
-    /// What it should be.
+    /// The derived value.
     pub recomputed: u64,
 }
 
@@ -63,7 +63,7 @@ impl Database {
         Ok(StoredChat { messages, context_snapshot, kept })
     }
 
-    /// Reads the segments below the tail: those at or above it are not in use.
+    /// Reads the segments below the tail; segments at or above it are not in use.
     async fn segments(&self, chat_id: &str, tail: u64) -> Result<Vec<SegmentDocument>> {
         let segments: Collection<SegmentDocument> = self.raw().collection("chat_segments");
         let tail = i64::try_from(tail)?;

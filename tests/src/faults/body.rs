@@ -1,9 +1,9 @@
-//! What a message says, and how two bodies are compared.
+//! The bodies of messages, and how two bodies are compared.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// Hashes what a caller says in a message: role, name, content and metadata, to the letter.
+/// Hashes the caller's part of a message exactly: role, name, content and metadata.
 pub fn hash(message: &Value) -> String {
     let said = ["role", "name", "content", "metadata"].map(|field| &message[field]);
     let digest = Sha256::digest(json!(said).to_string());
@@ -11,8 +11,7 @@ pub fn hash(message: &Value) -> String {
     format!("{:016x}", first_bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte)))
 }
 
-/// The event id that our messages carry in their content as well, so that a transcript, which has
-/// no ids, can be told apart.
+/// The event id that test messages also contain in their content, because a transcript has no ids.
 pub fn id_in_content(message: &Value) -> Option<&str> {
     match &message["content"] {
         Value::String(text) => text.split(' ').next(),

@@ -1,8 +1,8 @@
-//! Holds a history to what the service promises.
+//! Checks a history against the promises of the service.
 //!
-//! The checker knows neither HTTP nor any database: a history comes in, findings come out. The
-//! system gives every message a sequence, and with that a total order, so no search for one is
-//! needed: each check is a matter of sorting and of looking up.
+//! The checker knows neither HTTP nor any database: its input is a history, its output are findings.
+//! The service gives every message a sequence, and with it a total order, so each check only sorts and
+//! looks up.
 
 mod answers;
 mod appends;
@@ -27,12 +27,12 @@ use std::time::Duration;
 use super::history::History;
 use chat::Chat;
 
-/// What differs from trial to trial.
+/// The parameters of a check that differ between trials.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The codes that callers may be refused with.
+    /// The error codes that callers may get.
     pub codes: BTreeSet<String>,
-    /// How long an operation may take.
+    /// The longest accepted time of an operation.
     pub deadline: Duration,
 }
 
@@ -49,7 +49,7 @@ const CHAT_CHECKS: [ChatCheck; 7] = [
     contexts::check,
 ];
 
-/// Checks a history, and answers with everything that is wrong with it.
+/// Checks a history, and returns all findings.
 pub fn check(history: &History, rules: &Rules) -> Vec<Finding> {
     let mut findings = Vec::new();
     for chat in Chat::all(history) {

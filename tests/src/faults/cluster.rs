@@ -1,4 +1,4 @@
-//! The processes of a trial: a replica set, the services on it, and what can be done to them.
+//! The processes of a trial: a replica set, its services, and the operations on them.
 
 mod fail_point;
 mod host;
@@ -19,20 +19,20 @@ use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::database::Database;
-use crate::patience::until;
 use crate::settings::Settings;
+use crate::waiting::until;
 
-/// The name by which the server knows the service, so that a fail point hits nobody else.
+/// The application name of the service at the server, so that a fail point hits the service only.
 pub const SERVICE: &str = "reprise";
 
-/// How long things may take in a trial.
+/// The deadlines of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// What the service gives a call to its store.
+    /// The deadline of a store call in the service.
     pub store_deadline: Duration,
-    /// What the service gives a request.
+    /// The deadline of a request in the service.
     pub request_timeout: Duration,
-    /// How long the clients wait for an answer.
+    /// How long clients wait for a response.
     pub client_timeout: Duration,
 }
 
@@ -43,28 +43,28 @@ impl Timing {
         request_timeout: Duration::from_secs(4),
         client_timeout: Duration::from_secs(12),
     };
-    /// The same, with clients that turn to another service when one does not answer.
+    /// The same, with clients that switch to another service when one does not respond.
     pub const IMPATIENT: Self = Self { client_timeout: Duration::from_secs(2), ..Self::SHORT };
 }
 
-/// A replica set and the services on it.
+/// A replica set and its services.
 #[derive(Debug)]
 pub struct Cluster {
-    // Before the set, so that services go before what they call.
+    // Before the set, so that services stop before the database.
     hosts: Vec<Host>,
     database: Database,
-    /// In front of the members, to lose replies and to part them: of a set of one, and where links are
-    /// to break.
+    /// Proxies in front of the members, to drop replies and to isolate members: for a set of one, and for
+    /// faults that break links.
     proxies: Vec<Proxy>,
     set: LocalMongod,
 }
 
-/// How the members of a set, and the services, reach one another.
+/// How members and services are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// As they are; a set of one is reached through a proxy.
+    /// Directly; a set of one is behind a proxy.
     Direct,
-    /// Every member through a proxy of its own.
+    /// Every member behind its own proxy.
     Proxied,
 }
 
@@ -84,13 +84,13 @@ impl Cluster {
     ) -> Result<Self> {
         let set = LocalMongod::start(options).await?;
         let (proxies, uri) = links::stand_before(&set, links).await?;
-        // After its members have their names: a client that has seen others may lose sight of them all.
+        // After the members have their final names: a client that knows older names may lose all members.
         let database = Database::on(set.uri()).await?;
         let settings = Settings::of(&database)
             .with("mongo.uri", uri)
             .with("mongo.deadline_ms", timing.store_deadline.as_millis())
             .with("limits.request_timeout_ms", timing.request_timeout.as_millis())
-            // So that a service that hangs is told apart from a chat in which nothing happens.
+            // To distinguish a hanging service from a quiet chat.
             .with("limits.keep_alive_ms", timing.client_timeout.as_millis() / 4);
         let start = || Host::start(settings.clone(), timing.client_timeout);
         let hosts = try_join_all((0..services).map(|_| start())).await?;
@@ -102,7 +102,7 @@ impl Cluster {
         &self.set
     }
 
-    /// What stands between the services and a set of one.
+    /// The proxy between the services and a set of one.
     pub fn proxy(&self) -> Result<&Proxy> {
         match &self.proxies[..] {
             [only] => Ok(only),
@@ -110,7 +110,7 @@ impl Cluster {
         }
     }
 
-    /// Parts a member from all others, and from the services.
+    /// Isolates a member from all others, and from the services.
     pub fn isolate(&self, member: &Member) {
         for (other, proxy) in self.set.members().iter().zip(&self.proxies) {
             let is_itself = other.port() == member.port();
@@ -118,7 +118,7 @@ impl Cluster {
         }
     }
 
-    /// Joins what was parted, and answers how often something was withheld.
+    /// Ends the isolation, and returns how often data was withheld.
     pub fn join(&self) -> usize {
         self.proxies.iter().map(Proxy::speak).sum()
     }
@@ -133,17 +133,17 @@ impl Cluster {
         &mut self.hosts
     }
 
-    /// How each service is reached, also after it has been started again.
+    /// A client of each service, which follows restarts.
     pub fn reached(&self) -> Vec<watch::Receiver<Client>> {
         self.hosts.iter().map(Host::reached).collect()
     }
 
-    /// A client of a service, as it is reached now.
+    /// A client of a service at its current address.
     pub fn client(&self) -> Client {
         self.hosts[0].reached().borrow().clone()
     }
 
-    /// Waits for a primary, and answers which member it is.
+    /// Waits for a primary, and returns it.
     pub async fn primary(&self) -> Result<&Member> {
         until("a primary", async || Ok(self.set.primary().await)).await
     }
@@ -154,13 +154,13 @@ impl Cluster {
         Ok(self.set.members().iter().filter(|member| member.port() != primary).collect())
     }
 
-    /// In which term the set is: a number that grows with each election.
+    /// The current term, a number that grows with each election.
     pub async fn term(&self) -> Result<i64> {
         let status = command(self.primary().await?, doc! { "replSetGetStatus": 1 }).await?;
         Ok(status.get_i64("term")?)
     }
 
-    /// Brings everything back: members and services that are paused or gone.
+    /// Restores everything: resumes or restarts paused and stopped members and services.
     pub async fn heal(&mut self) -> Result<()> {
         self.join();
         for member in self.set.members().iter().filter(|member| member.pid().is_some()) {

@@ -1,4 +1,4 @@
-//! What a fault is.
+//! The interface of a fault.
 
 mod evidence;
 mod scene;
@@ -13,28 +13,28 @@ use super::checker::Finding;
 use super::cluster::Cluster;
 use super::history::Moment;
 
-/// Something that can be broken, and mended again.
+/// A fault that can be caused and healed.
 #[async_trait(?Send)]
 pub trait Fault {
-    /// Comes between the clients and the services before anything begins.
+    /// Inserts itself between the clients and the services before the trial begins.
     async fn prepare(&mut self, _cluster: &mut Cluster) -> Result<()> {
         Ok(())
     }
 
-    /// Breaks something, leaves it broken for a while, mends it, and writes down in the scene when
-    /// that was and how often it took effect.
+    /// Causes the fault, waits, heals it, and records in the scene when that was and how often it took
+    /// effect.
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()>;
 
-    /// The chats it writes to itself.
+    /// The chats that the fault itself writes to.
     fn chats(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Says what must hold beyond what always must, and does not.
+    /// Checks the promises that are specific to this fault.
     fn judge(&self, _evidence: &Evidence<'_>) -> Vec<Finding> {
         Vec::new()
     }
 }
 
-/// From when and until when something was broken.
+/// The time window of a fault.
 pub type Window = (Moment, Moment);

@@ -1,4 +1,4 @@
-//! What is there in the end, asked of the service and of its database.
+//! The final state, read from the service and from its database.
 
 use anyhow::Result;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the clients of a trial did and saw, and what was there in the end.
+//! What the clients of a trial did and saw, and the final state.
 //!
 //! A history is a folder of files with one JSON record on each line: one file for each client, so
 //! that no client waits for another, one for the faults, and one for the final state.
@@ -21,11 +21,11 @@ pub use read::{Listed, Page, Read, Replay};
 pub use recorder::{Archive, Recorder};
 pub use state::{ChatState, Counter, FinalState, State, StoredMessage};
 
-/// Everything the checker looks at.
+/// The input of the checker.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// What happened, in the order of its beginning.
+    /// The operations, in the order of their beginning.
     pub records: Vec<Record>,
-    /// What was there in the end, after everything had been healed.
+    /// The final state, after everything was healed.
     pub final_state: FinalState,
 }

@@ -36,49 +36,49 @@ use super::cluster::{Links, Timing};
 use super::fault::Fault;
 use super::workload::Load;
 
-/// A fault, and how it is tried.
+/// A fault, and the parameters of its trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its number.
     pub number: u8,
     /// Its name, used by no other row.
     pub name: &'static str,
-    /// What happens, in a few words.
+    /// A short description.
     pub what: &'static str,
     /// Members of the replica set.
     pub members: u8,
-    /// What goes on meanwhile.
+    /// The workload.
     pub load: Load,
-    /// How long things may take.
+    /// The deadlines.
     pub timing: Timing,
     /// The fault itself.
     pub fault: fn() -> Box<dyn Fault>,
-    /// What callers may be refused with.
+    /// The error codes that callers may get.
     pub codes: &'static [&'static str],
-    /// How long nothing new may be acknowledged, in milliseconds.
+    /// The longest accepted time without a newly acknowledged append, in milliseconds.
     pub bound_ms: Option<u64>,
-    /// How long subscribers may wait for what was acknowledged, in milliseconds.
+    /// The longest accepted delay from acknowledgement to delivery, in milliseconds.
     pub live_bound_ms: Option<u64>,
-    /// How each mongod is started.
+    /// The options of each mongod.
     pub mongod: fn() -> Options,
-    /// How the members are reached.
+    /// How the members are connected.
     pub links: Links,
-    /// What the checker is to say.
+    /// The expected verdict of the checker.
     pub verdict: Verdict,
 }
 
-/// What the checker is to say of a trial.
+/// An expected verdict of the checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing is wrong.
+    /// No finding.
     Green,
-    /// This is wrong, whatever else may be.
+    /// This kind of finding, and possibly others.
     Red(Kind),
 }
 
 impl Row {
-    /// A fault of one member or of one service, that callers are not to notice.
+    /// A fault of one member or one service that callers must not notice.
     const fn of(number: u8, name: &'static str, fault: fn() -> Box<dyn Fault>) -> Self {
         Self {
             number,

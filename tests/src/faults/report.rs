@@ -1,4 +1,4 @@
-//! What a trial has to say: a line of a table for people, JSON for machines.
+//! The report of a trial: a line of a table for people, JSON for machines.
 
 mod live;
 mod measures;
@@ -14,34 +14,34 @@ use super::history::History;
 use super::matrix::{Row, Verdict};
 use super::trial::Plan;
 
-/// What came of a trial.
+/// The report of a trial.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// The number of the row.
     pub number: u8,
     /// The name of the row.
     pub fault: &'static str,
-    /// How much went on.
+    /// The workload.
     pub load: &'static str,
     /// Members of the replica set.
     pub members: u8,
-    /// What everything left to chance was decided by.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What was counted and measured.
+    /// The measurements.
     #[serde(flatten)]
     pub measures: Measures,
-    /// How long no append was to go unacknowledged, in milliseconds.
+    /// The longest accepted time without a newly acknowledged append, in milliseconds.
     pub bound_ms: Option<u64>,
-    /// How long subscribers were to wait, in milliseconds.
+    /// The longest accepted delivery delay, in milliseconds.
     pub live_bound_ms: Option<u64>,
-    /// What the checker was to say.
+    /// The expected verdict of the checker.
     pub expected: Verdict,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// Puts together what is known of a trial.
+    /// Builds the report of a trial.
     pub fn of(row: &Row, plan: Plan, history: &History, findings: Vec<Finding>) -> Self {
         Self {
             number: row.number,
@@ -57,7 +57,7 @@ impl Report {
         }
     }
 
-    /// Whether the checker said what it was to say.
+    /// Whether the verdict was the expected one.
     pub fn is_as_expected(&self) -> bool {
         let has = |kind: Kind| self.findings.iter().any(|finding| finding.kind == kind);
         match self.expected {
@@ -66,7 +66,7 @@ impl Report {
         }
     }
 
-    /// What was planted for the checker to find, if something was.
+    /// The error that was planted for the checker, if there was one.
     fn planted(&self) -> Option<Kind> {
         match self.expected {
             Verdict::Green => None,

@@ -1,4 +1,4 @@
-//! Tries one row of the matrix, from the start of the processes to the verdict.
+//! Runs the trial of one row of the matrix, from the start of the processes to the verdict.
 
 mod judgement;
 
@@ -19,14 +19,14 @@ use super::matrix::Row;
 use super::report::Report;
 use super::workload::{Ending, Visitor, Workload};
 
-/// How a row is tried.
+/// The options of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Decides everything that is left to chance.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How hard each strike is.
+    /// The strength of each strike.
     pub force: Force,
-    /// How long the fault goes on striking; it strikes at least once.
+    /// How long the fault is applied; it strikes at least once.
     pub duration: Duration,
 }
 
@@ -37,14 +37,14 @@ impl Plan {
     }
 }
 
-/// How long everything may take to be well again.
+/// The longest time until everything works again.
 const RECOVERY: Duration = Duration::from_secs(10);
 
 /// The clients of a trial that are not part of its workload.
 const NEMESIS: u32 = 900;
 const VISITORS: [u32; 2] = [901, 902];
 
-/// Tries a row, keeps its history in `folder`, and shows how far it is in seconds.
+/// Runs a row, keeps its history in `folder`, and shows the elapsed seconds.
 pub async fn run(row: &Row, plan: Plan, folder: &Path, progress: &ProgressBar) -> Result<Report> {
     let archive = Archive::in_folder(folder)?;
     let mut fault = (row.fault)();
@@ -69,7 +69,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Answers with what was found on the way; the history has the rest.
+    /// Returns the findings so far; the history has the rest.
     async fn run(mut self, cluster: &mut Cluster) -> Result<Vec<Finding>> {
         let clock = Clock::start();
         self.fault.prepare(cluster).await?;
@@ -82,11 +82,11 @@ impl Trial<'_> {
         let client = cluster.hosts()[0].service()?.client()?;
         let chats = [workload.chats(), &self.fault.chats()].concat();
         let state = final_state::read(&client, cluster.database(), &chats).await?;
-        self.archive.conclude(&state)?;
+        self.archive.finish(&state)?;
         Ok(findings)
     }
 
-    /// Strikes again and again, with calm before, between and after.
+    /// Strikes repeatedly, with pauses before, between and after.
     async fn strike(
         &mut self,
         cluster: &mut Cluster,
@@ -119,7 +119,7 @@ impl Trial<'_> {
         Ok(scene.findings)
     }
 
-    /// Demands that everything goes on now that nothing is broken any more.
+    /// Checks that everything continues after healing.
     async fn recover(&self, workload: &mut Workload, clock: Clock) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();
         if let Ending::Stuck(clients) = workload.finish(RECOVERY).await? {

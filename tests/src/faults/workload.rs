@@ -1,4 +1,4 @@
-//! Many clients at once: they append, repeat themselves, read, listen, list and write snapshots, and
+//! Many clients at once: they append, repeat messages, read, subscribe, list and write snapshots, and
 //! record all of it.
 //!
 //! Each kind of client is one file, and one line in [`Workload::start`].
@@ -40,7 +40,7 @@ use self::list_reader::ListReader;
 use self::page_reader::PageReader;
 use self::probe::Probe;
 use self::subscriber::Subscriber;
-use self::world::Ends;
+use self::world::FinalCounts;
 use super::history::{Archive, Clock};
 use crate::client::Client;
 
@@ -49,25 +49,25 @@ use crate::client::Client;
 pub struct Workload {
     world: Arc<World>,
     phase: watch::Sender<Phase>,
-    ends: watch::Sender<Ends>,
+    final_counts: watch::Sender<FinalCounts>,
     clients: JoinSet<Result<()>>,
     subscribers: JoinSet<Result<()>>,
 }
 
-/// How long a subscriber stays who keeps coming back, on average.
+/// How long a subscriber that keeps reconnecting stays, on average.
 const STAY: Duration = Duration::from_secs(3);
 
-/// What becomes of clients that are asked to finish.
+/// The result of asking all clients to finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// All have finished what they had begun.
     Finished,
-    /// So many had not when patience ran out.
+    /// The number of clients that had not finished in time.
     Stuck(usize),
 }
 
 impl Workload {
-    /// Creates the chats and sets the clients to work, until they are told to finish.
+    /// Creates the chats and starts the clients, which work until they are asked to finish.
     pub async fn start(
         load: Load,
         services: Vec<watch::Receiver<Client>>,
@@ -76,10 +76,10 @@ impl Workload {
         seed: u64,
     ) -> Result<Self> {
         let (phase, going_on) = watch::channel(Phase::Working);
-        let (ends, known_ends) = watch::channel(Ends::new());
-        let world = Arc::new(World::create(load, services, going_on, known_ends).await?);
+        let (final_counts, known_counts) = watch::channel(FinalCounts::new());
+        let world = Arc::new(World::create(load, services, going_on, known_counts).await?);
         let (clients, subscribers) = (JoinSet::new(), JoinSet::new());
-        let mut workload = Self { world, phase, ends, clients, subscribers };
+        let mut workload = Self { world, phase, final_counts, clients, subscribers };
         let mut number = 0;
         let mut recorder = || {
             number += 1;
@@ -118,44 +118,44 @@ impl Workload {
         self.world.chats()
     }
 
-    /// How far the clients are.
+    /// The progress of the clients.
     pub fn progress(&self) -> &Progress {
         self.world.progress()
     }
 
-    /// Has nothing new appended until further notice, and gives what is under way time to end.
+    /// Pauses new appends, and gives running ones time to end.
     pub async fn rest(&self) {
         self.phase.send_replace(Phase::Resting);
         sleep(Duration::from_millis(500)).await;
     }
 
-    /// Has everyone go on.
+    /// Lets all clients continue.
     pub fn go_on(&self) {
         self.phase.send_replace(Phase::Working);
     }
 
-    /// Lets everyone finish what was begun, but begin nothing new.
-    pub async fn finish(&mut self, patience: Duration) -> Result<Ending> {
+    /// Lets all clients finish what they have begun, but begin nothing new.
+    pub async fn finish(&mut self, limit: Duration) -> Result<Ending> {
         self.phase.send_replace(Phase::Finishing);
-        end(&mut self.clients, patience).await
+        end(&mut self.clients, limit).await
     }
 
-    /// Says how many messages each chat has in the end, and lets the subscribers hear all of them.
-    pub async fn hear_all(&mut self, patience: Duration) -> Result<Ending> {
-        let mut ends = Ends::new();
+    /// Announces the final number of messages of each chat, and lets the subscribers receive all of them.
+    pub async fn hear_all(&mut self, limit: Duration) -> Result<Ending> {
+        let mut counts = FinalCounts::new();
         for chat in self.chats() {
             let page = self.world.chat(0, chat).newest(1).await?;
-            ends.insert(chat.clone(), page.last_sequence);
+            counts.insert(chat.clone(), page.last_sequence);
         }
-        self.ends.send_replace(ends);
-        end(&mut self.subscribers, patience).await
+        self.final_counts.send_replace(counts);
+        end(&mut self.subscribers, limit).await
     }
 
-    /// Appends something new to every chat, and reads it; answers which chats did not let it.
-    pub async fn visit(&self, mut visitor: Visitor, patience: Duration) -> Result<Vec<String>> {
+    /// Appends a new message to every chat, and reads it; returns the chats where that failed.
+    pub async fn visit(&self, mut visitor: Visitor, limit: Duration) -> Result<Vec<String>> {
         let mut closed = Vec::new();
         for chat in self.chats() {
-            match timeout(patience, visitor.visit(&self.world, chat)).await {
+            match timeout(limit, visitor.visit(&self.world, chat)).await {
                 Ok(visited) => visited?,
                 Err(_) => closed.push(chat.clone()),
             }
@@ -165,15 +165,15 @@ impl Workload {
     }
 }
 
-/// Waits until all have ended, or sends those away who have not when patience runs out.
-async fn end(clients: &mut JoinSet<Result<()>>, patience: Duration) -> Result<Ending> {
+/// Waits until all clients have ended, and aborts those that have not in time.
+async fn end(clients: &mut JoinSet<Result<()>>, limit: Duration) -> Result<Ending> {
     let ended = async {
         while let Some(ended) = clients.join_next().await {
             ended??;
         }
         anyhow::Ok(())
     };
-    if let Ok(ended) = timeout(patience, ended).await {
+    if let Ok(ended) = timeout(limit, ended).await {
         return ended.map(|()| Ending::Finished);
     }
     let stuck = clients.len();

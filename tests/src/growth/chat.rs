@@ -32,7 +32,7 @@ impl<'a> GrowingChat<'a> {
         Ok(Self { store, scope, chat_id, message_bytes })
     }
 
-    /// Gives it a context snapshot and an artifact of 1 MiB each.
+    /// Writes a context snapshot and an artifact of 1 MiB each.
     pub(super) async fn lade(&self) -> Result<()> {
         let data = || Map::from_iter([("text".to_owned(), Value::from(text(0, MEBIBYTE)))]);
         self.store.update_context_snapshot(&self.scope, &self.chat_id, data()).await?;
@@ -41,7 +41,7 @@ impl<'a> GrowingChat<'a> {
         Ok(())
     }
 
-    /// Appends messages, each when the one before it has been acknowledged.
+    /// Appends messages in sequence, each after the acknowledgement of the one before.
     pub(super) async fn grow(&self, messages: usize, progress: &ProgressBar) -> Result<Cost> {
         begin(progress, "appending", messages);
         let mut cost = Cost::of(self.message_bytes);
@@ -56,7 +56,7 @@ impl<'a> GrowingChat<'a> {
         Ok(cost)
     }
 
-    /// Checks that it holds exactly the messages appended, in their order.
+    /// Checks that the chat holds exactly the appended messages, in order.
     pub(super) async fn check(&self, messages: usize, progress: &ProgressBar) -> Result<()> {
         begin(progress, "reading", messages);
         let mut history = self.store.history(&self.scope, &self.chat_id);
@@ -87,7 +87,7 @@ fn begin(progress: &ProgressBar, what: &'static str, messages: usize) {
     progress.set_length(messages as u64);
 }
 
-/// Text of a certain size, another for each number, that does not compress to nothing.
+/// Text of a given size, different for each number, that compresses little.
 fn text(number: usize, bytes: usize) -> String {
     let mut state = number as u64;
     let mut text = format!("{number} ");

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::percentile;
 
-/// What each append to a chat cost, in their order.
+/// The cost of each append to a chat, in order.
 #[derive(Clone, Debug)]
 pub struct Cost {
     message_bytes: usize,
@@ -23,7 +23,7 @@ impl Cost {
         self.message_bytes
     }
 
-    /// How many there were.
+    /// The number of appends.
     pub fn appends(&self) -> usize {
         self.latencies.len()
     }
@@ -33,7 +33,7 @@ impl Cost {
         &self.latencies
     }
 
-    /// What all of them cost together.
+    /// Their total cost.
     pub fn total(&self) -> Duration {
         self.latencies.iter().sum()
     }
@@ -53,7 +53,7 @@ impl Cost {
     }
 }
 
-/// The latency that so many per cent of the appends stay below.
+/// The latency that the given percentage of appends stays below.
 pub(super) fn percentile(latencies: &[Duration], percent: usize) -> Duration {
     let mut sorted = latencies.to_vec();
     sorted.sort_unstable();

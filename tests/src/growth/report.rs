@@ -6,7 +6,7 @@ use super::Cost;
 use super::cost::percentile;
 use crate::database::Largest;
 
-/// What became of the chats.
+/// The results for the chats.
 #[derive(Debug)]
 pub struct Report {
     /// Many small messages.
@@ -19,13 +19,13 @@ pub struct Report {
     pub largest: BTreeMap<String, Largest>,
 }
 
-/// No document may be larger, unless a single thing in it is.
+/// The largest accepted document, unless a single item in it is larger.
 const BOUND: u64 = 1_000_000;
-/// What a document needs beside that single thing.
+/// The accepted size of a document beside that single item.
 const FRAME: u64 = 4_096;
 
 impl Report {
-    /// The documents that are larger than they may be, by their collections.
+    /// The documents that are too large, by collection.
     pub fn too_large(&self) -> impl Iterator<Item = &str> {
         let beyond = |it: &Largest| it.bytes > BOUND.max(it.largest_part + FRAME);
         self.largest.iter().filter(move |(_, it)| beyond(it)).map(|(name, _)| name.as_str())
@@ -60,7 +60,7 @@ fn growth(f: &mut Formatter<'_>, cost: &Cost) -> fmt::Result {
     compare(f, ["first 5 %", "last 5 %"], cost.beginning(), cost.end())
 }
 
-/// Compares a chat that bears a lot with one that bears nothing, both at their beginning.
+/// Compares a chat with a large snapshot and artifact with one without, both at their beginning.
 fn burden(f: &mut Formatter<'_>, laden: &Cost, free: &Cost) -> fmt::Result {
     let appends = laden.appends();
     writeln!(f, "\n{appends} messages beside a context snapshot and an artifact of 1 MiB each")?;

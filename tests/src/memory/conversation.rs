@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-/// A conversation with tool calls, of messages of 1 to 8 KB, made up while it is written.
+/// A conversation with tool calls, with messages of 1 to 8 KB, generated while it is written.
 #[derive(Debug)]
 pub(super) struct Conversation {
     exchanges: usize,
@@ -28,7 +28,7 @@ impl Conversation {
         4 * self.exchanges
     }
 
-    /// How many messages each dialect has a place for.
+    /// The number of messages in each dialect.
     pub(super) fn rendered(&self) -> [(&'static str, usize); 2] {
         [("ag2", 3 * self.exchanges), ("openai", 4 * self.exchanges)]
     }

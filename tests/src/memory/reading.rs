@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::client::{self, APP};
-use crate::patience::until;
 use crate::service::Service;
+use crate::waiting::until;
 
-/// A chat that is read without keeping what is read.
+/// A chat that is read without keeping the data.
 #[derive(Debug)]
 pub(super) struct Chat {
     http: reqwest::Client,
@@ -18,14 +18,14 @@ pub(super) struct Chat {
     writing: client::Chat,
 }
 
-/// How fast an answer is accepted.
+/// The speed at which a response is accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pace {
     Full,
     BytesPerMillisecond(usize),
 }
 
-/// What was read.
+/// The amount of data read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub(super) bytes: usize,
@@ -44,7 +44,7 @@ impl Sum for Count {
 pub(super) const JSON: &str = "application/json";
 pub(super) const NDJSON: &str = "application/x-ndjson";
 
-/// Every message has this key once, and nothing else in these conversations has it.
+/// A key that every message has once, and that occurs nowhere else in these conversations.
 const MARK: &[u8] = br#""role":"#;
 const PAGE: usize = 1_000;
 
@@ -55,7 +55,7 @@ impl Chat {
         Ok(Self { http, url, writing: service.client()?.chat(chat_id) })
     }
 
-    /// Appends messages, as often as it takes: they have ids.
+    /// Appends messages, with retries: they have ids.
     pub(super) async fn append(&self, messages: &[Value]) -> Result<()> {
         let append = until("an append", async || match self.writing.append(messages).await {
             Ok(append) => Ok(Some(append)),
@@ -67,11 +67,11 @@ impl Chat {
         Ok(())
     }
 
-    /// Reads all messages in pages, which must hold so many.
+    /// Reads all messages in pages, which must have the given number.
     pub(super) async fn pages(&self, expected: usize) -> Result<Count> {
         let mut total = Count::default();
         while total.messages < expected {
-            // The sequences are dense, so the next page begins with the number of those read.
+            // The sequences are dense, so the next page begins at the number of messages read.
             let after = i64::try_from(total.messages)? - 1;
             let path = format!("messages?after={after}&limit={PAGE}");
             let page = self.read(&path, JSON, Pace::Full).await?;
@@ -81,7 +81,7 @@ impl Chat {
         Ok(total)
     }
 
-    /// Reads the history, which must hold so many messages.
+    /// Reads the history, which must have the given number of messages.
     pub(super) async fn history(
         &self,
         query: &str,
@@ -102,7 +102,7 @@ impl Chat {
         let mut seam = Vec::new();
         while let Some(chunk) = response.chunk().await? {
             count.bytes += chunk.len();
-            // A mark may begin in one chunk and end in the next.
+            // The key may begin in one chunk and end in the next.
             seam.extend_from_slice(&chunk);
             count.messages += seam.windows(MARK.len()).filter(|bytes| *bytes == MARK).count();
             seam.drain(..seam.len().saturating_sub(MARK.len() - 1));

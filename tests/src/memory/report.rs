@@ -4,31 +4,31 @@ use serde::Serialize;
 
 use super::resident::Memory;
 
-/// What a service took.
+/// The memory of a service.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The messages in the chat.
     pub messages: usize,
-    /// What was asked of services, in order, each time of one that had just been started.
+    /// The phases, in order; each has a newly started service.
     pub phases: Vec<Phase>,
 }
 
-/// Something that was asked of the service.
+/// A phase of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Phase {
-    /// What it was.
+    /// The name of the phase.
     pub what: String,
-    /// How much was written or read.
+    /// The amount of data written or read.
     pub megabytes: usize,
-    /// How long it took.
+    /// The duration.
     pub seconds: f64,
-    /// What it did to the resident set of the service, in megabytes.
+    /// The resident set of the service, in megabytes.
     #[serde(rename = "resident_mb")]
     pub memory: Memory,
 }
 
 impl Report {
-    /// How far the resident set of a service grew at most, in megabytes.
+    /// The largest growth of the resident set of a service, in megabytes.
     pub fn growth_mb(&self) -> f64 {
         self.phases.iter().map(|phase| phase.memory.growth()).fold(0.0, f64::max)
     }

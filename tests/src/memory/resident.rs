@@ -9,19 +9,19 @@ pub(super) struct Resident {
     pid: u32,
 }
 
-/// What became of it during a phase, in megabytes.
+/// The resident set during a phase, in megabytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Memory {
-    /// When it began.
+    /// At the beginning.
     pub before: f64,
-    /// At most.
+    /// The peak.
     pub peak: f64,
-    /// When it had ended.
+    /// At the end.
     pub after: f64,
 }
 
 impl Memory {
-    /// How far it grew.
+    /// The growth up to the peak.
     pub fn growth(&self) -> f64 {
         self.peak - self.before
     }
@@ -32,12 +32,12 @@ impl Resident {
         Self { pid }
     }
 
-    /// Watches it while something happens.
+    /// Measures it during an operation.
     pub(super) async fn during<T>(
         &self,
         happening: impl Future<Output = Result<T>>,
     ) -> Result<(T, Memory)> {
-        // The kernel keeps the peak by itself, from the moment it is told to forget the last one.
+        // The kernel tracks the peak by itself, from the moment of the last reset.
         fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?;
         let before = self.field("VmRSS:")?;
         let outcome = happening.await?;

@@ -1,4 +1,4 @@
-//! What must be there when a workflow is complete, however often those who carried it on were killed.
+//! Checks a completed workflow, however often its orchestrators were killed.
 
 mod finding;
 mod messages;
@@ -12,24 +12,24 @@ use serde_json::Value;
 use super::journal::Line;
 use super::workflow::Workflow;
 
-/// What is there in the end.
+/// The final state.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// What was to be done.
+    /// The workflow.
     pub workflow: Workflow,
-    /// The messages of the chat, in order, as the service tells them.
+    /// The messages of the chat, in order, as the service returns them.
     pub messages: Vec<Value>,
-    /// The journals of all who carried the chat on.
+    /// The journals of all orchestrators of the chat.
     pub journals: Vec<Vec<Line>>,
-    /// Where the chat stands.
+    /// The status of the chat.
     pub status: String,
-    /// What the plan says is to be done.
+    /// The action of the plan.
     pub action: String,
-    /// How many resume points there are.
+    /// The number of resume points.
     pub resume_points: usize,
 }
 
-/// Returns everything that is not as it should be.
+/// Returns all findings.
 pub fn check(evidence: &Evidence) -> Vec<Finding> {
     let mut findings = Vec::new();
     messages::check(evidence, &mut findings);
@@ -47,7 +47,7 @@ pub fn check(evidence: &Evidence) -> Vec<Finding> {
     findings
 }
 
-/// The token of who wrote a message.
+/// The fencing token under which a message was written.
 fn writer(message: &Value) -> Option<u64> {
     message["metadata"]["token"].as_u64()
 }

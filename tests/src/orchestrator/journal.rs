@@ -1,4 +1,4 @@
-//! What an orchestrator writes down outside of the database, before it does it.
+//! The journal of an orchestrator: a file outside the database, written before each action.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -7,43 +7,43 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-/// Something that an orchestrator has done or is about to do.
+/// An action that an orchestrator has done or is about to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 pub enum Line {
-    /// It has the lease.
+    /// It holds the lease.
     Acquired {
         /// The token of the lease.
         token: u64,
     },
-    /// It has read where to go on, and will write from now on.
+    /// It has read its plan, and writes from now on.
     Planned {
-        /// The token of its lease.
+        /// The fencing token of its lease.
         token: u64,
-        /// What the plan says is to be done.
+        /// The action of the plan.
         action: String,
         /// The counter of the chat in the plan.
         last_sequence: u64,
-        /// The calls that the plan says may have run before.
+        /// The calls that may have run before, by the plan.
         pending: Vec<String>,
     },
     /// It is about to run a tool.
     Runs {
-        /// The token of its lease.
+        /// The fencing token of its lease.
         token: u64,
-        /// The call that the tool is run for.
+        /// The tool call.
         call_id: String,
-        /// Whether the plan said that it may have run before.
+        /// Whether it may have run before, by the plan.
         known: bool,
     },
     /// It is about to send a write.
     Sends {
-        /// The token of its lease.
+        /// The fencing token of its lease.
         token: u64,
-        /// Where to.
+        /// The path of the write.
         what: String,
     },
-    /// It was paused, and runs on after another one has taken over; written by who paused it.
+    /// It was paused and resumes after another one has taken over; written by the test.
     Woken,
 }
 
@@ -52,7 +52,7 @@ pub enum Line {
 pub struct Journal(PathBuf, File);
 
 impl Journal {
-    /// Begins, or goes on with, the journal of an orchestrator.
+    /// Opens the journal of an orchestrator, or creates it.
     pub fn create(folder: &Path, owner: &str) -> Result<Self> {
         let path = path(folder, owner);
         let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -60,14 +60,14 @@ impl Journal {
         Ok(Self(path, file))
     }
 
-    /// Adds a line; it stays whatever becomes of this process.
+    /// Adds a line, which survives the death of this process.
     pub fn write(&self, line: &Line) -> Result<()> {
         let line = format!("{}\n", serde_json::to_string(line)?);
         (&self.1).write_all(line.as_bytes()).with_context(|| self.0.display().to_string())
     }
 }
 
-/// Reads what an orchestrator has written down; nothing if it has not begun.
+/// Reads the journal of an orchestrator; empty if it has not begun.
 pub fn read(folder: &Path, owner: &str) -> Result<Vec<Line>> {
     let path = path(folder, owner);
     if !path.exists() {

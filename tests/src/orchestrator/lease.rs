@@ -9,15 +9,15 @@ use tokio::time::{Instant, sleep};
 use super::stop::Stop;
 use crate::client::{CallError, Chat};
 
-/// How soon somebody asks again who was told to wait.
-const PATIENCE: Duration = Duration::from_millis(25);
+/// The pause before a refused or failed request is repeated.
+const RETRY_INTERVAL: Duration = Duration::from_millis(25);
 
-/// The right to carry a chat on, for a while.
+/// The lease of a chat.
 #[derive(Debug)]
 pub(super) struct Lease {
     token: u64,
     ttl: Duration,
-    /// Until when nobody can have taken it over.
+    /// The earliest time at which another orchestrator can take it over.
     held_until: Cell<Instant>,
 }
 
@@ -27,7 +27,7 @@ struct Given {
 }
 
 impl Lease {
-    /// Waits for the lease of a chat; `None`: the chat has ended.
+    /// Acquires the lease of a chat, waiting for it; `None`: the chat has ended.
     pub(super) async fn acquire(
         chat: &Chat,
         owner: &str,
@@ -51,16 +51,16 @@ impl Lease {
                 Err(error) if error.may_pass() => {}
                 Err(error) => return Err(error.into()),
             }
-            sleep(PATIENCE).await;
+            sleep(RETRY_INTERVAL).await;
         }
     }
 
-    /// What the writes of its holder carry.
+    /// The fencing token for the owner's writes.
     pub(super) fn token(&self) -> u64 {
         self.token
     }
 
-    /// Makes sure that it is held, which it may no longer be after a long sleep.
+    /// Checks that the lease is still held, which may not be so after a long pause.
     pub(super) async fn confirm(&self, chat: &Chat) -> Result<(), Stop> {
         if Instant::now() < self.held_until.get() {
             return Ok(());
@@ -68,7 +68,7 @@ impl Lease {
         self.renew(chat).await
     }
 
-    /// Renews it again and again, until it is gone.
+    /// Renews it periodically, until it is lost.
     pub(super) async fn keep(&self, chat: &Chat) -> Stop {
         loop {
             sleep(self.ttl / 4).await;
@@ -87,13 +87,13 @@ impl Lease {
                     self.held_until.set(asked_at + self.ttl);
                     return Ok(());
                 }
-                Err(error) if error.may_pass() => sleep(PATIENCE).await,
+                Err(error) if error.may_pass() => sleep(RETRY_INTERVAL).await,
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Gives it back.
+    /// Releases it.
     pub(super) async fn release(&self, chat: &Chat) -> Result<(), Stop> {
         chat.send(Method::DELETE, &format!("lease/{}", self.token), None).await?;
         Ok(())

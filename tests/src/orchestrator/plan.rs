@@ -6,7 +6,7 @@ use super::stop::Stop;
 use super::workflow::{Place, Task, Way, Workflow};
 use crate::client::{CallError, Chat};
 
-/// What is to be done to go on with a chat, as the service says.
+/// The service's plan for continuing a chat.
 #[derive(Debug, Deserialize)]
 pub(super) struct Plan {
     pub(super) chat: ChatState,
@@ -38,17 +38,17 @@ struct Transcript {
     messages: Vec<Value>,
 }
 
-/// How far a workflow has come.
+/// The progress of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Done {
-    /// The task that is not done.
+    /// The unfinished task.
     pub(super) task: u32,
-    /// How many of its messages are there.
+    /// The number of its stored messages.
     pub(super) messages: usize,
 }
 
 impl Plan {
-    /// Asks for the plan of a chat.
+    /// Reads the plan of a chat.
     pub(super) async fn read(chat: &Chat) -> Result<Self, Stop> {
         let plan = chat.get("resume?dialect=openai&unsettled=settle").await?;
         Ok(serde_json::from_value(plan).map_err(CallError::from)?)
@@ -59,16 +59,16 @@ impl Plan {
         self.pending_calls.iter().map(|call| call.call_id.clone()).collect()
     }
 
-    /// Whether the chat was interrupted before anybody took it over.
+    /// Whether the chat was interrupted before it was taken over.
     pub(super) fn is_paused(&self) -> bool {
         self.chat.status == "paused"
     }
 
-    /// Answers how far the workflow has come.
+    /// Returns the progress of the workflow.
     ///
-    /// Fails where the plan contradicts itself, or tells anything but the beginning of the workflow.
+    /// Fails if the plan contradicts itself, or if its transcript is not the beginning of the workflow.
     pub(super) fn done(&self, workflow: &Workflow) -> Result<Done> {
-        // Each pending call has a result in the transcript, which only says that there is none.
+        // Each pending call has a placeholder result in the transcript, which says that there is none.
         let there = self.transcript.messages.len().saturating_sub(self.pending_calls.len());
         ensure!(there as u64 == self.chat.last_sequence, "{there} messages: {:?}", self.chat);
         let mut transcript = self.transcript.messages.iter().take(there);
@@ -87,7 +87,7 @@ impl Plan {
         Ok(Done { task: workflow.tasks, messages: 0 })
     }
 
-    /// Checks that the plan says what follows from so many messages of a task.
+    /// Checks that the plan fits the given number of messages of a task.
     fn check(&self, task: &Task, messages: usize) -> Result<()> {
         let calls = task.calls.iter().map(|call| &call.id);
         let pending: Vec<&String> = match messages {
@@ -113,12 +113,12 @@ impl Plan {
 }
 
 impl Task {
-    /// The call of a call stack that its steps belong to.
+    /// The call of the call stack to which its steps belong.
     pub(super) fn stack_id(&self) -> String {
         format!("stack-{}", self.number)
     }
 
-    /// The shared space while it is carried out.
+    /// The shared space during the task.
     pub(super) fn space(&self) -> Value {
         json!({ "task": self.number })
     }

@@ -1,4 +1,4 @@
-//! An orchestrator in a process of its own.
+//! An orchestrator in its own process.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use tokio::process::{Child, Command};
 use super::Orders;
 use super::journal::{self, Journal, Line};
 use super::stop::Ending;
-use crate::patience::{PATIENCE, until, within};
 use crate::signal::send;
+use crate::waiting::{MAX_WAIT, until, within};
 
 /// A running orchestrator; dropping it kills it.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Process {
         &self.owner
     }
 
-    /// Waits until it carries the chat on, or has come to an end.
+    /// Waits until it continues the chat, or has ended.
     pub async fn carries_on(&mut self) -> Result<Option<Ending>> {
         until("an orchestrator to take over", async || {
             if let Some(ending) = self.has_ended()? {
@@ -55,7 +55,7 @@ impl Process {
         .await
     }
 
-    /// Tells whether it has come to an end by itself, and to which.
+    /// Returns how it has ended by itself, if it has.
     pub fn has_ended(&mut self) -> Result<Option<Ending>> {
         let Some(status) = self.child.try_wait()? else { return Ok(None) };
         self.ending(status.code()).map(Some)
@@ -63,7 +63,7 @@ impl Process {
 
     /// Waits for its end.
     pub async fn ended(mut self) -> Result<Ending> {
-        let status = within(PATIENCE, "an orchestrator to end", self.child.wait()).await??;
+        let status = within(MAX_WAIT, "an orchestrator to end", self.child.wait()).await??;
         self.ending(status.code())
     }
 
@@ -77,12 +77,12 @@ impl Process {
         send(&self.child, Signal::TERM)
     }
 
-    /// Stops it from running (SIGSTOP).
+    /// Pauses it (SIGSTOP).
     pub fn pause(&self) -> Result<()> {
         send(&self.child, Signal::STOP)
     }
 
-    /// Lets it run on (SIGCONT), and leaves a mark in its journal.
+    /// Resumes it (SIGCONT), and leaves a mark in its journal.
     pub fn wake(&self) -> Result<()> {
         Journal::create(&self.journals, &self.owner)?.write(&Line::Woken)?;
         send(&self.child, Signal::CONT)

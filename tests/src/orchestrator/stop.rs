@@ -1,23 +1,23 @@
 use crate::client::CallError;
 
-/// How an orchestrator came to its end.
+/// How an orchestrator ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The workflow is complete.
     Completed,
-    /// Somebody else carries the chat on.
+    /// Another owner holds the lease.
     Fenced,
-    /// It was told to stop.
+    /// It was asked to stop.
     Terminated,
 }
 
-/// Why an orchestrator does not go on.
+/// Why an orchestrator stops.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stop {
     /// Its lease is gone.
-    #[error("somebody else carries the chat on")]
+    #[error("another owner holds the lease of the chat")]
     Fenced,
-    /// It, or the service, does not do what it should.
+    /// It, or the service, failed.
     #[error(transparent)]
     Failed(#[from] anyhow::Error),
 }
@@ -26,7 +26,7 @@ impl Ending {
     /// Every ending.
     pub const ALL: [Self; 3] = [Self::Completed, Self::Fenced, Self::Terminated];
 
-    /// The exit code it is told by; 1 is for failures.
+    /// Its exit code; 1 is for failures.
     pub fn code(self) -> u8 {
         match self {
             Self::Completed => 0,

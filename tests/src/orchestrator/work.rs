@@ -15,20 +15,20 @@ use super::stop::{Ending, Stop};
 use super::workflow::{Call, Place, Task, Way, Workflow};
 use crate::client::Chat;
 
-/// An orchestrator that has the lease and knows where to go on.
+/// An orchestrator that holds the lease and has its plan.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) workflow: Workflow,
-    /// With the token on every call.
+    /// A client with the fencing token on every call.
     pub(super) chat: Chat,
     pub(super) journal: Journal,
     pub(super) lease: Lease,
     pub(super) is_told_to_stop: Arc<AtomicBool>,
-    /// The calls that may have been run before, as the plan says.
+    /// The calls that may have run before, by the plan.
     pub(super) known: HashSet<String>,
 }
 
-/// Whether a task was done, or is to be left for the next one.
+/// Whether a task was done, or is left to the next orchestrator.
 #[derive(PartialEq)]
 enum Progress {
     Done,
@@ -36,7 +36,7 @@ enum Progress {
 }
 
 impl Worker {
-    /// Does what is left of the workflow, and completes the chat.
+    /// Does the rest of the workflow, and completes the chat.
     pub(super) async fn work(&self, is_paused: bool, done: Done) -> Result<Ending, Stop> {
         if is_paused {
             self.write(Method::POST, "reopen", None).await?;
@@ -58,7 +58,7 @@ impl Worker {
         Ok(Ending::Completed)
     }
 
-    /// Keeps the lease until it is gone.
+    /// Renews the lease until it is lost.
     pub(super) async fn keep_lease(&self) -> Stop {
         self.lease.keep(&self.chat).await
     }
@@ -78,7 +78,7 @@ impl Worker {
         Ok(Progress::Done)
     }
 
-    /// Writes the calls as the step to go on with before any tool runs, and the results together at the end.
+    /// Writes the calls as an unfinished step before any tool runs, and the results together at the end.
     async fn do_by_turns(&self, task: &Task, there: usize) -> Result<Progress, Stop> {
         if there == 0 {
             if self.is_to_stop() {
@@ -105,7 +105,7 @@ impl Worker {
         Ok(Progress::Done)
     }
 
-    /// Writes as much of a turn as was done.
+    /// Writes the finished part of a turn.
     async fn leave_turn(
         &self,
         task: &Task,
@@ -132,7 +132,7 @@ impl Worker {
         self.write_repeatable("turns", &turn).await
     }
 
-    /// Runs a tool, and says what came of it.
+    /// Runs a tool, and returns its result.
     async fn result(&self, task: &Task, call: usize) -> Result<Value, Stop> {
         let Call { id, .. } = &task.calls[call];
         self.lease.confirm(&self.chat).await?;
@@ -150,7 +150,7 @@ impl Worker {
         Ok(message)
     }
 
-    /// Thinks about what to say.
+    /// Simulates the time of a model call.
     async fn thought(&self, task: &Task, place: Place) -> Value {
         pause().await;
         self.said(task, place)
@@ -162,7 +162,7 @@ impl Worker {
         message
     }
 
-    /// Writes something, now and then twice: nothing may come of it.
+    /// Writes, now and then twice: a repeat must have no effect.
     async fn write_repeatable(&self, what: &str, body: &Value) -> Result<(), Stop> {
         let first = self.write(Method::POST, what, Some(body)).await?;
         if fastrand::u8(..8) == 0 {
@@ -189,7 +189,7 @@ impl Worker {
 }
 
 impl Task {
-    /// The steps that are not done while so many calls have results.
+    /// The unfinished steps when the given number of calls has results.
     fn steps(&self, done: usize) -> Vec<Value> {
         let step = |kind: &str, input: Value| {
             json!({

@@ -1,18 +1,18 @@
-//! What is to be done in a chat: so many tasks, each of which follows from a seed.
+//! The workflow of a chat: tasks that are generated from a seed.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-/// Tasks that follow from a seed.
+/// Tasks that are generated from a seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Workflow {
-    /// Decides what the tasks are.
+    /// The seed.
     pub seed: u64,
-    /// How many there are.
+    /// The number of tasks.
     pub tasks: u32,
 }
 
-/// How a task gets into the chat.
+/// How a task is written to the chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Message by message.
@@ -26,31 +26,31 @@ pub enum Way {
 pub struct Task {
     /// Its number, from 0.
     pub number: u32,
-    /// How it gets into the chat.
+    /// How it is written to the chat.
     pub way: Way,
-    /// The tools that are called for it.
+    /// Its tool calls.
     pub calls: Vec<Call>,
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its id, of no other call.
+    /// Its unique id.
     pub id: String,
-    /// What it is given.
+    /// Its arguments.
     pub number: u32,
 }
 
-/// Which message of a task.
+/// The role of a message in its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// What the user asks for.
+    /// The user's request.
     User,
-    /// What the assistant calls.
+    /// The assistant's calls.
     Calls,
     /// The result of a call.
     Result(usize),
-    /// What the assistant concludes.
+    /// The assistant's conclusion.
     Conclusion,
 }
 
@@ -70,7 +70,7 @@ impl Workflow {
 }
 
 impl Task {
-    /// The places of its messages, in order.
+    /// The roles of its messages, in order.
     pub fn places(&self) -> Vec<Place> {
         let results = (0..self.calls.len()).map(Place::Result);
         [Place::User, Place::Calls].into_iter().chain(results).chain([Place::Conclusion]).collect()
@@ -87,7 +87,7 @@ impl Task {
         format!("task-{}-{place}", self.number)
     }
 
-    /// What the message of a place says.
+    /// The content of the message with a role.
     pub fn message(&self, place: Place) -> Value {
         let number = self.number;
         match place {

@@ -1,4 +1,4 @@
-//! The commands beside `serve`, and what the binary says of itself.
+//! The commands other than `serve`, and the help of the binary.
 
 use anyhow::{Context as _, Result};
 use persistence::mongo::{MongoOptions, MongoStore};
@@ -36,7 +36,7 @@ async fn check_says_what_to_do_about_a_server_that_is_away() -> Result<()> {
     Ok(())
 }
 
-/// Splits a line of the report into mark and subject, which stand in columns.
+/// Splits a line of the report into mark and subject, which are columns.
 fn finding(line: &str) -> (&str, &str) {
     let (mark, rest) = line.split_at_checked(7).unwrap_or((line, ""));
     let (what, _) = rest.split_at_checked(14).unwrap_or((rest, ""));

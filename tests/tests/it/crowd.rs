@@ -1,4 +1,4 @@
-//! Sixteen writers in one chat, who never give up and often repeat themselves.
+//! Sixteen writers in one chat, which never give up and often repeat messages.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use futures::future::try_join_all;
 use serde_json::{Value, json};
 use tests::client::{Append, Appended, Client};
 use tests::database::Database;
-use tests::patience::{PATIENCE, until, within};
+use tests::waiting::{MAX_WAIT, until, within};
 use tokio::sync::watch;
 
 /// The workflow that the chat of a crowd belongs to.
@@ -17,30 +17,30 @@ pub(crate) const WORKFLOW: &str = "Crowd";
 /// Writers in a crowd.
 pub(crate) const WRITERS: usize = 16;
 
-/// How long a crowd may take.
+/// The longest time for a crowd.
 const CROWD_PATIENCE: Duration = Duration::from_mins(15);
 
 /// Sixteen writers in one chat.
 pub(crate) struct Crowd {
     chat_id: String,
     messages: usize,
-    /// How the services are reached now.
+    /// The current client of each service.
     services: Vec<watch::Receiver<Client>>,
     progress: Progress,
 }
 
-/// How far the writers are.
+/// The progress of the writers.
 #[derive(Default)]
 struct Progress {
     acknowledged: watch::Sender<usize>,
     disappointed: watch::Sender<usize>,
 }
 
-/// Which event got which sequence.
+/// The sequence of each event.
 pub(crate) type Acknowledged = BTreeMap<u64, String>;
 
 impl Crowd {
-    /// Gathers writers who will write so many messages together into a new chat.
+    /// Creates writers that together write the given number of messages to a new chat.
     pub(crate) async fn gather(
         messages: usize,
         services: Vec<watch::Receiver<Client>>,
@@ -55,7 +55,7 @@ impl Crowd {
         &self.chat_id
     }
 
-    /// Lets them write everything, and answers with what they were told.
+    /// Lets them write everything, and returns the results.
     pub(crate) async fn write(&self) -> Result<Acknowledged> {
         let writers = (0..WRITERS).map(|writer| self.write_as(writer));
         let told = within(CROWD_PATIENCE, "the writers", try_join_all(writers)).await??;
@@ -64,7 +64,7 @@ impl Crowd {
         Ok(acknowledged)
     }
 
-    /// Waits until so many messages have been acknowledged.
+    /// Waits until the given number of messages was acknowledged.
     pub(crate) async fn has_written(&self, messages: usize) -> Result<()> {
         let mut acknowledged = self.progress.acknowledged.subscribe();
         let enough = acknowledged.wait_for(|count| *count >= messages);
@@ -72,11 +72,11 @@ impl Crowd {
         Ok(())
     }
 
-    /// Waits until a writer has met another failure than those so far.
+    /// Waits until a writer gets another failure.
     pub(crate) async fn is_disappointed(&self) -> Result<()> {
         let mut disappointed = self.progress.disappointed.subscribe();
         disappointed.mark_unchanged();
-        within(PATIENCE, "a writer to meet the failure", disappointed.changed()).await??;
+        within(MAX_WAIT, "a writer to meet the failure", disappointed.changed()).await??;
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Crowd {
         Ok(told)
     }
 
-    /// Repeats every tenth request, half of them while the first is still under way.
+    /// Repeats every tenth request, half of them while the first is still running.
     async fn write_once_or_twice(&self, turn: usize, number: usize) -> Result<u64> {
         let (first, again) = match turn % 20 {
             4 => tokio::try_join!(self.send(number), self.send_again(number))?,
@@ -136,8 +136,8 @@ impl Crowd {
         .await
     }
 
-    /// Checks that everything acknowledged is there, once, at its sequence, and nothing else is:
-    /// as the service reads it page by page, and as it lies in the database.
+    /// Checks that every acknowledged message is stored once, at its sequence, and nothing else:
+    /// as the service returns it page by page, and as the database stores it.
     pub(crate) async fn check(
         &self,
         database: &Database,

@@ -1,4 +1,4 @@
-//! `reprise serve` with a mongod of its own.
+//! `reprise serve` with a private mongod.
 
 use std::path::Path;
 use std::process::Output;
@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 use tests::binary;
-use tests::patience::until;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::until;
 
 #[tokio::test]
 async fn a_killed_service_leaves_no_mongod_behind_and_loses_nothing() -> Result<()> {
@@ -59,13 +59,13 @@ async fn a_data_directory_is_shared_with_readers_and_refused_to_a_second_service
     service.stop().await
 }
 
-/// Runs a command on the data directory of a service that runs.
+/// Runs a command on the data directory of a running service.
 async fn beside(data_dir: &Path, arguments: &[&str]) -> Result<Output> {
     let mut command = binary::command(arguments).await?;
     Ok(command.arg("--data-dir").arg(data_dir).output().await?)
 }
 
-/// The process that mongod itself has noted in its lock file.
+/// The process id in mongod's own lock file.
 fn mongod_of(data_dir: &Path) -> Result<Pid> {
     let note = std::fs::read_to_string(data_dir.join("member-0").join("mongod.lock"))?;
     Pid::from_raw(note.trim().parse()?).context("mongod has not noted its process id")

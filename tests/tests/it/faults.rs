@@ -13,10 +13,10 @@ use tests::faults::report::Table;
 use tests::faults::trial::{Plan, run};
 use tokio::sync::Semaphore;
 
-/// Replica sets of three take turns.
+/// Replica sets of three run one at a time.
 static SETS: Semaphore = Semaphore::const_new(1);
 
-/// Tries a row briefly, and demands that all is as it should be.
+/// Runs a row briefly, and checks the verdict.
 async fn holds(name: &str) -> Result<()> {
     let row = row(name).context("no such row")?;
     let _turn = if row.members > 1 { Some(SETS.acquire().await?) } else { None };

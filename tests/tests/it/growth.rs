@@ -1,6 +1,6 @@
-//! However much a chat holds, its documents stay small and its messages whole.
+//! The documents of a growing chat stay small, and its messages complete.
 //!
-//! What appends cost then is measured, without other tests beside it, by the binary `growth`.
+//! The binary `growth` measures the cost of the appends, without other tests at the same time.
 
 use anyhow::Result;
 use indicatif::ProgressBar;

@@ -1,4 +1,4 @@
-//! Questions of workflows: answered once, whoever answers and whatever breaks.
+//! Questions of workflows are answered once, whatever breaks.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tests::client::{CallError, Chat, Event, Events};
 use tests::database::Database;
 use tests::faults::cluster::{Cluster, Timing};
-use tests::patience::until;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::until;
 
 async fn ask(chat: &Chat, id: &str) -> Result<Value, CallError> {
     let question = json!({"request_id": id, "prompt": "Who?", "agent": "planner"});
@@ -23,7 +23,7 @@ async fn answer(chat: &Chat, id: &str, content: Value) -> Result<Value, CallErro
     chat.post(&format!("input-requests/{id}/answer"), &answer).await
 }
 
-/// Answers until it is known what became of the answer.
+/// Repeats the answer until its outcome is known.
 async fn answer_at_last(chat: &Chat, id: &str, content: Value) -> Result<Value, CallError> {
     loop {
         match answer(chat, id, content.clone()).await {
@@ -33,7 +33,7 @@ async fn answer_at_last(chat: &Chat, id: &str, content: Value) -> Result<Value, 
     }
 }
 
-/// Reads events up to one of that name.
+/// Reads events up to one with that name.
 async fn told(events: &mut Events, name: &str) -> Result<Event> {
     loop {
         let event = events.next().await?.context("the stream has ended")?;
@@ -84,7 +84,7 @@ async fn of_rivals_at_two_services_one_wins() -> Result<()> {
     other.stop().await
 }
 
-/// The service that was asked is killed, then every mongod is, and still it is asked, and answered.
+/// The service that stored the question is killed, then every mongod; the question stays and is answered.
 #[tokio::test]
 async fn a_question_outlives_every_process() -> Result<()> {
     let mut cluster = Cluster::start(1, 2, Timing::SHORT).await?;

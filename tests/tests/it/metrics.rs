@@ -1,4 +1,4 @@
-//! The metrics of a service at work, and what is made of them: rules, a dashboard, a table.
+//! The metrics of a working service, and their users: rules, a dashboard, a table.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tests::client::{APP, Chat, refusal};
 use tests::database::Database;
 use tests::exposition::Exposition;
-use tests::patience::until;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::until;
 
 const RULES: &str = include_str!("../../../deploy/prometheus/rules.yml");
 const DASHBOARD: &str = include_str!("../../../deploy/grafana/reprise.json");
@@ -29,8 +29,7 @@ fn said(text: &str) -> Value {
     json!({ "role": "user", "name": "user", "content": text })
 }
 
-/// Appends 20 messages one by one from each of 8 writers, then 100 together; and asks for what is not
-/// there.
+/// Appends 20 messages one by one from each of 8 writers, then 100 together; and requests a missing chat.
 async fn work(service: &Service) -> Result<Chat> {
     let client = service.client()?;
     let chat = client.create_chat("Generator").await?;
@@ -103,7 +102,7 @@ async fn rules_dashboard_and_table_name_only_what_is_there() -> Result<()> {
             .into_iter()
             .filter(|name| !exposed.contains(name) && !recorded.contains(name))
             .collect();
-        ensure!(strange.is_empty(), "the {place} name {strange:?}, which nobody exposes");
+        ensure!(strange.is_empty(), "the {place} name {strange:?}, which no service exposes");
     }
     let explained = names(OPERATIONS);
     for (metric, kind) in &metrics.kinds {
@@ -117,7 +116,7 @@ async fn rules_dashboard_and_table_name_only_what_is_there() -> Result<()> {
     service.stop().await
 }
 
-/// Returns the names in a text that look like those of metrics of ours.
+/// Returns the names in a text that look like metrics of Reprise.
 fn names(text: &str) -> BTreeSet<&str> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':');
     let words = text.split(|letter| !is_part(letter));

@@ -1,4 +1,4 @@
-//! Whoever carries a chat on is killed, again and again; the next one goes on by the plan, and in the end all is there.
+//! Orchestrators of a chat are killed repeatedly; the next one continues by the plan, and in the end the chat is complete.
 
 mod planted;
 
@@ -19,25 +19,25 @@ use tests::service::Service;
 use tests::settings::Settings;
 use tokio::time::sleep;
 
-/// How long an orchestrator may be silent before another one takes over.
+/// The time without a renewal after which another orchestrator takes over.
 const TTL: Duration = Duration::from_millis(700);
 
-/// What is done to an orchestrator.
+/// A blow to an orchestrator.
 enum Blow {
     Kill,
-    /// Paused until another one has taken over: then it is the stale writer.
+    /// Paused until another one has taken over: it is then a stale writer.
     Pause,
     Terminate,
 }
 
-/// What came of the blows.
+/// The results of the blows.
 #[derive(Debug, Default)]
 struct Tally {
     killed: usize,
     killed_waiting: usize,
     paused: usize,
     terminated: usize,
-    /// Who lost the lease without being touched, because the machine was busy.
+    /// Orchestrators that lost the lease without a blow, because the machine was busy.
     outrun: usize,
 }
 
@@ -61,7 +61,7 @@ async fn strike(blows: usize, seed: u64) -> Result<()> {
     let mut ordeal = Ordeal {
         urls: [services.0.url(), services.1.url()].map(str::to_owned),
         chat_id: chat.id().to_owned(),
-        // More than can be done between the blows, so that each of them hits something.
+        // More than can be done between the blows, so that each blow hits running work.
         workflow: Workflow { seed, tasks: u32::try_from(3 * blows)? },
         journals: folder.path(),
         random: Rng::with_seed(seed),
@@ -99,12 +99,12 @@ impl Ordeal<'_> {
             match current.ended().await? {
                 Ending::Completed => return Ok(()),
                 Ending::Fenced => current = self.next()?,
-                Ending::Terminated => bail!("nobody has told it to stop"),
+                Ending::Terminated => bail!("it was not asked to stop"),
             }
         }
     }
 
-    /// Strikes whoever carries the chat on, or waits to, and answers with the next one.
+    /// Strikes the orchestrator that runs the chat or waits for it, and returns the next one.
     async fn strike(&mut self, current: Process) -> Result<Process> {
         if self.random.u8(..8) == 0 {
             sleep(Duration::from_millis(self.random.u64(..300))).await;
@@ -140,7 +140,7 @@ impl Ordeal<'_> {
         Ok(next)
     }
 
-    /// Waits until somebody has carried the chat on for a while.
+    /// Waits until an orchestrator has run the chat for a while.
     async fn in_the_midst(&mut self, mut current: Process) -> Result<Process> {
         loop {
             if current.carries_on().await?.is_none() {
@@ -211,14 +211,14 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// How much happened, to be sure that it did.
+/// Counts of what happened, to be sure that it did.
 fn summary(evidence: &Evidence) -> String {
     let Evidence { messages, journals, .. } = evidence;
     let count = |is: fn(&Line) -> bool| journals.iter().flatten().filter(|line| is(line)).count();
     let late = journals.iter().flat_map(|lines| lines.iter().skip_while(|it| **it != Line::Woken));
     let late = late.filter(|line| matches!(line, Line::Sends { .. })).count();
     format!(
-        "takeovers: {}, in the midst of a call: {}, tools run: {}, run again: {}, sent by who was stale: {late}, \
+        "takeovers: {}, in the midst of a call: {}, tools run: {}, run again: {}, sent by stale writers: {late}, \
          messages: {}, marked: {}",
         count(|line| matches!(line, Line::Planned { .. })),
         count(|line| matches!(line, Line::Planned { pending, .. } if !pending.is_empty())),

@@ -1,4 +1,4 @@
-//! People see each other in a chat, through different services, for as long as these live.
+//! People see each other in a chat, through different services, as long as these run.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,9 +7,9 @@ use jsonwebtoken::{EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use tests::client::{APP, Chat, Client, Events};
 use tests::database::Database;
-use tests::patience::{PATIENCE, until, within};
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::{MAX_WAIT, until, within};
 
 const SECRET: &str = "a secret of at least thirty-two bytes";
 
@@ -42,7 +42,7 @@ impl Person {
         Ok(Self { chat, events })
     }
 
-    /// Waits until both the events and the route name these as present.
+    /// Waits until both the events and the route list these people as present.
     async fn sees(&mut self, expected: &[&str]) -> Result<()> {
         let told = async {
             loop {
@@ -52,7 +52,7 @@ impl Person {
                 }
             }
         };
-        within(PATIENCE, "such people to be told", told).await??;
+        within(MAX_WAIT, "these people to be listed", told).await??;
         until("such people to be listed", async || {
             let presence = self.chat.get("presence").await?;
             Ok((users(&presence) == expected).then_some(()))
@@ -89,7 +89,7 @@ async fn people_of_a_service_that_is_killed_are_gone_when_their_time_is_up() -> 
     here.stop().await
 }
 
-/// And not one moment later than that, however long they would have been shown.
+/// A clean stop removes people at once, not after the expiry.
 #[tokio::test]
 async fn people_of_a_service_that_is_stopped_are_gone_at_once() -> Result<()> {
     let database = Database::create().await?;
@@ -120,7 +120,7 @@ async fn who_goes_is_seen_to_go_and_who_comes_back_to_come() -> Result<()> {
             }
         }
     };
-    within(PATIENCE, "the name to be told", named).await??;
+    within(MAX_WAIT, "the name to be listed", named).await??;
     drop((alice, bob));
     here.stop().await?;
     there.stop().await

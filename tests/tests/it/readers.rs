@@ -1,5 +1,5 @@
-//! Many listen to one chat, from two services and in two ways, and whatever breaks, each sees every message once and
-//! in order.
+//! Many subscribers of one chat, at two services and over two transports: each sees every message once and in order,
+//! whatever breaks.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use serde_json::json;
 use tests::client::{CallError, Client, Event, Listening, Way};
 use tests::database::Database;
 use tests::faults::cluster::{Cluster, FailPoint, SERVICE, Timing};
-use tests::patience::within;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::within;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::crowd::{Crowd, WORKFLOW};
 
-/// How long the readers may take.
+/// The longest time for the readers.
 const READERS_PATIENCE: Duration = Duration::from_mins(15);
 
-/// One who listens until a chat has so many messages, and goes away and comes back meanwhile.
+/// A subscriber that reads until a chat has the given number of messages, and disconnects and reconnects meanwhile.
 struct Reader {
-    /// How the services are reached now.
+    /// The current client of each service.
     services: Vec<watch::Receiver<Client>>,
     chat_id: String,
     messages: u64,
     seen: Seen,
 }
 
-/// What a reader has seen.
+/// The messages that a reader has seen.
 #[derive(Default)]
 struct Seen {
     next: u64,
@@ -38,7 +38,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Takes an event, which must not leave anything out or come again.
+    /// Takes an event, which must leave no gap and must not be a repeat.
     fn take(&mut self, event: &Event) -> Result<()> {
         if let Some(sequence) = event.new_sequence()? {
             ensure!(sequence == self.next, "message {sequence} came instead of {}", self.next);
@@ -84,7 +84,7 @@ impl Reader {
     }
 }
 
-/// Has so many readers read everything that a crowd writes.
+/// Lets the given number of readers read everything that a crowd writes.
 async fn read_all(
     crowd: &Crowd,
     services: &[watch::Receiver<Client>],
@@ -117,7 +117,7 @@ async fn readers_of_two_services_see_what_both_write() -> Result<()> {
     other.stop().await
 }
 
-/// Two hundred join at once while messages are appended, some of them from its midst.
+/// Two hundred subscribers join at once while messages are appended, some from the middle of the chat.
 #[tokio::test]
 async fn readers_who_all_join_at_once_miss_nothing() -> Result<()> {
     const MESSAGES: usize = 3_000;
@@ -160,7 +160,7 @@ async fn two_hundred_readers_miss_none_of_twenty_thousand_messages() -> Result<(
     read_through_disasters(20_000, 200).await
 }
 
-/// Kills the primary, and then a service, while so many messages are read by so many.
+/// Kills the primary, and then a service, while readers read.
 async fn read_through_disasters(messages: usize, readers: usize) -> Result<()> {
     let mut cluster = Cluster::start(3, 2, Timing::SHORT).await?;
     let services = cluster.reached();
@@ -203,7 +203,7 @@ async fn readers_miss_nothing_when_change_streams_are_lost() -> Result<()> {
     cluster.stop().await
 }
 
-/// What a second service writes is told to readers of the first while changes cannot be told.
+/// Readers of one service receive the writes of another service while change streams fail.
 #[tokio::test]
 async fn without_change_streams_changes_are_looked_for() -> Result<()> {
     let cluster = Cluster::start(1, 2, Timing::SHORT).await?;
@@ -245,7 +245,7 @@ async fn a_reader_notices_what_is_left_out_and_what_comes_again() -> Result<()> 
     Ok(())
 }
 
-/// Reads on while sockets of readers who do not read fill up.
+/// Reads on while the sockets of readers that do not read fill up.
 #[tokio::test]
 async fn readers_who_stop_reading_hold_nobody_up() -> Result<()> {
     let database = Database::create().await?;

@@ -1,4 +1,4 @@
-//! An orchestrator stores a workflow as it happens, loses its service, and goes on.
+//! An orchestrator stores a workflow as it happens, loses its service, and continues.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn a_workflow_goes_on_where_its_service_was_killed() -> Result<()> {
 async fn first_half(chat: &Chat) -> Result<()> {
     let task = json!({ "messages": [{ "role": "user", "name": "user", "content": TASK }] });
     chat.post("initial-messages", &task).await?;
-    // An orchestrator that was restarted before the first reply stores its task again.
+    // An orchestrator that restarts before the first reply stores its task again.
     let again = chat.post("initial-messages", &task).await?;
     assert_eq!(again["messages"][0]["duplicate"], true);
 
@@ -68,7 +68,7 @@ async fn finds_everything(chat: &Chat) -> Result<()> {
 
 async fn second_half(chat: &Chat) -> Result<()> {
     assert_eq!(chat.turn("reopen").await?["status"], "running");
-    // The message before the crash is sent again: its acknowledgement might have been lost.
+    // Repeats the message before the crash, because its acknowledgement might have been lost.
     let messages = [said(1, "interviewer", "What features?"), said(2, "planner", "Here is a plan")];
     let append = chat.append(&messages).await?;
     let outcomes: Vec<_> = append.messages.iter().map(|it| (it.sequence, it.duplicate)).collect();
@@ -99,7 +99,7 @@ fn said(number: usize, name: &str, content: &str) -> Value {
     json!({ "event_id": event_id, "role": "assistant", "name": name, "content": content })
 }
 
-/// With keys that mean something to MongoDB, and nothing here.
+/// With keys that are special to MongoDB, and ordinary here.
 fn context() -> Value {
     json!({ "interview_complete": true, "user.requirements": { "$set": ["tags", ""] }, "": 1 })
 }

@@ -1,4 +1,4 @@
-//! Starting and stopping: without a database, with wrong settings, in the middle of a request.
+//! Starting and stopping: without a database, with wrong settings, during a request.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Output;
@@ -11,9 +11,9 @@ use serde_json::json;
 use tests::binary;
 use tests::client::{APP, Client, refusal};
 use tests::database::Database;
-use tests::patience::{PATIENCE, until, within};
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::{MAX_WAIT, until, within};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
@@ -30,7 +30,7 @@ async fn a_service_without_a_database_says_so_and_serves_once_it_has_one() -> Re
     is_refused_in_time(&client).await?;
 
     let mongod = LocalMongod::start(Options { port: Some(port), ..Options::for_tests() }).await?;
-    assert_eq!(mongod.uri(), uri, "the service was told of another server");
+    assert_eq!(mongod.uri(), uri, "the service uses another server");
     service.ready().await?;
     let chat = client.create_chat("Generator").await?;
     assert_eq!(chat.append(&[hello()]).await?.last_sequence, 1);
@@ -39,7 +39,7 @@ async fn a_service_without_a_database_says_so_and_serves_once_it_has_one() -> Re
     Ok(())
 }
 
-/// Reads and writes are refused long before a client gives up, and told when to come back.
+/// Reads and writes are refused long before a client gives up, with a time after which to retry.
 async fn is_refused_in_time(client: &Client) -> Result<()> {
     let started = Instant::now();
     let chat = client.chat("chat_abc123");
@@ -76,7 +76,7 @@ async fn a_request_that_was_accepted_is_finished_before_the_service_stops() -> R
         chat.id()
     );
     connection.write_all(head.as_bytes()).await?;
-    // The word that the service has accepted the request, and waits for its body.
+    // The service has accepted the request, and waits for its body.
     assert_eq!(line(&mut connection).await?, "HTTP/1.1 100 Continue");
     assert_eq!(line(&mut connection).await?, "");
 
@@ -88,7 +88,7 @@ async fn a_request_that_was_accepted_is_finished_before_the_service_stops() -> R
     connection.write_all(body.as_bytes()).await?;
     assert_eq!(line(&mut connection).await?, "HTTP/1.1 201 Created");
     let mut rest = String::new();
-    within(PATIENCE, "the end of the answer", connection.read_to_string(&mut rest)).await??;
+    within(MAX_WAIT, "the end of the answer", connection.read_to_string(&mut rest)).await??;
     let status = service.ended().await?;
     assert!(status.success(), "{status}");
     assert_eq!(database.stored_event_ids(chat.id()).await?, ["evt-hello"]);
@@ -97,7 +97,7 @@ async fn a_request_that_was_accepted_is_finished_before_the_service_stops() -> R
 
 async fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {
     let mut line = String::new();
-    within(PATIENCE, "a line of the answer", connection.read_line(&mut line)).await??;
+    within(MAX_WAIT, "a line of the answer", connection.read_line(&mut line)).await??;
     Ok(line.trim_end().to_owned())
 }
 
@@ -114,7 +114,7 @@ async fn an_unknown_setting_is_refused_by_its_name() -> Result<()> {
     is_refusal(&output, &["listenn", "deploy/config.default.toml"])
 }
 
-/// One paragraph that names what is wrong and what to do; no stack trace, nothing on stdout.
+/// One paragraph that says what is wrong and what to do; no stack trace, nothing on stdout.
 fn is_refusal(output: &Output, words: &[&str]) -> Result<()> {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");

@@ -1,4 +1,4 @@
-//! `reprise stats`, beside services that run and services that are killed.
+//! `reprise stats`, while services run and are killed.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use tokio::time::sleep;
 const WRITERS: usize = 64;
 const WORKFLOWS: usize = 20;
 const CHATS: usize = 40;
-/// What one writer records: batches of calls, each batch in one request.
+/// The work of one writer: batches of calls, each batch in one request.
 const BATCHES: usize = 79;
 const CALLS: usize = 10;
-/// What each wallet holds at first.
+/// The initial balance of each wallet.
 const TOKENS: usize = 1_000_000;
 
 #[tokio::test]
@@ -82,7 +82,7 @@ fn wallet_of(n: usize) -> String {
     format!("/api/wallets/acme_corp/user%20{n}")
 }
 
-/// Records calls, which are paid for, each as often as it takes.
+/// Records calls that are paid for, with retries.
 async fn write(
     writer: usize,
     chats: Vec<String>,

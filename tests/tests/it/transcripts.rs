@@ -1,4 +1,4 @@
-//! Whole conversations go in over HTTP and come back as they were.
+//! Whole conversations are stored over HTTP and come back unchanged.
 
 use anyhow::{Context as _, Result, ensure};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -9,7 +9,7 @@ use tests::service::Service;
 use tests::settings::Settings;
 use tests::transcript::{self, Conversation};
 
-/// Conversations that are under way at the same time.
+/// Conversations that run at the same time.
 const AT_ONCE: usize = 8;
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn resumes_in_strict_form(client: &Client, conversation: &Conversation) ->
     same(&history.messages, conversation)
 }
 
-/// Every message is there, and those that were changed to fit are reported.
+/// Every message is present, and changed messages are reported.
 async fn replays_in_openai_form(client: &Client, conversation: &Conversation) -> Result<()> {
     let chat = stored(client, conversation).await?;
     let history = chat.history("openai").await?;
@@ -108,7 +108,7 @@ async fn replays_in_openai_form(client: &Client, conversation: &Conversation) ->
     same(&history.messages, &expected)
 }
 
-/// Takes away the name of a tool, for which that form has no place.
+/// Removes the name of a tool, for which that dialect has no place.
 fn in_openai_form(mut message: Value) -> Value {
     if message["role"] == "tool" {
         message.as_object_mut().and_then(|fields| fields.shift_remove("name"));
@@ -116,7 +116,7 @@ fn in_openai_form(mut message: Value) -> Value {
     message
 }
 
-/// Puts a conversation in, and checks that what is read back by pages is the same.
+/// Stores a conversation, and checks that its pages return the same.
 async fn stored(client: &Client, conversation: &Conversation) -> Result<Chat> {
     let chat = client.create_chat("Transcript").await?;
     let append = chat.append(conversation).await?;
@@ -129,7 +129,7 @@ async fn stored(client: &Client, conversation: &Conversation) -> Result<Chat> {
     Ok(chat)
 }
 
-/// Takes away what the service adds to a message.
+/// Removes the fields that the service adds to a message.
 fn as_it_was_given(mut message: Value) -> Value {
     if let Some(fields) = message.as_object_mut() {
         fields.retain(|key, value| match key.as_str() {

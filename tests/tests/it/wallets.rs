@@ -1,4 +1,4 @@
-//! `reprise apps` and `reprise wallets`, beside a service that runs.
+//! `reprise apps` and `reprise wallets`, while a service runs.
 
 use anyhow::Result;
 use mongodb::bson::{RawDocumentBuf, doc};
@@ -7,9 +7,9 @@ use serde_json::json;
 use tests::binary::{run, told};
 use tests::client::{Client, refusal};
 use tests::database::Database;
-use tests::patience::until;
 use tests::service::Service;
 use tests::settings::Settings;
+use tests::waiting::until;
 
 #[tokio::test]
 async fn verify_finds_what_does_not_add_up_and_nothing_else() -> Result<()> {
@@ -52,7 +52,7 @@ async fn verify_finds_what_does_not_add_up_and_nothing_else() -> Result<()> {
     service.stop().await
 }
 
-/// Fills a wallet with 1,000 tokens and takes 20 of them, one at a time: some entries have lines.
+/// Credits a wallet with 1,000 tokens and debits 20 of them, one at a time: some entries are archived.
 async fn fill(client: &Client, app: &str, user: &str) -> Result<()> {
     let wallet = format!("/api/wallets/{app}/{user}");
     let ensure = json!({ "initial_balance": 1_000 });

@@ -1,4 +1,4 @@
-//! Many write to one chat at once, and whatever breaks, each message has one place.
+//! Many writers in one chat: each message has one position, whatever breaks.
 
 use anyhow::Result;
 use local_mongod::{LocalMongod, Options};
@@ -39,7 +39,7 @@ async fn what_was_acknowledged_survives_a_mongod_that_is_killed() -> Result<()> 
     const MESSAGES: usize = 10_000;
     let mongod = LocalMongod::start(Options::for_tests()).await?;
     let database = Database::on(mongod.uri()).await?;
-    // A short deadline, so that the writers hear of the failure soon.
+    // A short deadline, so that the writers see the failure soon.
     let settings = Settings::of(&database).with("mongo.deadline_ms", 1_500);
     let service = Service::start(&settings).await?;
     let (_at, reached) = watch::channel(service.client()?);

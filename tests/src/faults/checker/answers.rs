@@ -1,4 +1,4 @@
-//! What a caller was told is what is there, however often it asked.
+//! Every response agrees with what is stored, however often the caller repeated the request.
 
 use super::chat::{Chat, Event};
 use super::{Finding, Kind};
@@ -14,7 +14,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     for message in &chat.stored.messages {
         let event = chat.events.get(message.event_id.as_str());
         if event.is_some_and(|event| event.hash != message.hash) {
-            report(Kind::OtherBody, format!("{} is not as it was sent", message.event_id));
+            report(Kind::OtherBody, format!("{} differs from what was sent", message.event_id));
         }
     }
     let count = chat.stored.messages.len() as u64;
@@ -27,7 +27,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
         let highest = answer.messages.iter().map(|placed| placed.sequence).max();
         let last_sequence = answer.last_sequence;
         if highest.is_some_and(|highest| highest >= last_sequence) || last_sequence > count {
-            let detail = format!("the counter was told as {last_sequence}, {count} are there");
+            let detail = format!("the counter was returned as {last_sequence}, {count} are stored");
             report(Kind::WrongCounter, detail);
         }
     }
@@ -35,7 +35,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
 
 fn of_event(place: Option<u64>, event: &Event<'_>) -> Vec<(Kind, String)> {
     let mut wrong = Vec::new();
-    // Where the message is lost, the answers can still be held against each other.
+    // If the message is lost, the responses can still be compared with each other.
     let place = place.or(event.answers.first().map(|answer| answer.sequence));
     let elsewhere = |answer: &&Placed| Some(answer.sequence) != place;
     if let (Some(answer), Some(place)) = (event.answers.iter().find(elsewhere), place) {

@@ -1,4 +1,4 @@
-//! What was acknowledged is there, what was refused is not, and a batch is there as a whole.
+//! Acknowledged messages are stored, refused ones are not, and a batch is stored as a whole.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
                 report(Kind::Lost, format!("{id} was acknowledged as {sequence}"));
             }
             (Some(place), None) if !event.may_exist => {
-                report(Kind::RefusedButStored, format!("{id} is there as {place}"));
+                report(Kind::RefusedButStored, format!("{id} is stored as {place}"));
             }
             _ => {}
         }
@@ -23,10 +23,13 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     for message in &chat.stored.messages {
         if !chat.events.contains_key(message.event_id.as_str()) {
             let (id, sequence) = (&message.event_id, message.sequence);
-            report(Kind::Unexpected, format!("{id} is there as {sequence}, and nobody sent it"));
+            report(
+                Kind::Unexpected,
+                format!("{id} is stored as {sequence}, and no client sent it"),
+            );
         }
     }
-    // Clients repeat a batch as a whole, so the first of its ids stands for it.
+    // Clients repeat a batch as a whole, so its first id identifies it.
     let batches = chat.appends.iter().filter(|append| append.messages.len() > 1);
     let batches: BTreeMap<_, _> = batches.map(|it| (&it.messages[0].event_id, it)).collect();
     for detail in batches.into_values().filter_map(|append| torn(chat, append)) {
@@ -34,14 +37,14 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Tells how a batch is torn, if it is. One that is not there at all is not torn.
+/// Returns how a batch is torn, if it is. A batch that is not stored at all is not torn.
 fn torn(chat: &Chat<'_>, append: &Append) -> Option<String> {
     let ids = append.messages.iter().map(|sent| sent.event_id.as_str());
     let places: Vec<_> = ids.clone().map(|id| chat.places.get(id).copied()).collect();
     let first = places.iter().flatten().min().copied()?;
     let expected = (first..).map(Some).take(places.len());
     let is_whole = places.iter().copied().eq(expected);
-    (!is_whole).then(|| format!("{:?} are there as {places:?}", ids.collect::<Vec<_>>()))
+    (!is_whole).then(|| format!("{:?} are stored as {places:?}", ids.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

@@ -4,27 +4,27 @@ use super::super::history::{
     Append, ChatState, History, Listen, Moment, Operation, Outcome, Page, Placed, Read, Record,
 };
 
-/// What a history tells of one chat.
+/// The part of a history that concerns one chat.
 pub(super) struct Chat<'a> {
     pub(super) id: &'a str,
     pub(super) served: &'a ChatState,
     pub(super) stored: &'a ChatState,
-    /// Where each message stands in the end.
+    /// The final position of each message.
     pub(super) places: HashMap<&'a str, u64>,
-    /// What became of each message that was sent.
+    /// The fate of each message that was sent.
     pub(super) events: BTreeMap<&'a str, Event<'a>>,
     pub(super) appends: Vec<&'a Append>,
     pub(super) pages: Vec<SeenPage<'a>>,
     /// The transcripts that were read.
     pub(super) replays: Vec<&'a [String]>,
-    /// What each subscriber was told, piece by piece.
+    /// The messages that each subscriber received, piece by piece.
     pub(super) subscriptions: BTreeMap<u32, Vec<&'a Listen>>,
     pub(super) context_writes: Vec<ContextWrite<'a>>,
     /// The versions that were read, and when.
     pub(super) context_reads: Vec<(Moment, u64)>,
 }
 
-/// What became of a message, over all attempts at appending it.
+/// The fate of a message, over all attempts at appending it.
 pub(super) struct Event<'a> {
     pub(super) hash: &'a str,
     /// When it was first sent.
@@ -33,7 +33,7 @@ pub(super) struct Event<'a> {
     pub(super) completed: Option<Moment>,
     /// Whether any attempt may have stored it.
     pub(super) may_exist: bool,
-    /// What it was acknowledged with.
+    /// The acknowledgements it got.
     pub(super) answers: Vec<Placed>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct ContextWrite<'a> {
 static NOTHING: ChatState = ChatState { messages: Vec::new(), counters: Vec::new(), context: 0 };
 
 impl<'a> Chat<'a> {
-    /// Gathers what the history tells of each chat.
+    /// Groups the history by chat.
     pub(super) fn all(history: &'a History) -> Vec<Self> {
         let mut chats: BTreeMap<&str, Chat<'_>> = BTreeMap::new();
         let state = &history.final_state;

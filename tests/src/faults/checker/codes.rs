@@ -1,4 +1,4 @@
-//! Whoever is refused is told so in documented words, and when to come back.
+//! Every refusal has a documented code, and a time after which to retry.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn check(history: &History, rules: &Rules, findings: &mut Vec<Finding
     );
 }
 
-/// What exceeds a limit is refused with the code of that limit, unless the service is away.
+/// A request that exceeds a limit gets the code of that limit, unless the service is away.
 fn not_kept(limit: &str, outcome: &Outcome<()>, rules: &Rules) -> Option<String> {
     let Some(refusal) = outcome.refusal() else {
         return Some(format!("{limit} was accepted"));

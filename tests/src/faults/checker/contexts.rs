@@ -1,4 +1,4 @@
-//! A context snapshot is one that was written, and not one that was overwritten before.
+//! A context snapshot that is read was written before, and was not overwritten before.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
         Some(version) if version.may_exist => version.ended,
         None if kept == 0 => Some(Moment::default()),
         _ => {
-            report(Kind::Unexpected, format!("snapshot {kept} is there, and was not written"));
+            report(Kind::Unexpected, format!("snapshot {kept} is stored, and was not written"));
             return;
         }
     };
@@ -37,7 +37,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
         it.is_acknowledged && **number != kept && end.is_some_and(|end| it.begun > end)
     };
     if let Some((lost, _)) = versions.iter().find(later) {
-        report(Kind::LostSnapshot, format!("{kept} is there, {lost} was written after it"));
+        report(Kind::LostSnapshot, format!("{kept} is stored, {lost} was written after it"));
     }
 }
 

@@ -1,5 +1,5 @@
-//! Every operation ends in time, but for what is streamed: events come for as long as one listens, and
-//! each page of a transcript may take as long as any other read.
+//! Every operation ends in time, except streams: a subscription has no end, and each page of a
+//! transcript may take as long as any other read.
 
 use super::{Finding, Kind, Rules};
 use crate::faults::history::{History, Operation, Record};

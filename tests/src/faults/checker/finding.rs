@@ -6,82 +6,82 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A message was acknowledged and is not there.
+    /// A message was acknowledged and is not stored.
     Lost,
-    /// A message is there that nobody sent.
+    /// A message is stored that no client sent.
     Unexpected,
-    /// A message is there although every answer said that nothing was changed.
+    /// A message is stored although every response said that nothing was changed.
     RefusedButStored,
-    /// A batch was stored in part, or with something in its midst.
+    /// A batch was stored in part, or with other messages in its midst.
     TornBatch,
-    /// An event id is there more than once.
+    /// An event id is stored more than once.
     Repeated,
     /// The sequences are not 0, 1, 2, … in the order of the messages.
     NotDense,
-    /// A number that is kept is not what it is derived from.
+    /// A stored number differs from its derived value.
     WrongCounter,
-    /// The service and its store tell different stories.
+    /// The service and its store differ.
     StatesDiffer,
-    /// A message has another sequence than it was acknowledged with.
+    /// The stored sequence of a message differs from the acknowledged one.
     OtherSequence,
     /// A message has another body than was sent.
     OtherBody,
     /// Two appends of one event id both claim to have stored it.
     StoredTwice,
-    /// A message was sent after another had been acknowledged, and stands before it.
+    /// A message was sent after another had been acknowledged, and comes before it.
     Reordered,
-    /// A reader saw what is not there any more.
+    /// A reader saw a message that is no longer stored.
     Vanished,
-    /// A reader saw a message at another place.
+    /// A reader saw a message at another position.
     Moved,
-    /// A page is not a run of consecutive messages from where it was to begin.
+    /// A page is not a sequence of consecutive messages from its requested beginning.
     BrokenPage,
-    /// A page ends before the newest message and says that there are no more.
+    /// A page ends before the newest message and reports that there are no more.
     CutPage,
-    /// A subscriber was not told of a message that came after what it held.
+    /// A subscriber did not receive a message after its position.
     NotTold,
-    /// A subscriber was told of a message more than once.
+    /// A subscriber received a message more than once.
     ToldTwice,
-    /// A subscriber was told of a message after those behind it.
+    /// A subscriber received a message after later ones.
     ToldLate,
     /// A snapshot that was acknowledged later was overwritten by an earlier one.
     LostSnapshot,
-    /// A chat is missing in a list, or there twice.
+    /// A chat is missing in a list, or listed twice.
     WrongList,
-    /// A caller was refused with a code that this trial has no reason for.
+    /// A caller got an error code that the fault does not explain.
     UnexpectedCode,
-    /// A caller was told to come back, but not when.
+    /// A caller was asked to retry without a time.
     NoRetryAfter,
-    /// What exceeds a limit was not refused as documented.
+    /// A request beyond a limit was not refused as documented.
     LimitNotKept,
     /// An operation took longer than its deadline.
     Late,
     /// The fault did not take effect, so the trial proves nothing.
     DidNotFire,
-    /// After healing, something did not go on.
+    /// After healing, something did not continue.
     Stuck,
     /// A promise about this very fault is broken.
     Fault,
 }
 
-/// Something that is wrong.
+/// A violation of a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Which kind of promise is broken.
     pub kind: Kind,
-    /// In which chat, if in one.
+    /// The chat, if the finding concerns one.
     pub chat: Option<String>,
-    /// What exactly.
+    /// The details.
     pub detail: String,
 }
 
 impl Finding {
-    /// Something that is wrong with a chat.
+    /// A finding about a chat.
     pub fn in_chat(kind: Kind, chat: &str, detail: impl Into<String>) -> Self {
         Self { kind, chat: Some(chat.to_owned()), detail: detail.into() }
     }
 
-    /// Something that is wrong altogether.
+    /// A finding about no single chat.
     pub fn of(kind: Kind, detail: impl Into<String>) -> Self {
         Self { kind, chat: None, detail: detail.into() }
     }

@@ -1,4 +1,4 @@
-//! The list of an app's chats has each of them once.
+//! The list of an app's chats contains each chat once.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn check(history: &History, findings: &mut Vec<Finding>) {
             *times.entry(&listed.chat).or_default() += 1;
             let count = chats.get(&listed.chat).map_or(0, |chat| chat.messages.len() as u64);
             if listed.last_sequence > count {
-                let detail = format!("{} were listed, {count} are there", listed.last_sequence);
+                let detail = format!("{} were listed, {count} exist", listed.last_sequence);
                 findings.push(Finding::in_chat(Kind::Vanished, &listed.chat, detail));
             }
         }

@@ -1,10 +1,10 @@
-//! Of two messages, the one that was sent after the other was there stands behind it.
+//! A message that was sent after another one was stored comes after it.
 
 use super::chat::Chat;
 use super::{Finding, Kind};
 
-/// Goes through the messages in the order in which they were sent, and remembers the furthest place
-/// among those that were known to be there by then.
+/// Goes through the messages in the order in which they were sent, and remembers the highest position
+/// of the messages that were known to be stored by then.
 pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     let placed = || chat.events.iter().filter_map(|(id, it)| Some((*chat.places.get(id)?, id, it)));
     let mut completions: Vec<_> =
@@ -21,7 +21,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
             furthest = furthest.max(Some((other, by)));
         }
         if let Some((other, by)) = furthest.filter(|(other, _)| *other > place) {
-            let detail = format!("{id} was sent when {by} was there as {other}, and is {place}");
+            let detail = format!("{id} was sent when {by} was stored as {other}, and is {place}");
             findings.push(Finding::in_chat(Kind::Reordered, chat.id, detail));
         }
     }

@@ -1,4 +1,4 @@
-//! What a reader saw once stays where it was, and a page is a run of the conversation.
+//! A message that a reader saw stays at its position, and a page is a contiguous part of the conversation.
 
 use std::ops::ControlFlow;
 
@@ -17,7 +17,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
         }
         let counter = seen.page.last_sequence;
         if counter > count {
-            report(Kind::Vanished, format!("a reader saw {counter} messages, {count} are there"));
+            report(Kind::Vanished, format!("a reader saw {counter} messages, {count} are stored"));
         }
         if let Some((kind, detail)) = not_a_run(seen) {
             report(kind, detail);
@@ -30,7 +30,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Tells what is no longer as somebody saw it.
+/// Returns the messages that have changed since a reader saw them.
 pub(super) fn no_longer_so(chat: &Chat<'_>, seen: &StoredMessage) -> Option<(Kind, String)> {
     let StoredMessage { event_id, sequence, hash } = seen;
     let Some(place) = chat.places.get(event_id.as_str()) else {

@@ -1,4 +1,4 @@
-//! Histories drawn by hand: one chat, times in microseconds.
+//! Histories written by hand: one chat, times in microseconds.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::faults::history::{
 
 pub(super) const CHAT: &str = "chat";
 
-/// A history that is being drawn.
+/// A history under construction.
 #[derive(Clone)]
 pub(super) struct Sketch(History);
 
@@ -72,7 +72,7 @@ impl Sketch {
         self.record(span, Operation::Append(append))
     }
 
-    /// Reads a page, after a sequence or the newest, that says that there are no more.
+    /// Reads a page, after a sequence or of the newest messages, that reports no more messages.
     pub(super) fn read<const N: usize>(
         self,
         after: Option<i64>,
@@ -91,7 +91,7 @@ impl Sketch {
         self.record([7, 8], Operation::Replay(Replay { chat: CHAT.to_owned(), outcome }))
     }
 
-    /// Tells a subscriber, who holds what comes up to a sequence, at the end of the span.
+    /// Delivers messages to a subscriber, which has everything up to a sequence, at the end of the span.
     pub(super) fn told<const N: usize>(
         self,
         after: i64,
@@ -120,7 +120,7 @@ impl Sketch {
         self.record(span, Operation::ReadContext { chat: CHAT.to_owned(), outcome })
     }
 
-    /// Says which messages are there in the end.
+    /// Sets the messages that are stored in the end.
     pub(super) fn ends_with<'a>(mut self, ids: impl IntoIterator<Item = &'a str>) -> Self {
         let messages: Vec<_> = (0..).zip(ids).map(|(sequence, id)| message(sequence, id)).collect();
         for state in self.states() {
@@ -136,7 +136,7 @@ impl Sketch {
         self
     }
 
-    /// The chat as it is served and as it is stored in the end.
+    /// The final chat, as served and as stored.
     pub(super) fn states(&mut self) -> [&mut ChatState; 2] {
         let FinalState { served, stored } = &mut self.0.final_state;
         [served, stored].map(|state| state.get_mut(CHAT).unwrap())

@@ -1,4 +1,4 @@
-//! What was there in the end, looked at by itself.
+//! The final state is consistent in itself.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Tells of the first message whose sequence is not its position.
+/// Returns the first message whose sequence is not its position.
 fn not_dense(messages: &[StoredMessage]) -> Option<String> {
     let mut numbered = (0_u64..).zip(messages);
     let (position, message) = numbered.find(|(position, it)| it.sequence != *position)?;

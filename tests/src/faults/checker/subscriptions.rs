@@ -1,5 +1,5 @@
-//! A subscriber is told every message after what it held once and in order, over however many streams,
-//! and in the end holds all there is.
+//! A subscriber receives every message after its position once and in order, over any number of streams,
+//! and has all messages in the end.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
                 report(kind, format!("{detail}, by subscriber {subscriber}"));
             }
             if let Some(kind) = held.take(sequence) {
-                report(kind, format!("{sequence} was told to subscriber {subscriber}"));
+                report(kind, format!("{sequence} was sent to subscriber {subscriber}"));
             }
         }
         if let Some((first, missing)) = held.missing(count) {
@@ -30,9 +30,9 @@ pub(super) fn check(chat: &Chat<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What a subscriber holds.
+/// The messages that a subscriber has.
 struct Held {
-    /// Everything before, but for what is missing.
+    /// It has everything before this sequence, except what is missing.
     next: u64,
     missing: BTreeSet<u64>,
 }
@@ -42,7 +42,7 @@ impl Held {
         Self { next: u64::try_from(sequence + 1).unwrap_or(0), missing: BTreeSet::new() }
     }
 
-    /// Takes a message of the chat, and tells what is wrong with its coming now.
+    /// Takes a message of the chat, and returns what is wrong with receiving it now.
     fn take(&mut self, sequence: u64) -> Option<Kind> {
         if sequence < self.next {
             let was_missing = self.missing.remove(&sequence);
@@ -53,7 +53,7 @@ impl Held {
         None
     }
 
-    /// The first message of so many that is missing, and how many are.
+    /// The first missing message below a number, and how many are missing.
     fn missing(&self, count: u64) -> Option<(u64, u64)> {
         let first = self.missing.first().copied().or((self.next < count).then_some(self.next))?;
         Some((first, self.missing.len() as u64 + count.saturating_sub(self.next)))

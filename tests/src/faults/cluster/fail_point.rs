@@ -5,17 +5,17 @@ use local_mongod::Member;
 use mongodb::Database;
 use mongodb::bson::{Bson, Document, doc};
 
-/// A point at which a member is made to fail.
+/// A fail point of a member.
 #[derive(Debug)]
 pub struct FailPoint {
     admin: Database,
     name: &'static str,
-    /// How often it had been met before.
+    /// How often it had fired before.
     before: i64,
 }
 
 impl FailPoint {
-    /// Sets it: `mode` says how often, `data` what is to happen.
+    /// Sets it: `mode` says how often, `data` what happens.
     pub async fn set(
         member: &Member,
         name: &'static str,
@@ -29,19 +29,19 @@ impl FailPoint {
         Ok(Self { admin, name, before })
     }
 
-    /// Waits until it has been met so often, but no longer than `patience`.
-    pub async fn met(&self, times: i64, patience: Duration) -> Result<()> {
+    /// Waits until it has fired `times` times, but at most `limit`.
+    pub async fn met(&self, times: i64, limit: Duration) -> Result<()> {
         let wait = doc! {
             "waitForFailPoint": self.name,
             "timesEntered": self.before + times,
-            "maxTimeMS": i64::try_from(patience.as_millis())?,
+            "maxTimeMS": i64::try_from(limit.as_millis())?,
         };
-        // Whether it was met is what `off` answers; this fails only where that is not yet so.
+        // `off` reports whether it fired; this fails only if it has not fired yet.
         let _ = self.admin.run_command(wait).await;
         Ok(())
     }
 
-    /// Removes it, and answers how often it was met.
+    /// Removes it, and returns how often it fired.
     pub async fn off(self) -> Result<u64> {
         let off = doc! { "configureFailPoint": self.name, "mode": "off" };
         let met = count(&self.admin.run_command(off).await?)?;
@@ -53,7 +53,7 @@ fn count(reply: &Document) -> Result<i64> {
     Ok(reply.get_i64("count").or_else(|_| reply.get_i32("count").map(i64::from))?)
 }
 
-/// Has a member carry out an administrative command.
+/// Runs an administrative command on a member.
 pub async fn command(member: &Member, command: Document) -> Result<Document> {
     let name = command.keys().next().cloned().unwrap_or_default();
     let reply = admin(member).await?.run_command(command).await;

@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::service::Service;
 use crate::settings::Settings;
 
-/// A place where a service runs, again and again.
+/// A service that can be stopped and started repeatedly.
 #[derive(Debug)]
 pub struct Host {
     settings: Settings,
@@ -24,12 +24,12 @@ impl Host {
         Ok(Self { settings, client_timeout, service: Some(service), reached })
     }
 
-    /// How it is reached, also after it has been started again.
+    /// A client of the service, which follows restarts.
     pub fn reached(&self) -> watch::Receiver<Client> {
         self.reached.subscribe()
     }
 
-    /// Lets its callers reach it by another address, such as that of a proxy.
+    /// Gives callers another address, such as that of a proxy.
     pub fn reach_at(&self, url: &str) -> Result<()> {
         self.reached.send_replace(Client::with_timeout(url, self.client_timeout)?);
         Ok(())
@@ -50,7 +50,7 @@ impl Host {
         self.service.take().context("the service does not run")?.stop().await
     }
 
-    /// Starts it again, wherever it listens then.
+    /// Starts it again, on a new port.
     pub async fn start_again(&mut self) -> Result<()> {
         let service = Service::start(&self.settings).await?;
         let client = Client::with_timeout(service.url(), self.client_timeout)?;

@@ -4,9 +4,9 @@ use local_mongod::{LocalMongod, Proxy};
 use mongodb::bson::{Bson, doc};
 
 use super::{Links, command};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// Puts proxies in front of members, and answers with them and with how the set is reached.
+/// Starts proxies in front of members, and returns them with the URI of the set.
 pub(super) async fn stand_before(set: &LocalMongod, links: Links) -> Result<(Vec<Proxy>, String)> {
     let members = set.members();
     if links == Links::Direct && members.len() > 1 {
@@ -24,7 +24,7 @@ pub(super) async fn stand_before(set: &LocalMongod, links: Links) -> Result<(Vec
     Ok((proxies, uri))
 }
 
-/// Tells the members that they are reached elsewhere, also by one another.
+/// Updates the addresses of the members, also for one another.
 async fn rename(set: &LocalMongod, hosts: &[String]) -> Result<()> {
     let primary = set.primary().await.context("there is no primary")?;
     let mut reply = command(primary, doc! { "replSetGetConfig": 1 }).await?;
@@ -45,6 +45,6 @@ async fn rename(set: &LocalMongod, hosts: &[String]) -> Result<()> {
         })
         .await?;
     }
-    // Until they have settled who leads them.
+    // Until they have elected a primary.
     Ok(set.restart().await?)
 }

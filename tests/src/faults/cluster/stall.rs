@@ -5,18 +5,18 @@ use mongodb::bson::doc;
 
 use super::{Cluster, FailPoint};
 
-/// Secondaries that take nothing over, so that nothing new is known to the majority.
+/// Secondaries that stop replicating, so that no new write reaches the majority.
 #[derive(Debug)]
 pub struct Stall(Vec<FailPoint>);
 
 impl Stall {
-    /// Has all secondaries apply nothing, and waits until they stand still.
+    /// Stops all secondaries from applying entries, and waits until they have stopped.
     pub async fn applying(cluster: &Cluster) -> Result<Self> {
         Self::at("rsSyncApplyStop", cluster).await
     }
 
-    /// Has all secondaries fetch nothing, so that they never hear of what follows if the primary
-    /// goes, and waits until they stand still.
+    /// Stops all secondaries from fetching entries, so that later writes are lost if the primary is
+    /// killed, and waits until they have stopped.
     pub async fn fetching(cluster: &Cluster) -> Result<Self> {
         Self::at("stopReplProducer", cluster).await
     }
@@ -32,7 +32,7 @@ impl Stall {
         Ok(Self(points))
     }
 
-    /// Lets them go on, and answers at how many places replication stood still.
+    /// Resumes replication, and returns at how many places it had stopped.
     pub async fn end(self) -> Result<u64> {
         let mut stalled = 0;
         for point in self.0 {

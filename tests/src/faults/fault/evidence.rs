@@ -1,15 +1,15 @@
 use super::Window;
 use crate::faults::history::{History, Operation, Record};
 
-/// What a fault is judged by.
+/// The evidence from which a fault is judged.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    /// Everything that happened.
+    /// The whole history.
     pub history: &'a History,
 }
 
 impl<'a> Evidence<'a> {
-    /// When something was broken.
+    /// The time windows of the fault.
     pub fn windows(&self, kind: &str) -> impl Iterator<Item = Window> {
         self.history.records.iter().filter_map(move |record| match &record.operation {
             Operation::Nemesis(nemesis) if nemesis.kind == kind => Some((record.t0, record.t1)),
@@ -23,14 +23,14 @@ impl<'a> Evidence<'a> {
         records.filter(move |record| record.t0 >= from && record.t1 <= to)
     }
 
-    /// How many operations ended within a window without an answer, by what was said instead.
+    /// The number of operations that ended within a window without a result, by error code.
     pub fn refused(&self, (from, to): Window, code: &str) -> usize {
         let ended = self.history.records.iter().filter(|it| it.t1 >= from && it.t1 <= to);
         let refusals = ended.filter_map(|record| record.operation.refusal());
         refusals.filter(|refusal| refusal.code == code).count()
     }
 
-    /// How many appends were both begun and acknowledged as new within a window.
+    /// The number of appends that were both begun and acknowledged as new within a window.
     pub fn stored(&self, window: Window) -> usize {
         let answers = self.within(window).filter_map(|record| match &record.operation {
             Operation::Append(append) => append.outcome.ok(),

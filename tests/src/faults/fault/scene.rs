@@ -8,65 +8,64 @@ use crate::faults::checker::Finding;
 use crate::faults::history::{Archive, Clock, Moment, NemesisRecord, Operation, Recorder};
 use crate::faults::workload::{Grower, Workload};
 
-/// Where the numbers of those who fill chats begin.
+/// The first number of clients that fill chats.
 const GROWERS: u32 = 1_000;
 
-/// How hard a fault strikes.
+/// The strength of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
-    /// As short as it can be and still be felt.
+    /// As short as possible, but long enough to have an effect.
     Brief,
-    /// As long as the matrix says, more or less.
+    /// About as long as the matrix says.
     Full,
 }
 
-/// Where a fault strikes: under a workload that goes on.
+/// The environment of a fault: processes under a running workload.
 #[derive(Debug)]
 pub struct Scene<'a> {
-    /// Decides when and where.
+    /// The random numbers that decide when and where.
     pub rng: fastrand::Rng,
     /// The clients.
     pub workload: &'a Workload,
-    /// How hard to strike.
+    /// The strength of the strike.
     pub force: Force,
-    /// Writes down what was done.
+    /// Records the faults.
     pub recorder: Recorder,
-    /// What was found to be wrong on the way.
+    /// The findings so far.
     pub findings: Vec<Finding>,
-    /// Where further clients record what they do.
+    /// The folder in which further clients record their operations.
     pub archive: &'a Archive,
     /// The clock of the trial.
     pub clock: Clock,
 }
 
 impl Scene<'_> {
-    /// What time it is.
+    /// The current time.
     pub fn now(&self) -> Moment {
         self.recorder.now()
     }
 
-    /// Writes down that something was broken from one moment to another, and how often it took
-    /// effect.
+    /// Records the time window of a fault, and how often it took effect.
     pub fn struck(&mut self, kind: &str, (from, to): Window, fired: u64) -> Result<()> {
         let kind = kind.to_owned();
         let nemesis = Operation::Nemesis(NemesisRecord { kind, fired });
         self.recorder.record_until(from, to, nemesis)
     }
 
-    /// A client that fills chats; each of them has another number.
+    /// A client that fills chats; each has its own number.
     pub fn grower(&mut self, number: u32) -> Result<Grower> {
         let recorder = self.archive.recorder(GROWERS + number, self.clock)?;
         Ok(Grower::new(recorder, self.rng.fork()))
     }
 
-    /// Lets the clients work undisturbed for a moment.
+    /// Waits while the clients work undisturbed.
     pub async fn calm(&mut self) -> Result<()> {
         let moment = self.lasting(1, 3);
         sleep(moment).await;
         self.workload.progress().more_acknowledged(10).await
     }
 
-    /// How long to leave something broken: `brief` seconds, or by chance up to `full`.
+    /// The duration of a fault: `brief` seconds, or a random time up to `full`.
     pub fn lasting(&mut self, brief: u64, full: u64) -> Duration {
         match self.force {
             Force::Brief => Duration::from_secs(brief),

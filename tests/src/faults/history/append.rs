@@ -9,7 +9,7 @@ pub struct Append {
     pub chat: String,
     /// The messages, in order.
     pub messages: Vec<Sent>,
-    /// What came of it.
+    /// Its result.
     pub outcome: Outcome<Answer>,
 }
 
@@ -27,15 +27,15 @@ pub struct Sent {
 pub struct Answer {
     /// The chat's counter after it.
     pub last_sequence: u64,
-    /// One for each message, in their order.
+    /// One entry for each message, in order.
     pub messages: Vec<Placed>,
 }
 
-/// Where a message was put.
+/// The position of a stored message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placed {
     /// Its sequence.
     pub sequence: u64,
-    /// Whether it was there already.
+    /// Whether it was already stored.
     pub duplicate: bool,
 }

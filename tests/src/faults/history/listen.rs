@@ -2,30 +2,30 @@ use serde::{Deserialize, Serialize};
 
 use super::{Moment, Outcome, StoredMessage};
 
-/// What a subscriber was told: a piece of a stream, or all of it.
+/// The messages that a subscriber received: a piece of a stream, or all of it.
 ///
-/// The pieces of one subscriber follow one another: each begins where the one before has ended, also
-/// over streams that broke.
+/// The pieces of one subscriber are contiguous: each begins where the one before ended, also across
+/// broken streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Listen {
     /// The chat.
     pub chat: String,
-    /// The sequence of the last message it held before, -1 for none.
+    /// The sequence of the last message it had before, -1 for none.
     pub after: i64,
-    /// Since when it has wanted to be told, without leaving of its own accord.
+    /// Since when it has been subscribed or trying to, without leaving by itself.
     pub since: Moment,
-    /// The messages it was told, in the order in which they came.
+    /// The messages it received, in the order of arrival.
     pub told: Vec<Told>,
-    /// What ended the stream, unless the subscriber did or it goes on.
+    /// What ended the stream, unless the subscriber ended it or it continues.
     pub outcome: Outcome<()>,
 }
 
-/// A message that a subscriber was told.
+/// A message that a subscriber received.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// When.
+    /// The time of arrival.
     pub at: Moment,
-    /// Which.
+    /// Its sequence.
     #[serde(flatten)]
     pub message: StoredMessage,
 }

@@ -12,7 +12,7 @@ impl Moment {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// The moment so much later.
+    /// The moment later by a duration.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)))
@@ -29,7 +29,7 @@ impl Clock {
         Self(Instant::now())
     }
 
-    /// What time it is.
+    /// The current time.
     pub fn now(self) -> Moment {
         Moment::default().plus(self.0.elapsed())
     }

@@ -2,21 +2,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Append, Listed, Listen, Moment, Outcome, Read, Refusal, Replay};
 
-/// One operation of one client: one request and what came of it.
+/// One operation of one client: one request and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Who did it.
+    /// The number of the client.
     pub client: u32,
-    /// When it was begun.
+    /// The time of its beginning.
     pub t0: Moment,
-    /// When its outcome was known.
+    /// The time at which its outcome was known.
     pub t1: Moment,
-    /// What was done.
+    /// The operation.
     #[serde(flatten)]
     pub operation: Operation,
 }
 
-/// What a client does.
+/// An operation of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Operation {
@@ -26,11 +26,11 @@ pub enum Operation {
     Read(Read),
     /// Reads the transcript that a conversation is resumed from.
     Replay(Replay),
-    /// Listens to what happens in a chat, for as long as the record lasts.
+    /// Subscribes to a chat, for the duration of the record.
     Listen(Listen),
     /// Lists the chats of the app, page by page.
     List {
-        /// What was listed.
+        /// The result.
         outcome: Outcome<Vec<Listed>>,
     },
     /// Replaces the context snapshot of a chat by one with a version of its own.
@@ -39,26 +39,26 @@ pub enum Operation {
         chat: String,
         /// Its version; no two snapshots of a chat have the same.
         version: u64,
-        /// What came of it.
+        /// The result.
         outcome: Outcome<()>,
     },
     /// Reads the version of a chat's context snapshot, zero where there is none.
     ReadContext {
         /// The chat.
         chat: String,
-        /// What was read.
+        /// The result.
         outcome: Outcome<u64>,
     },
-    /// Sends what is said to be too large or malformed, to be refused.
+    /// Sends a request that is too large or malformed, which must be refused.
     Exceed {
-        /// Which limit is exceeded.
+        /// The exceeded limit.
         limit: String,
-        /// What came of it.
+        /// The result.
         outcome: Outcome<()>,
     },
-    /// Asks a service how it is.
+    /// Reads the health of a service.
     Health(HealthProbe),
-    /// Something was broken, for as long as the record lasts.
+    /// A fault, for the duration of the record.
     Nemesis(NemesisRecord),
 }
 
@@ -76,7 +76,7 @@ impl Operation {
         }
     }
 
-    /// Whether it may have been carried out, or yet be, without an answer.
+    /// Whether it may have been applied, or may still be, although its outcome is unknown.
     pub fn is_unknown(&self) -> bool {
         match self {
             Self::Append(append) => matches!(append.outcome, Outcome::Info(_)),
@@ -85,7 +85,7 @@ impl Operation {
         }
     }
 
-    /// Why there was no answer, if there was to be one and was none.
+    /// Why there was no result, if one was expected.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Append(append) => append.outcome.refusal(),
@@ -100,10 +100,10 @@ impl Operation {
     }
 }
 
-/// How a service said it was.
+/// The reported health of a service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HealthProbe {
-    /// Which service, by its number.
+    /// The number of the service.
     pub service: usize,
     /// Whether the process works.
     pub live: Outcome<()>,
@@ -111,11 +111,11 @@ pub struct HealthProbe {
     pub ready: Outcome<()>,
 }
 
-/// Something that was broken.
+/// A fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NemesisRecord {
-    /// What was done.
+    /// The operation.
     pub kind: String,
-    /// How often it took effect, as far as can be counted.
+    /// How often it took effect, if that can be counted.
     pub fired: u64,
 }

@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome<T> {
-    /// It was carried out.
+    /// It was applied.
     Ok(T),
-    /// It was not carried out, and never will be.
+    /// It was not applied, and never will be.
     Fail(Refusal),
-    /// It may have been carried out, or yet be.
+    /// It may have been applied, or may still be.
     Info(Refusal),
 }
 
 impl<T> Outcome<T> {
-    /// Changes the answer, if there was one.
+    /// Maps the result, if there was one.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Outcome<U> {
         match self {
             Self::Ok(answer) => Outcome::Ok(change(answer)),
@@ -22,7 +22,7 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// The answer, if there was one.
+    /// The result, if there was one.
     pub fn ok(&self) -> Option<&T> {
         match self {
             Self::Ok(answer) => Some(answer),
@@ -30,7 +30,7 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// Why there was no answer, if there was none.
+    /// The failure, if there was one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Ok(_) => None,
@@ -39,13 +39,13 @@ impl<T> Outcome<T> {
     }
 }
 
-/// Why an operation has no answer.
+/// Why an operation has no result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The kind of problem the service told, or what became of the connection.
+    /// The slug of the service's problem, or the error of the connection.
     pub code: String,
-    /// The status the service told it with.
+    /// The HTTP status.
     pub status: Option<u16>,
-    /// The seconds after which to come back, if it said.
+    /// The seconds of `Retry-After`, if present.
     pub retry_after: Option<u64>,
 }

@@ -2,12 +2,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, StoredMessage};
 
-/// The reading of a page.
+/// A read of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Read {
     /// The chat.
     pub chat: String,
-    /// After which sequence the page was to begin, -1 for the beginning; `None` for the newest.
+    /// The sequence after which the page begins, -1 for the beginning; `None` for the newest.
     pub after: Option<i64>,
     /// The page.
     pub outcome: Outcome<Page>,
@@ -24,12 +24,12 @@ pub struct Page {
     pub messages: Vec<StoredMessage>,
 }
 
-/// The reading of a transcript, which names neither sequences nor ids of its own.
+/// A read of a transcript, which has neither sequences nor ids.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
     /// The chat.
     pub chat: String,
-    /// The ids that the messages carry in their content, oldest first.
+    /// The ids in the content of the messages, oldest first.
     pub outcome: Outcome<Vec<String>>,
 }
 

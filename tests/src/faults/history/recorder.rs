@@ -21,7 +21,7 @@ impl Archive {
         Ok(Self(folder.to_owned()))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn folder(&self) -> &Path {
         &self.0
     }
@@ -32,8 +32,8 @@ impl Archive {
         Ok(Recorder { client, clock, lines: BufWriter::new(file) })
     }
 
-    /// Adds what was there in the end.
-    pub fn conclude(&self, state: &FinalState) -> Result<()> {
+    /// Adds the final state.
+    pub fn finish(&self, state: &FinalState) -> Result<()> {
         let mut file = BufWriter::new(File::create(self.0.join(FINAL_STATE))?);
         write_line(&mut file, state)?;
         Ok(file.flush()?)
@@ -67,7 +67,7 @@ fn write_line(file: &mut BufWriter<File>, value: &impl Serialize) -> Result<()> 
     Ok(file.write_all(b"\n")?)
 }
 
-/// Writes down what one client does.
+/// Records the operations of one client.
 #[derive(Debug)]
 pub struct Recorder {
     client: u32,
@@ -81,22 +81,22 @@ impl Recorder {
         self.client
     }
 
-    /// What time it is.
+    /// The current time.
     pub fn now(&self) -> Moment {
         self.clock.now()
     }
 
-    /// Writes down an operation that was begun at `t0` and has just ended.
+    /// Records an operation that was begun at `t0` and has just ended.
     pub fn record(&mut self, t0: Moment, operation: Operation) -> Result<()> {
         self.record_until(t0, self.clock.now(), operation)
     }
 
-    /// Writes down an operation that lasted from `t0` to `t1`.
+    /// Records an operation that lasted from `t0` to `t1`.
     pub fn record_until(&mut self, t0: Moment, t1: Moment, operation: Operation) -> Result<()> {
         write_line(&mut self.lines, &Record { client: self.client, t0, t1, operation })
     }
 
-    /// Makes sure that everything is written.
+    /// Flushes all records to the file.
     pub fn finish(mut self) -> Result<()> {
         Ok(self.lines.flush()?)
     }
@@ -124,7 +124,7 @@ mod tests {
         one.record(Moment(30), struck.clone())?;
         one.finish()?;
         other.finish()?;
-        archive.conclude(&FinalState::default())?;
+        archive.finish(&FinalState::default())?;
 
         let records = archive.read()?.records;
         let operations: Vec<_> = records.into_iter().map(|record| record.operation).collect();

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What was there in the end, told twice.
+/// The final state, from two sources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinalState {
-    /// As the service tells it.
+    /// As the service returns it.
     pub served: State,
-    /// As it lies in the store.
+    /// As the database stores it.
     pub stored: State,
 }
 
@@ -17,15 +17,15 @@ pub type State = BTreeMap<String, ChatState>;
 /// One chat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatState {
-    /// Its messages, in the order in which they were found.
+    /// Its messages, in the order in which they were read.
     pub messages: Vec<StoredMessage>,
-    /// Numbers that are kept beside what they are derived from.
+    /// Stored numbers that can be derived from other data.
     pub counters: Vec<Counter>,
     /// The version of its context snapshot, zero where there is none.
     pub context: u64,
 }
 
-/// A message at its place.
+/// A message at its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredMessage {
     /// Its sequence.
@@ -36,13 +36,13 @@ pub struct StoredMessage {
     pub hash: String,
 }
 
-/// A number that is kept, and what it is by the records that it is derived from.
+/// A stored number, and its value derived from the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
     /// Its name.
     pub name: String,
-    /// What is kept.
+    /// The stored value.
     pub kept: u64,
-    /// What it should be.
+    /// The derived value.
     pub recomputed: u64,
 }

@@ -5,7 +5,7 @@ use tokio::time::sleep;
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
 
-/// Breaks nothing: whatever is found is the fault of the service, or of the checker.
+/// Breaks nothing: every finding is an error of the service or of the checker.
 pub(super) struct Control;
 
 #[async_trait(?Send)]

@@ -4,14 +4,14 @@ use local_mongod::Cut;
 
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// Replies break off somewhere, and their connections are closed or reset.
+/// Replies are cut at random places, and their connections are closed or reset.
 pub(super) struct CutReplies;
 
-/// Appends, reads, what listens to changes, and sealing.
+/// The commands of appends, reads, change streams and sealing.
 const COMMANDS: [&str; 4] = ["findAndModify", "find", "getMore", "update"];
-/// Within the head of a reply, or within its body: none is as short.
+/// Within the header of a reply, or within its body: every reply is longer.
 const SHORTEST: usize = 60;
 
 #[async_trait(?Send)]

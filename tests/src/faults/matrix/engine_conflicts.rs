@@ -6,10 +6,10 @@ use tokio::time::sleep;
 use crate::faults::cluster::{Cluster, FailPoint};
 use crate::faults::fault::{Fault, Scene};
 
-/// Every fiftieth step in the storage engine meets a conflict.
+/// Every fiftieth operation of the storage engine fails with a conflict.
 ///
-/// To store a segment takes more than forty of them, one for each message in the index of event
-/// ids, and all start over when one fails: were it every fifth, no segment could ever be stored.
+/// Storing a segment takes more than forty operations, one for each message in the index of event ids,
+/// and all are repeated when one fails. If every fifth failed, no segment could ever be stored.
 pub(super) struct EngineConflicts;
 
 #[async_trait(?Send)]

@@ -1,4 +1,4 @@
-//! Commands that fail before they are carried out.
+//! Commands that fail before they are executed.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mongodb::bson::doc;
 use crate::faults::cluster::{Cluster, FailPoint, SERVICE};
 use crate::faults::fault::{Fault, Scene};
 
-/// How commands fail.
+/// The way in which commands fail.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failure {
     /// With one of these codes.
@@ -18,7 +18,7 @@ pub(super) enum Failure {
     Cut,
 }
 
-/// Has each command that the service uses fail, so many times in a row.
+/// Makes each command that the service uses fail, several times in a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailingCommands {
     pub(super) failure: Failure,
@@ -26,13 +26,13 @@ pub(super) struct FailingCommands {
     pub(super) times: i32,
 }
 
-/// Every command that appends, reads and sealing use.
+/// The commands that appends, reads and sealing use.
 pub(super) const ALL: &[&str] = &["findAndModify", "find", "insert", "update"];
-/// Those that callers wait for.
+/// The commands that callers wait for.
 pub(super) const AWAITED: &[&str] = &["findAndModify", "find"];
 
-/// How long a command may not be used: sealing has none for a while where chats are quiet.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest time in which a command may not be used; sealing runs no command while chats are quiet.
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 #[async_trait(?Send)]
 impl Fault for FailingCommands {
@@ -51,7 +51,7 @@ impl Fault for FailingCommands {
             let t0 = scene.now();
             let mode = doc! { "times": self.times };
             let point = FailPoint::set(primary, "failCommand", mode, data).await?;
-            point.met(self.times.into(), PATIENCE).await?;
+            point.met(self.times.into(), MAX_WAIT).await?;
             let fired = point.off().await?;
             scene.struck(&format!("{command} failing"), (t0, scene.now()), fired)?;
         }

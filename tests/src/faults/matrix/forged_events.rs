@@ -1,4 +1,4 @@
-//! Stands between the subscribers and the service, and forges what they are told.
+//! A proxy between the subscribers and the service that forges events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,20 +15,20 @@ use futures::TryStreamExt as _;
 use super::upstream::{Broken, Upstream, chunks, head, stand_before};
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// What is done to an event that tells of a message.
+/// The forgery of a message event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventForgery {
-    /// It is left out.
+    /// The event is left out.
     Lose,
-    /// It is told twice.
+    /// The event is sent twice.
     Double,
-    /// It is told after the one that follows it.
+    /// The event is sent after the one that follows it.
     Swap,
 }
 
-/// A proxy that forges the next event when it is told to.
+/// A proxy that forges the next event on request.
 #[derive(Debug)]
 pub(super) struct EventForger {
     forgery: EventForgery,
@@ -58,7 +58,7 @@ impl Fault for EventForger {
         self.is_armed.store(true, Ordering::Release);
         let is_done = async || Ok((!self.is_armed.load(Ordering::Acquire)).then_some(()));
         until("an event to forge", is_done).await?;
-        // There is one behind the one that is held back.
+        // There is an event after the withheld one.
         scene.workload.progress().more_acknowledged(50).await?;
         scene.struck("event forged", (t0, scene.now()), 1)
     }
@@ -70,7 +70,7 @@ struct Proxy {
     is_armed: Arc<AtomicBool>,
 }
 
-/// Passes a request on, and events one by one.
+/// Passes a request on, and its events one by one.
 async fn pass(
     State(proxy): State<Arc<Proxy>>,
     method: Method,
@@ -91,16 +91,16 @@ async fn pass(
 /// One stream that is passed on.
 struct Forging {
     proxy: Arc<Proxy>,
-    /// What has come of an event that is not whole.
+    /// The received part of an incomplete event.
     text: Vec<u8>,
-    /// An event that is told after the next one.
+    /// An event that is sent after the next one.
     withheld: Option<Vec<u8>>,
 }
 
 const END: &[u8] = b"\n\n";
 
 impl Forging {
-    /// Takes what has come, and gives out the events that are whole, forged or not.
+    /// Takes received bytes, and returns the complete events, forged or not.
     fn take(&mut self, chunk: &[u8]) -> Vec<u8> {
         self.text.extend_from_slice(chunk);
         let mut out = Vec::new();

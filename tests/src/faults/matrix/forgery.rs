@@ -1,4 +1,4 @@
-//! Stands between the clients and the service, and forges appends.
+//! A proxy between the clients and the service that forges appends.
 
 use std::collections::HashSet;
 use std::mem;
@@ -17,38 +17,38 @@ use serde_json::{Value, json};
 use super::upstream::{Broken, Upstream, stand_before};
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// What is done to an append.
+/// The forgery of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forgery {
-    /// It is acknowledged, and dropped.
+    /// It is acknowledged and not stored.
     Lose,
     /// It is stored again, under other ids.
     Double,
     /// It is acknowledged with other sequences.
     Misplace,
-    /// It is stored, and said to be refused.
+    /// It is stored and reported as refused.
     Deny,
 }
 
-/// Further than other clients can append meanwhile.
+/// More than other clients can append meanwhile.
 const FAR_BEHIND: u64 = 1_000;
 
-/// A proxy that forges the next append when it is told to.
+/// A proxy that forges the next append on request.
 #[derive(Debug)]
 pub(super) struct Forger {
     forgery: Forgery,
     victims: Arc<Mutex<Victims>>,
 }
 
-/// Which appends are forged: new ones, because one that has been stored before cannot be lost any
-/// more, and all that repeat them.
+/// The appends to forge: new ones, because an append that is already stored can no longer be lost, and
+/// all their repeats.
 #[derive(Debug, Default)]
 struct Victims {
     seen: HashSet<String>,
     forged: HashSet<String>,
-    /// Whether the next new one is to be forged.
+    /// Whether to forge the next new append.
     is_armed: bool,
 }
 
@@ -99,7 +99,7 @@ struct Proxy {
     victims: Arc<Mutex<Victims>>,
 }
 
-/// Passes a request on, unless it is the append to be forged.
+/// Passes a request on, unless it is the append to forge.
 async fn pass(
     State(proxy): State<Arc<Proxy>>,
     method: Method,
@@ -120,7 +120,7 @@ async fn pass(
 }
 
 impl Proxy {
-    /// Appends as it was asked to.
+    /// Appends as requested.
     async fn append(&self, uri: &Uri, body: Bytes) -> Result<Response> {
         self.upstream.pass(Method::POST, uri, &HeaderMap::new(), body).await
     }
@@ -150,7 +150,7 @@ impl Proxy {
         }
     }
 
-    /// Answers as if the messages had been stored, some places behind the end of the chat.
+    /// Responds as if the messages had been stored some positions past the end of the chat.
     async fn acknowledge(&self, uri: &Uri, append: &Value, behind: u64) -> Result<Response> {
         let path = uri.path().trim_end_matches("/messages");
         let meta: Value = self.upstream.get(&format!("{path}/meta")).await?.json().await?;

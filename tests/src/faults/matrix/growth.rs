@@ -9,19 +9,19 @@ use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Force, Scene};
 use crate::faults::history::{Operation, Recorder};
 use crate::faults::workload::outcome;
-use crate::patience::until;
+use crate::waiting::until;
 
-/// A chat grows far beyond what one document can hold, and everything with a limit is exceeded.
+/// A chat grows far beyond the size of one document, and every limit is exceeded once.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
     chat_id: Option<String>,
     strikes: u32,
 }
 
-/// More than one document can hold.
+/// More than fits into one document.
 const LARGE_MESSAGES: usize = 300;
 const LARGE: usize = 64 << 10;
-/// More than a request may bring.
+/// More than fits into a request.
 const MEGABYTE: usize = 1 << 20;
 
 #[async_trait(?Send)]
@@ -57,7 +57,7 @@ impl Fault for Growth {
     }
 }
 
-/// Sends something too large of each kind, and answers how many kinds there are.
+/// Exceeds each limit once, and returns the number of limits.
 async fn exceed(client: &Client, chat: &Chat, recorder: &mut Recorder) -> Result<u64> {
     let message = |bytes| json!({ "role": "user", "content": "x".repeat(bytes) });
     let several = |count, bytes| json!({ "messages": vec![message(bytes); count] });
@@ -83,8 +83,8 @@ async fn exceed(client: &Client, chat: &Chat, recorder: &mut Recorder) -> Result
     ];
     let kinds = requests.len() as u64;
     for (limit, method, path, body) in requests {
-        // A service that refuses a body before it has come closes the connection on a client that
-        // is still sending, and the answer may be lost with it.
+        // A service that refuses a body early closes the connection of a client that is still sending,
+        // and the response may be lost.
         until("an answer to a request that is too large", async || {
             let t0 = recorder.now();
             let outcome = outcome(client.call(method.clone(), &path, Some(&body)).await).map(drop);
@@ -99,7 +99,7 @@ async fn exceed(client: &Client, chat: &Chat, recorder: &mut Recorder) -> Result
     Ok(kinds)
 }
 
-/// Uses what is just allowed, reads everything, and moves the chat to its end and back.
+/// Stores values of exactly the allowed size, reads everything, and completes and reopens the chat.
 async fn use_as_ever(chat: &Chat) -> Result<()> {
     let large = json!({ "text": "x".repeat(7 * MEGABYTE) });
     chat.put("context", &large).await?;

@@ -9,22 +9,22 @@ use tokio::time::sleep;
 use super::stream_lost::kill_streams;
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// One of two services hangs for so long that the server has forgotten what its change stream would
-/// have told it next.
+/// One of two services hangs until the server's oplog no longer has the next event of its change
+/// stream.
 #[derive(Debug)]
 pub(super) struct HistoryLost {
     loss: Loss,
     strikes: u32,
 }
 
-/// What is no longer there when the service wakes up.
+/// What the server has forgotten when the service wakes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
-    /// The place where its cursor stands (136, or 286).
+    /// The position of its cursor (136, or 286).
     Position,
-    /// Its cursor, and what the resume token stands for (286).
+    /// Its cursor, and the position of the resume token (286).
     Token,
 }
 
@@ -34,21 +34,21 @@ impl HistoryLost {
     }
 }
 
-/// More than the log of operations holds.
+/// More than the oplog holds.
 const MESSAGES: usize = 320;
 const BYTES: usize = 64 << 10;
 
-/// The service that hangs: those who have a WebSocket there and stay are with it when it wakes up. Where
-/// nobody listens any more there is no change stream to lose.
+/// The service that hangs. Subscribers with a WebSocket there stay connected until it wakes up; without
+/// a subscriber there would be no change stream to lose.
 const PAUSED: usize = 0;
 
-/// How long the server waits for something to tell, on behalf of a service that hangs meanwhile.
+/// How long the server waits for an event on behalf of a service that hangs meanwhile.
 const UNDER_WAY: Duration = Duration::from_secs(1);
-/// How long the server remembers at least.
+/// How long the server keeps its oplog at least.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// A mongod that forgets soon: as little as it can keep, and a checkpoint every second, before which
-/// nothing is forgotten.
+/// A mongod that truncates its oplog soon: the smallest oplog, and a checkpoint every second, because only
+/// entries before a checkpoint are removed.
 pub(super) fn forgetful() -> Options {
     let extra_arguments = ["--syncdelay", "1"].map(str::to_owned).to_vec();
     Options { oplog_size_mb: 8, extra_arguments, ..Options::for_tests() }
@@ -88,7 +88,7 @@ impl Fault for HistoryLost {
     }
 }
 
-/// When the oldest (1) or the newest (-1) operation was that the server remembers.
+/// The time of the oldest (1) or newest (-1) operation in the oplog.
 async fn operation(cluster: &Cluster, order: i32) -> Result<Timestamp> {
     let server = mongodb::Client::with_uri_str(cluster.primary().await?.uri()).await?;
     let log = server.database("local").collection::<Document>("oplog.rs");
@@ -96,8 +96,8 @@ async fn operation(cluster: &Cluster, order: i32) -> Result<Timestamp> {
     Ok(operation.context("there is no operation")?.get_timestamp("ts")?)
 }
 
-/// How often the service has lost its change stream so: which of the two it meets depends on whether
-/// its connection has outlived the pause.
+/// How often the service has lost its change stream this way. Which of the two errors it gets depends on
+/// whether its connection has outlived the pause.
 fn lost(cluster: &mut Cluster) -> Result<usize> {
     let logged = cluster.hosts()[PAUSED].service()?.logged()?;
     let codes = ["CappedPositionLost", "ChangeStreamHistoryLost"];

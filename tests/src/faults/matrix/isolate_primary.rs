@@ -4,10 +4,10 @@ use tokio::time::sleep;
 
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// The primary hears nothing of the others and of the services any more, nor they of it: the others
-/// elect another, and when it is heard again it is in the past.
+/// The primary is cut off from the other members and from the services. The others elect a new primary,
+/// and the old one is outdated when it is connected again.
 pub(super) struct IsolatePrimary;
 
 #[async_trait(?Send)]
@@ -20,7 +20,7 @@ impl Fault for IsolatePrimary {
         let alone = scene.lasting(6, 10);
         sleep(alone).await;
         let primary = until("another primary", async || {
-            // Whoever was asked may just have changed roles.
+            // The member may just have changed its role.
             let primary = cluster.primary().await.ok();
             Ok(primary.filter(|primary| primary.port() != isolated.port()))
         });
@@ -28,7 +28,7 @@ impl Fault for IsolatePrimary {
         let later = until("its term", async || Ok(cluster.term().await.ok())).await?;
         let elections = later - term;
         let withheld = cluster.join();
-        ensure!(withheld > 0, "nobody was parted");
+        ensure!(withheld > 0, "no member was isolated");
         scene.struck("primary isolated", (t0, scene.now()), u64::try_from(elections)?)?;
         Ok(cluster.set().restart().await?)
     }

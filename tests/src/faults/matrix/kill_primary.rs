@@ -10,13 +10,13 @@ use crate::faults::fault::{Fault, Scene};
 /// Kills the primary, waits until the others have elected another, and starts it again.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KillPrimary {
-    /// While the others follow it closely.
+    /// While the secondaries are up to date.
     Followed,
-    /// When it has carried out what the others have not, and has to take it back.
+    /// When it has applied writes that the secondaries have not, and must roll them back.
     Ahead,
 }
 
-/// How far it may get ahead.
+/// How far the primary may get ahead.
 const AHEAD: Duration = Duration::from_millis(300);
 
 #[async_trait(?Send)]

@@ -6,12 +6,12 @@ use tokio::time::sleep;
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
 
-/// So many secondaries are killed, and started again.
+/// Some secondaries are killed, and started again.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KillSecondaries {
-    /// One: a majority is left.
+    /// One: a majority remains.
     One,
-    /// Both: the primary is left alone, and has to step down.
+    /// Both: the primary remains alone and must step down.
     Both,
 }
 

@@ -1,25 +1,25 @@
-//! Writes that are carried out, and whose acknowledgement never arrives.
+//! Writes that are applied and whose acknowledgement never arrives.
 
 use anyhow::Result;
 use async_trait::async_trait;
 
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// Closes the connection of a write that was carried out, so that the service has to find out.
+/// Closes the connection of a write that was applied, so that the service must find out.
 pub(super) struct LostOnce;
 
-/// Does so again and again, so that the service cannot find out by its next attempt either.
+/// Does so repeatedly, so that the next attempt of the service gets no reply either.
 pub(super) struct LostTwice;
 
-/// How an append by itself is called on the wire.
+/// The command of an append on its own.
 const APPEND: &str = "findAndModify";
-/// Appends that share a command, the second half of a large one, and the cut of a sealing.
+/// The command of appends that share one, of the second half of a large append, and of the cut of a sealing.
 const UPDATE: &str = "update";
-/// Enough for each of the chats that are written to at the same time to lose two in a row. One chat
-/// may lose all six, which takes half a second for each: the driver asks about a server that hung up
-/// on it no sooner than that.
+/// Enough for each concurrently written chat to lose two replies in a row. One chat may lose all six,
+/// which takes half a second for each: the driver waits that long before it checks a server again that
+/// closed a connection.
 const IN_A_ROW: usize = 6;
 
 #[async_trait(?Send)]

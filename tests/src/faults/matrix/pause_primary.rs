@@ -10,13 +10,13 @@ use crate::faults::fault::{Fault, Scene};
 /// primary in its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PausePrimary {
-    /// In a set whose members leave a source that hangs at once.
+    /// In a set whose members drop a hanging sync source at once.
     Tuned,
-    /// In a set as mongod has it by default: the others wait for the one that hangs.
+    /// In a set with mongod's defaults: the others wait for the hanging member.
     Untuned,
 }
 
-/// A mongod with the defaults where those of the tests differ.
+/// A mongod with mongod's own defaults instead of those of the tests.
 pub(super) fn untuned() -> Options {
     let defaults =
         ["oplogFetcherSteadyStateMaxFetcherRestarts=1", "oplogNetworkTimeoutBufferSeconds=5"];

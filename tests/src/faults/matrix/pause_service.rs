@@ -6,8 +6,7 @@ use crate::faults::checker::{Finding, Kind};
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Evidence, Fault, Scene};
 
-/// One of two services hangs, while its callers go on with the other, and then carries out what it
-/// had begun.
+/// One of two services hangs while its callers switch to the other, and then finishes what it had begun.
 pub(super) struct PauseService;
 
 const PAUSED: &str = "service paused";
@@ -28,6 +27,8 @@ impl Fault for PauseService {
     fn judge(&self, evidence: &Evidence<'_>) -> Vec<Finding> {
         let unheard = |window: &_| evidence.refused(*window, "timeout") == 0;
         let without = evidence.windows(PAUSED).filter(unheard);
-        without.map(|_| Finding::of(Kind::DidNotFire, "nobody missed the service")).collect()
+        without
+            .map(|_| Finding::of(Kind::DidNotFire, "no client noticed the paused service"))
+            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! A service that goes, and comes back somewhere else.
+//! A service that stops and starts again on another port.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::faults::checker::{Finding, Kind};
 use crate::faults::cluster::{Cluster, FailPoint, SERVICE};
 use crate::faults::fault::{Evidence, Fault, Scene, Window, is_request};
 
-/// One of the services is killed in the middle of whatever it does.
+/// One of the services is killed in the middle of its work.
 pub(super) struct KillService;
 
-/// One of the services is asked to stop while it has requests to finish.
+/// One of the services is asked to stop while it has unfinished requests.
 pub(super) struct DrainService;
 
 #[async_trait(?Send)]
@@ -34,10 +34,10 @@ impl Fault for KillService {
 }
 
 const DRAINED: &str = "service asked to stop";
-/// By how much requests are slowed down, so that some are surely under way; and for how long after
-/// the service is asked, so that it is not slowness that uses up their deadlines.
+/// How much requests are slowed down, so that some are certainly running; and for how long after the
+/// request to stop, so that the slowness does not use up their deadlines.
 const SLOW: Duration = Duration::from_millis(400);
-/// Requests that were begun so long before have surely been accepted.
+/// Requests that began this long before have certainly been accepted.
 const ACCEPTED: Duration = Duration::from_millis(100);
 
 #[async_trait(?Send)]
@@ -57,7 +57,7 @@ impl Fault for DrainService {
             sleep(SLOW).await;
             slow.off().await
         };
-        // Fails unless the service ends well.
+        // Fails unless the service exits successfully.
         let (ended, fired) = tokio::join!(host.terminate(), not_slow);
         ended?;
         scene.struck(DRAINED, (t0, scene.now()), fired?)?;
@@ -69,7 +69,7 @@ impl Fault for DrainService {
     }
 }
 
-/// What a service has accepted it answers, also when it is asked to stop meanwhile.
+/// A service finishes the requests it has accepted, even if it is asked to stop meanwhile.
 fn unanswered(evidence: &Evidence<'_>, (asked, _): Window) -> Vec<Finding> {
     let under_way = evidence.history.records.iter().filter(|record| {
         is_request(record) && record.t0.plus(ACCEPTED) < asked && record.t1 > asked
@@ -77,7 +77,7 @@ fn unanswered(evidence: &Evidence<'_>, (asked, _): Window) -> Vec<Finding> {
     let refusals: Vec<_> = under_way.map(|record| record.operation.refusal()).collect();
     let mut findings = Vec::new();
     if refusals.is_empty() {
-        findings.push(Finding::of(Kind::DidNotFire, "no request was under way"));
+        findings.push(Finding::of(Kind::DidNotFire, "no request was running"));
     }
     for refusal in refusals.into_iter().flatten() {
         let detail = format!("a request that was accepted was answered with {}", refusal.code);

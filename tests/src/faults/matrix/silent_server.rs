@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
 
-/// The service and its server do not hear of each other any more, on connections that stay open.
+/// No data passes between the service and its server, on connections that stay open.
 pub(super) struct SilentServer;
 
 #[async_trait(?Send)]

@@ -11,14 +11,13 @@ use crate::faults::cluster::{Cluster, FailPoint, Host, SERVICE};
 use crate::faults::fault::{Evidence, Fault, Scene, is_request};
 use crate::faults::history::{Operation, Record};
 
-/// Every command waits for a while before it is carried out.
+/// Every command is delayed before it is executed.
 pub(super) struct SlowServer;
 
 const SLOW: &str = "server slow";
-/// What the service may need more while it waits: some megabytes for requests under way.
+/// The accepted memory growth while the service waits: some megabytes for running requests.
 const MEMORY_KB: u64 = 100_000;
-/// Commands that one request may lead to: looks, the write, and the same again where the deadline
-/// leaves time for it.
+/// Commands that one request may cause: reads, the write, and the same again if the deadline allows it.
 const COMMANDS_PER_REQUEST: u64 = 6;
 
 #[async_trait(?Send)]
@@ -63,7 +62,7 @@ impl Fault for SlowServer {
     }
 }
 
-/// What the process of a service occupies; zero where the system has no `/proc` to tell.
+/// The memory of a service process; zero on systems without `/proc`.
 fn memory_kb(host: &Host) -> Result<u64> {
     if !Path::new("/proc/self/status").exists() {
         return Ok(0);

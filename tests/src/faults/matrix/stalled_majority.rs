@@ -1,4 +1,4 @@
-//! Writes that the primary has carried out, and that the others do not take over.
+//! Writes that the primary has applied and that the secondaries do not replicate.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::faults::cluster::{Cluster, FailPoint, SERVICE, Stall};
 use crate::faults::fault::{Evidence, Fault, Scene, Window};
 use crate::faults::history::{Append, Operation, StoredMessage};
 
-/// Both secondaries stand still.
+/// Both secondaries stop replicating.
 pub(super) struct StalledMajority;
 
-/// Both secondaries stand still, and the primary answers at once that it could not wait for them.
+/// Both secondaries stop replicating, and the primary reports at once that it could not wait for them.
 pub(super) struct WriteConcernErrors;
 
 const STALL: &str = "majority stalled";
@@ -23,7 +23,7 @@ const STALL: &str = "majority stalled";
 #[async_trait(?Send)]
 impl Fault for StalledMajority {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
-        // Whatever is appended from then on is appended to the primary alone.
+        // From now on every append is on the primary alone.
         scene.workload.rest().await;
         let stall = Stall::applying(cluster).await?;
         let t0 = scene.now();
@@ -67,7 +67,7 @@ impl Fault for WriteConcernErrors {
     }
 }
 
-/// Nothing new is acknowledged nor shown before the majority has it, and callers are told so.
+/// No message is acknowledged or shown before the majority has it, and callers get a truthful error.
 fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut report = |detail: String| findings.push(Finding::of(Kind::Fault, detail));
@@ -77,7 +77,7 @@ fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
             report(format!("{stored} appends were acknowledged before the majority had them"));
         }
         if evidence.refused(window, "outcome-unknown") == 0 {
-            report("no caller was told that the outcome was unknown".to_owned());
+            report("no caller got outcome-unknown".to_owned());
         }
         let shown = shown(evidence, window);
         if !shown.is_empty() {
@@ -87,7 +87,7 @@ fn judge(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The messages that were sent within a window and seen within it.
+/// The messages that were sent and read within a window.
 fn shown<'a>(evidence: &Evidence<'a>, window: Window) -> BTreeSet<&'a str> {
     let (from, to) = window;
     let records = &evidence.history.records;

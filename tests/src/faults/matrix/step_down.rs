@@ -7,9 +7,9 @@ use tokio::time::sleep;
 
 use crate::faults::cluster::{Cluster, command};
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// The primary hands over to another member, twice.
+/// The primary steps down in favour of another member, twice.
 pub(super) struct StepDown;
 
 #[async_trait(?Send)]
@@ -18,7 +18,7 @@ impl Fault for StepDown {
         for _ in 0..2 {
             let term = cluster.term().await?;
             let t0 = scene.now();
-            // Short, so that those who stepped down before can be elected again.
+            // Short, so that members that stepped down before can be elected again.
             let step_down = doc! { "replSetStepDown": 2, "secondaryCatchUpPeriodSecs": 1 };
             command(cluster.primary().await?, step_down).await?;
             let elected = async || Ok(cluster.term().await.ok().filter(|now| *now > term));

@@ -7,18 +7,18 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::faults::cluster::{Cluster, FailPoint, SERVICE};
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// The change streams of the services fail as often as the driver would not take them up again, and are
-/// killed by the server.
+/// The change streams of the services fail more often than the driver resumes them, and the server kills
+/// their cursors.
 pub(super) struct StreamLost;
 
-/// A history that is lost, a position that is, a cursor that is, and an event that is too large.
+/// The errors: lost history, lost position, lost cursor, and an event that is too large.
 const CODES: [i32; 4] = [286, 136, 43, 10_334];
-/// In a row, by two services.
+/// Failures in a row, for two services.
 const TIMES: i32 = 6;
-/// A getMore waits for a second where nothing happens.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A getMore waits for a second if there is no event.
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 #[async_trait(?Send)]
 impl Fault for StreamLost {
@@ -29,7 +29,7 @@ impl Fault for StreamLost {
             let primary = cluster.primary().await?;
             let mode = doc! { "times": TIMES };
             let point = FailPoint::set(primary, "failCommand", mode, data).await?;
-            point.met(TIMES.into(), PATIENCE).await?;
+            point.met(TIMES.into(), MAX_WAIT).await?;
             let fired = point.off().await?;
             scene.struck(&format!("getMore failing with {code}"), (t0, scene.now()), fired)?;
         }
@@ -44,7 +44,7 @@ impl Fault for StreamLost {
     }
 }
 
-/// Kills the cursors of all change streams, and answers how many there were.
+/// Kills the cursors of all change streams, and returns how many there were.
 pub(super) async fn kill_streams(cluster: &Cluster) -> Result<u64> {
     let server = mongodb::Client::with_uri_str(cluster.primary().await?.uri()).await?;
     let is_stream =

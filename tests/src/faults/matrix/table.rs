@@ -27,24 +27,23 @@ use crate::faults::cluster::Timing;
 use crate::faults::fault::Fault;
 use crate::faults::workload::Load;
 
-/// What callers are told while the store is away.
+/// Codes while the store is away.
 const AWAY: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded"];
-/// What callers are told while the store cannot say whether a write was carried out, and those who
-/// wait behind it.
+/// Codes while the outcome of a write is unknown, including those of callers that wait behind it.
 const UNKNOWN: &[&str] = &["outcome-unknown", "store-unavailable"];
-/// The same where every page takes seconds: a transcript has no deadline, and one that begins with a
-/// look at the whole chat may take longer than its reader waits.
+/// The same if every page takes seconds: a transcript has no deadline, and one that first reads the whole
+/// chat may take longer than its reader waits.
 const SLOW: &[&str] = &["store-unavailable", "outcome-unknown", "deadline-exceeded", "timeout"];
-/// What callers see of a service that goes.
+/// Codes of a service that stops.
 const GONE: &[&str] = &["not-connected", "no-answer", "stream-ended"];
-/// What callers see of a service that hangs.
+/// Codes of a service that hangs.
 const HANGING: &[&str] = &["timeout"];
 
-/// "Not primary" and its like: a member is no longer what it was.
+/// "Not primary" and similar errors: a member has changed its role.
 const CHANGES: Failure = Failure::Codes(&[10_107, 189, 11_602]);
 /// A member is being shut down.
 const SHUTDOWNS: Failure = Failure::Codes(&[91, 11_600]);
-/// More in a row than there can be under way at once, so that somebody meets it twice.
+/// More in a row than can run at the same time, so that one command fails twice.
 const TWICE: i32 = 12;
 
 fn once(failure: Failure) -> Box<dyn Fault> {
@@ -76,7 +75,7 @@ pub static MATRIX: &[Row] = &[
         .under(Load::EVENTS)
         .found_as(Kind::Unexpected),
     Row::of(2, "planted-misplaced", || forger(Forgery::Misplace))
-        .what("a proxy tells another sequence")
+        .what("a proxy returns another sequence")
         .under(Load::EVENTS)
         .found_as(Kind::OtherSequence),
     Row::of(2, "planted-denied", || forger(Forgery::Deny))
@@ -88,18 +87,18 @@ pub static MATRIX: &[Row] = &[
         .under(Load::EVENTS)
         .found_as(Kind::NotTold),
     Row::of(2, "planted-told-twice", || event_forger(EventForgery::Double))
-        .what("a proxy tells an event twice")
+        .what("a proxy sends an event twice")
         .under(Load::EVENTS)
         .found_as(Kind::ToldTwice),
     Row::of(2, "planted-told-late", || event_forger(EventForgery::Swap))
-        .what("a proxy tells an event after the next one")
+        .what("a proxy sends an event after the next one")
         .under(Load::EVENTS)
         .found_as(Kind::ToldLate),
     Row::of(2, "planted-removed", || Box::new(Tampering::Remove))
         .what("a message is removed from the database")
         .found_as(Kind::Lost),
     Row::of(2, "planted-repeated", || Box::new(Tampering::Repeat))
-        .what("a message is doubled in the database")
+        .what("a message is duplicated in the database")
         .found_as(Kind::Repeated),
     Row::of(2, "planted-swapped", || Box::new(Tampering::Swap))
         .what("two messages are swapped in the database")
@@ -118,17 +117,17 @@ pub static MATRIX: &[Row] = &[
         .what("a command fails once as if the server were stopping")
         .bounded(1_000),
     Row::of(6, "cut", || once(Failure::Cut))
-        .what("a connection is closed before its command is carried out")
+        .what("a connection is closed before its command is executed")
         .bounded(2_000),
     Row::of(6, "cut-twice", || twice(Failure::Cut))
         .what("the same, twice in a row")
         .noticed_as(AWAY)
         .bounded(2_000),
     Row::of(7, "lost-ack", || Box::new(LostOnce))
-        .what("a write is carried out and its acknowledgement lost")
+        .what("a write is applied and its acknowledgement is lost")
         .bounded(1_000),
     Row::of(8, "lost-ack-twice", || Box::new(LostTwice))
-        .what("the same again and again")
+        .what("the same, repeatedly")
         .noticed_as(UNKNOWN)
         .bounded(2_000),
     Row::of(9, "write-concern-error", || Box::new(WriteConcernErrors))
@@ -136,14 +135,14 @@ pub static MATRIX: &[Row] = &[
         .on_a_set_of_three()
         .noticed_as(AWAY),
     Row::of(10, "stalled-majority", || Box::new(StalledMajority))
-        .what("both secondaries stand still")
+        .what("both secondaries stop replicating")
         .on_a_set_of_three()
         .noticed_as(AWAY),
     Row::of(11, "engine-conflicts", || Box::new(EngineConflicts))
-        .what("every fiftieth step in the engine meets a conflict")
+        .what("every fiftieth storage operation fails with a conflict")
         .under(Load::TWO_SERVICES),
     Row::of(12, "slow-server", || Box::new(SlowServer))
-        .what("every command waits for 0.5 to 3.5 seconds")
+        .what("every command is delayed by 0.5 to 3.5 seconds")
         .noticed_as(SLOW),
     Row::of(13, "kill-primary", || Box::new(KillPrimary::Followed))
         .what("the primary is killed and started again")
@@ -152,19 +151,19 @@ pub static MATRIX: &[Row] = &[
         .noticed_as(AWAY)
         .bounded(3_000),
     Row::of(13, "kill-primary-ahead", || Box::new(KillPrimary::Ahead))
-        .what("the same when the others have not followed it")
+        .what("the same when the secondaries lag behind it")
         .on_a_set_of_three()
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
         .bounded(4_000),
     Row::of(14, "step-down", || Box::new(StepDown))
-        .what("the primary hands over, again and again")
+        .what("the primary steps down, repeatedly")
         .on_a_set_of_three()
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
         .bounded(1_000),
     Row::of(15, "terminate-primary", || Box::new(TerminatePrimary))
-        .what("the primary is asked to stop, and takes its time")
+        .what("the primary is asked to stop, and stops slowly")
         .on_a_set_of_three()
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
@@ -191,36 +190,36 @@ pub static MATRIX: &[Row] = &[
         .on_a_set_of_three()
         .noticed_as(AWAY),
     Row::of(19, "isolate-primary", || Box::new(IsolatePrimary))
-        .what("the primary is parted from all others")
+        .what("the primary is cut off from all others")
         .on_a_set_of_three()
         .through_proxies()
         .under(Load::TWO_SERVICES)
         .noticed_as(AWAY)
         .bounded(5_000),
     Row::of(20, "silent-server", || Box::new(SilentServer))
-        .what("a service and its server do not hear of each other")
+        .what("no data passes between a service and its server")
         .noticed_as(AWAY),
     Row::of(21, "cut-replies", || Box::new(CutReplies))
-        .what("replies break off, and connections are reset")
+        .what("replies are cut, and connections are reset")
         .bounded(2_000),
     Row::of(22, "whole-set-down", || Box::new(WholeSet))
         .what("all members are killed and started much later")
         .on_a_set_of_three()
         .noticed_as(AWAY),
     Row::of(25, "history-lost", || Box::new(HistoryLost::of(Loss::Position)))
-        .what("a service hangs until the server has forgotten what its change stream missed")
+        .what("a service hangs until the oplog lacks what its change stream missed")
         .on(forgetful)
         .under(Load::TWO_SERVICES)
         .with_timing(Timing::IMPATIENT)
         .noticed_as(HANGING),
     Row::of(25, "history-and-cursor-lost", || Box::new(HistoryLost::of(Loss::Token)))
-        .what("the same, and the server has given up its cursor")
+        .what("the same, and the server has killed its cursor")
         .on(forgetful)
         .under(Load::TWO_SERVICES)
         .with_timing(Timing::IMPATIENT)
         .noticed_as(HANGING),
     Row::of(26, "stream-lost", || Box::new(StreamLost))
-        .what("change streams fail again and again, and are killed")
+        .what("change streams fail repeatedly, and are killed")
         .under(Load::TWO_SERVICES)
         .told_within(3_000),
     Row::of(27, "kill-service", || Box::new(KillService))
@@ -232,7 +231,7 @@ pub static MATRIX: &[Row] = &[
         .under(Load::TWO_SERVICES)
         .noticed_as(GONE),
     Row::of(28, "pause-service", || Box::new(PauseService))
-        .what("a service hangs for 5 to 10 seconds, and goes on")
+        .what("a service hangs for 5 to 10 seconds, and continues")
         .under(Load::TWO_SERVICES)
         .with_timing(Timing::IMPATIENT)
         .noticed_as(HANGING),

@@ -1,4 +1,4 @@
-//! Goes behind the service's back and changes what is stored, as a faulty store might.
+//! Changes stored messages without the service, as a faulty store might.
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
@@ -7,18 +7,18 @@ use mongodb::bson::{Document, doc};
 use crate::database::Database;
 use crate::faults::cluster::Cluster;
 use crate::faults::fault::{Fault, Scene};
-use crate::patience::until;
+use crate::waiting::until;
 
-/// What is done to a stored message, in a way that leaves the document well-formed.
+/// A change of a stored message that leaves the document well-formed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tampering {
-    /// It is taken out.
+    /// It is removed.
     Remove,
-    /// It is put in once more.
+    /// It is stored a second time.
     Repeat,
-    /// It changes places with its neighbour.
+    /// It is swapped with its neighbour.
     Swap,
-    /// It says something else.
+    /// Its content is changed.
     Change,
 }
 
@@ -27,7 +27,7 @@ impl Fault for Tampering {
     async fn strike(&mut self, cluster: &mut Cluster, scene: &mut Scene<'_>) -> Result<()> {
         scene.workload.progress().more_acknowledged(50).await?;
         let t0 = scene.now();
-        // In every chat, because a message that is removed comes back where it is sent again.
+        // In every chat, because a client may send a removed message again.
         let chats = scene.workload.chats();
         for chat in chats {
             until("a message to tamper with", async || {
@@ -42,8 +42,7 @@ impl Fault for Tampering {
 }
 
 impl Tampering {
-    /// Changes the first messages of a tail, unless there are none or somebody else changes them
-    /// meanwhile.
+    /// Changes the first messages of a tail, unless there are none or they change meanwhile.
     async fn tamper(self, database: &Database, chat_id: &str) -> Result<bool> {
         let sessions = database.raw().collection::<Document>("chat_sessions");
         let found = sessions.find_one(doc! { "_id": chat_id }).await?;
@@ -62,7 +61,7 @@ impl Tampering {
         Ok(changed.modified_count == 1)
     }
 
-    /// Changes the messages and all that is kept beside them.
+    /// Changes the messages and the numbers derived from them.
     fn update(self, first: &Document, second: &Document) -> Result<Document> {
         let (event_id, bytes) = (first.get_str("event_id")?, first.get_i64("bytes")?);
         Ok(match self {
@@ -79,7 +78,7 @@ impl Tampering {
                 "$inc": { "revision": 1_i64 },
             },
             Self::Change => doc! {
-                "$set": { "messages.0.content": "nobody said this" },
+                "$set": { "messages.0.content": "no client sent this" },
                 "$inc": { "revision": 1_i64 },
             },
         })

@@ -6,11 +6,11 @@ use tokio::time::sleep;
 use crate::faults::cluster::{Cluster, command};
 use crate::faults::fault::{Fault, Scene};
 
-/// The primary is asked to stop, and takes as long over it as it does by default: another is elected at
-/// once, and the old one goes on answering for a while.
+/// The primary is asked to stop, and takes as long as by default: another member is elected at once, and
+/// the old primary continues to respond for a while.
 pub(super) struct TerminatePrimary;
 
-/// The default of mongod, in milliseconds.
+/// mongod's default, in milliseconds.
 const QUIESCE: i32 = 15_000;
 
 #[async_trait(?Send)]

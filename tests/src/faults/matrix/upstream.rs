@@ -1,4 +1,4 @@
-//! A service behind a proxy of ours.
+//! A service behind a test proxy.
 
 use anyhow::Result;
 use axum::Router;
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::faults::cluster::Host;
 
-/// Where requests are passed on to.
+/// The target of passed on requests.
 pub(super) struct Upstream {
     url: String,
     http: reqwest::Client,
@@ -20,13 +20,13 @@ pub(super) struct Upstream {
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 impl Upstream {
-    /// A service, wherever its callers reach it.
+    /// A service at its current address.
     pub(super) fn of(host: &Host) -> Result<Self> {
         let http = reqwest::Client::builder().no_proxy().build()?;
         Ok(Self { url: host.service()?.url().to_owned(), http })
     }
 
-    /// Passes a request on, and its answer back as it comes.
+    /// Passes a request on, and streams its response back.
     pub(super) async fn pass(
         &self,
         method: Method,
@@ -39,7 +39,7 @@ impl Upstream {
         Ok((status, headers, Body::from_stream(chunks(answer))).into_response())
     }
 
-    /// Sends a request as it came.
+    /// Sends a request unchanged.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -54,13 +54,13 @@ impl Upstream {
         Ok(request.header(CONTENT_TYPE, "application/json").body(body).send().await?)
     }
 
-    /// Asks for something.
+    /// Sends a GET request.
     pub(super) async fn get(&self, path: &str) -> Result<reqwest::Response> {
         Ok(self.http.get(format!("{}{path}", self.url)).send().await?)
     }
 }
 
-/// What stands before the body of an answer.
+/// The status and headers of a response.
 pub(super) fn head(answer: &reqwest::Response) -> (StatusCode, HeaderMap) {
     let kept = [CONTENT_TYPE, RETRY_AFTER].into_iter();
     let headers = kept.filter_map(|name| {
@@ -70,14 +70,14 @@ pub(super) fn head(answer: &reqwest::Response) -> (StatusCode, HeaderMap) {
     (answer.status(), headers.collect())
 }
 
-/// The body of an answer, as it comes.
+/// The streamed body of a response.
 pub(super) fn chunks(answer: reqwest::Response) -> impl Stream<Item = reqwest::Result<Bytes>> {
     stream::try_unfold(answer, async |mut answer| {
         Ok(answer.chunk().await?.map(|chunk| (chunk, answer)))
     })
 }
 
-/// Serves all who call a service from now on.
+/// Serves all later callers of a service.
 pub(super) async fn stand_before(host: &Host, app: Router) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     host.reach_at(&format!("http://{}", listener.local_addr()?))?;

@@ -13,7 +13,7 @@ use crate::faults::history::{HealthProbe, Operation};
 pub(super) struct WholeSet;
 
 const DOWN: &str = "whole set down";
-/// How long the service may take to notice.
+/// The longest time until the service notices.
 const NOTICE: Duration = Duration::from_secs(3);
 
 #[async_trait(?Send)]
@@ -41,7 +41,7 @@ impl Fault for WholeSet {
     }
 }
 
-/// The service lives, says that it is not ready, and tells callers to come back.
+/// The service stays alive, reports that it is not ready, and asks callers to retry.
 fn judge(evidence: &Evidence<'_>, (from, to): Window) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut report = |detail: &str| findings.push(Finding::of(Kind::Fault, detail));
@@ -61,10 +61,10 @@ fn judge(evidence: &Evidence<'_>, (from, to): Window) -> Vec<Finding> {
         report("a service said that it was ready without a store");
     }
     if probes(noticed).next().is_none() {
-        report("nobody asked how the service was");
+        report("no client read the health of the service");
     }
     if evidence.refused(noticed, "store-unavailable") == 0 {
-        report("no caller was told that the store was away");
+        report("no caller got store-unavailable");
     }
     findings
 }

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use crate::faults::history::{History, Listen, Moment, Operation};
 
-/// The longest time from the acknowledgement of a message until a subscriber was told of it, who wanted
-/// to be told.
+/// The longest time from the acknowledgement of a message until a subscriber received it that had not left
+/// by itself.
 pub(super) fn longest_wait(history: &History) -> Option<Duration> {
     let acknowledged = acknowledged(history);
     let listens = history.records.iter().filter_map(|record| match &record.operation {
@@ -14,7 +14,7 @@ pub(super) fn longest_wait(history: &History) -> Option<Duration> {
     listens.flat_map(|listen| waits(listen, &acknowledged)).max()
 }
 
-/// When a message of a chat, by its sequence, was acknowledged for the first time.
+/// The time of the first acknowledgement of each message of a chat, by sequence.
 type Acknowledged<'a> = HashMap<(&'a str, u64), Moment>;
 
 fn acknowledged(history: &History) -> Acknowledged<'_> {

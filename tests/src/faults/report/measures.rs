@@ -7,51 +7,51 @@ use super::live::longest_wait;
 use crate::faults::history::{Append, History, Moment, Operation, Outcome, Record};
 use crate::percentile;
 
-/// What was counted and measured in a trial.
+/// The measurements of a trial.
 #[derive(Debug, Default, Serialize)]
 pub struct Measures {
     /// How long it took, in seconds.
     pub seconds: u64,
-    /// Everything that was asked of the service.
+    /// Requests to the service.
     pub operations: usize,
-    /// Messages that were there in the end.
+    /// Messages that were stored in the end.
     pub messages: usize,
     /// Appends that were acknowledged.
     pub acknowledged: usize,
-    /// Appends that were sent again because they had not been.
+    /// Appends that were sent again because they had not been acknowledged.
     pub retried: usize,
     /// Operations whose outcome was unknown.
     pub unknown: usize,
-    /// Operations without an answer, by what was answered instead.
+    /// Operations without a result, by error code.
     pub refused: BTreeMap<String, usize>,
-    /// The longest time in which nothing new was acknowledged, in milliseconds.
+    /// The longest time without a newly acknowledged append, in milliseconds.
     pub outage_ms: u64,
-    /// How long half of the acknowledged appends took at most, in milliseconds.
+    /// The median time of acknowledged appends, in milliseconds.
     pub median_ms: u64,
-    /// How long 99 of 100 acknowledged appends took at most, in milliseconds.
+    /// The 99th percentile of acknowledged appends, in milliseconds.
     pub p99_ms: u64,
-    /// How long the slowest operation took, in milliseconds.
+    /// The time of the slowest operation, in milliseconds.
     pub slowest_ms: u64,
     /// The longest time from the end of a fault to the next acknowledgement, in milliseconds.
     pub recovery_ms: u64,
-    /// The longest time from the acknowledgement of a message until a subscriber was told it, who had
-    /// not left of its own accord, in milliseconds.
+    /// The longest time from the acknowledgement of a message until a subscriber received it that had not
+    /// left by itself, in milliseconds.
     pub live_ms: u64,
-    /// Pages that lack a message which had been acknowledged before they were asked for: reads that
-    /// a majority agrees with, and that are older than they could be.
+    /// Pages that lack a message which was acknowledged before the request: majority reads that are older
+    /// than they could be.
     pub stale_reads: usize,
-    /// When something was broken.
+    /// The time windows of the fault.
     pub windows: Vec<Window>,
 }
 
-/// A time in which something was broken.
+/// The time window of a fault.
 #[derive(Debug, Serialize)]
 pub struct Window {
-    /// What was done.
+    /// The fault.
     pub kind: String,
-    /// From when, in milliseconds since the beginning.
+    /// Its start, in milliseconds since the beginning.
     pub from_ms: u64,
-    /// Until when.
+    /// Its end.
     pub to_ms: u64,
     /// How often it took effect.
     pub fired: u64,
@@ -61,10 +61,10 @@ impl Measures {
     /// Measures a trial.
     pub fn of(history: &History) -> Self {
         let mut measures = Self::default();
-        // When each append was first acknowledged; what is repeated later is no progress.
+        // When each append was first acknowledged; later repeats are no progress.
         let mut acknowledged: BTreeMap<&str, Moment> = BTreeMap::new();
         let mut latencies = Vec::new();
-        // Who is to send what again, by the first of its ids.
+        // The client that must repeat an append, by the first of its ids.
         let mut pending: BTreeSet<(u32, &str)> = BTreeSet::new();
         for record in &history.records {
             measures.count(record);
@@ -107,7 +107,7 @@ impl Measures {
         if let Some(refusal) = record.operation.refusal() {
             *self.refused.entry(refusal.code.clone()).or_default() += 1;
         }
-        // A subscriber asks once, and is told for as long as it listens.
+        // A subscription is one request, whatever its duration.
         if matches!(record.operation, Operation::Listen(_)) {
             return;
         }
@@ -116,7 +116,7 @@ impl Measures {
         self.unknown += usize::from(record.operation.is_unknown());
     }
 
-    /// How often what was broken took effect.
+    /// How often the fault took effect.
     pub fn fired(&self) -> u64 {
         self.windows.iter().map(|window| window.fired).sum()
     }

@@ -3,11 +3,11 @@ use std::fmt::{self, Display, Formatter};
 use super::Report;
 use crate::faults::checker::Kind;
 
-/// Reports as a table, and below it what is wrong.
+/// Reports as a table, with the findings below.
 #[derive(Debug)]
 pub struct Table<'a>(pub &'a [Report]);
 
-/// How many findings of a kind are shown.
+/// Shown findings of each kind.
 const SHOWN: usize = 4;
 
 const COLUMNS: usize = 16;
@@ -27,7 +27,7 @@ impl Display for Table<'_> {
         for row in [&headings].into_iter().chain(&rows) {
             let cells = row.iter().zip(widths).enumerate();
             let cells = cells.map(|(column, (cell, width))| match column {
-                // The names stand on the left, the numbers on the right.
+                // Names are left-aligned, numbers right-aligned.
                 1 | 2 | 15 => format!("{cell:<width$}"),
                 _ => format!("{cell:>width$}"),
             });
@@ -78,7 +78,7 @@ fn verdict(report: &Report) -> String {
     }
 }
 
-/// Says what callers were refused with.
+/// Lists the error codes that callers got.
 fn refusals(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     let refused = &report.measures.refused;
     let refused: Vec<_> = refused.iter().map(|(code, count)| format!("{count} {code}")).collect();

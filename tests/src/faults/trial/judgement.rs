@@ -6,7 +6,7 @@ use crate::faults::fault::{Evidence, Fault};
 use crate::faults::history::{History, Operation};
 use crate::faults::matrix::Row;
 
-/// Holds a history to what always must hold, and to what must hold under its fault.
+/// Checks a history against the general promises, and against those of its fault.
 pub(super) struct Judgement<'a> {
     pub(super) row: &'a Row,
     pub(super) history: &'a History,
@@ -14,11 +14,11 @@ pub(super) struct Judgement<'a> {
     pub(super) timing: Timing,
 }
 
-/// By how much an operation may miss its deadline on a machine that is busy.
+/// How much an operation may miss its deadline on a busy machine.
 const SLACK: Duration = Duration::from_secs(4);
 
 impl Judgement<'_> {
-    /// Adds to what was found on the way.
+    /// Adds to the findings of the trial.
     pub(super) fn findings(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         let codes = self.row.codes.iter().map(|code| (*code).to_owned()).collect();
         let rules = Rules { codes, deadline: self.timing.request_timeout + SLACK };

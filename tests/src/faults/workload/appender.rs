@@ -10,7 +10,7 @@ use super::sender::{Delivery, Sender};
 use super::world::World;
 use crate::faults::history::Recorder;
 
-/// Appends messages, and often repeats itself.
+/// Appends messages, and often repeats them.
 #[derive(Debug)]
 pub(super) struct Appender {
     pen: Pen,
@@ -20,7 +20,7 @@ pub(super) struct Appender {
     twin: Sender,
 }
 
-/// What an appender rests between two parcels, on average.
+/// The average pause between two parcels.
 const REST_MS: u64 = 20;
 
 impl Appender {
@@ -44,7 +44,7 @@ impl Appender {
         self.twin.finish()
     }
 
-    /// Sends something new.
+    /// Sends a new parcel.
     async fn send(&mut self, world: &World) -> Result<()> {
         let parcel = self.parcel(world);
         if self.sender.deliver(world, &parcel).await? == Delivery::Acknowledged {
@@ -53,7 +53,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Sends something new twice at once.
+    /// Sends a new parcel twice at the same time.
     async fn send_twice_at_once(&mut self, world: &World) -> Result<()> {
         let parcel = self.parcel(world);
         let deliveries = (self.sender.deliver(world, &parcel), self.twin.deliver(world, &parcel));
@@ -61,7 +61,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Sends again what somebody has sent before.
+    /// Repeats a parcel that any client has sent before.
     async fn repeat(&mut self, world: &World) -> Result<()> {
         if let Some(parcel) = world.any_delivered(&mut self.rng) {
             self.sender.deliver(world, &parcel).await?;

@@ -14,11 +14,11 @@ use crate::faults::history::{Operation, Outcome, Recorder};
 pub(super) struct ContextWriter {
     recorder: Recorder,
     rng: fastrand::Rng,
-    /// The last version it has written anywhere.
+    /// The last version it has written to any chat.
     version: u64,
 }
 
-/// What it rests between two snapshots, on average.
+/// The average pause between two snapshots.
 const REST_MS: u64 = 100;
 
 impl ContextWriter {
@@ -39,7 +39,7 @@ impl ContextWriter {
         self.recorder.finish()
     }
 
-    /// Writes the next version; every second one is large enough to lie beside the chat.
+    /// Writes the next version; every second one is large enough for a blob.
     async fn write(&mut self, world: &World, chat: String) -> Result<()> {
         self.version += 1;
         let version = self.version;

@@ -14,7 +14,7 @@ pub struct Grower {
 }
 
 impl Grower {
-    /// One that has written nothing yet.
+    /// A grower that has written nothing yet.
     pub fn new(recorder: Recorder, rng: fastrand::Rng) -> Self {
         let pen = Pen::new(recorder.client());
         Self { pen, sender: Sender::new(recorder, rng) }
@@ -40,7 +40,7 @@ impl Grower {
         Ok(())
     }
 
-    /// Makes sure that everything is written down.
+    /// Flushes all records to the file.
     pub fn finish(self) -> Result<()> {
         self.sender.finish()
     }

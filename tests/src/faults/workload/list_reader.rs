@@ -12,14 +12,14 @@ use crate::client::APP;
 use crate::faults::body;
 use crate::faults::history::{Listed, Operation, Recorder, Replay};
 
-/// Lists the chats, and reads transcripts as one does who resumes a conversation.
+/// Lists the chats, and reads transcripts like an orchestrator that resumes a conversation.
 #[derive(Debug)]
 pub(super) struct ListReader {
     recorder: Recorder,
     rng: fastrand::Rng,
 }
 
-/// What it rests between two looks, on average.
+/// The average pause between two reads.
 const REST_MS: u64 = 100;
 
 impl ListReader {

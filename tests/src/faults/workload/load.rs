@@ -1,6 +1,6 @@
 use crate::client::Way;
 
-/// How much is going on.
+/// The size of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Its name in reports.
@@ -13,7 +13,7 @@ pub struct Load {
     pub appenders: usize,
     /// Clients that read pages.
     pub readers: usize,
-    /// Clients that listen to each chat, and how; one of them keeps coming back.
+    /// Subscribers of each chat, by transport; one of them keeps reconnecting.
     pub subscribers: &'static [Way],
 }
 
@@ -24,7 +24,7 @@ impl Load {
     /// Six appenders share three chats.
     pub const ONE_SERVICE: Self =
         Self { name: "L1", services: 1, chats: 3, appenders: 6, readers: 2, subscribers: BOTH };
-    /// The same where nobody has a WebSocket: for proxies that pass on requests only.
+    /// The same without WebSockets: for proxies that pass on plain requests only.
     pub const EVENTS: Self = Self { subscribers: &[Way::Events, Way::Events], ..Self::ONE_SERVICE };
     /// The same through two services.
     pub const TWO_SERVICES: Self = Self { name: "L2", services: 2, ..Self::ONE_SERVICE };

@@ -5,10 +5,10 @@ use tokio_tungstenite::tungstenite::Error as SocketError;
 use crate::client::{CallError, Problem};
 use crate::faults::history::{Outcome, Refusal};
 
-/// Tells what an answer means for what was asked.
+/// Returns what a response means for the request.
 ///
-/// Nothing was done if the request was never sent, or if the service says so with a status that is
-/// documented to mean it: any 4xx, or 503. After everything else it may have been done.
+/// The request was not applied if it was never sent, or if the service says so with a documented status:
+/// any 4xx, or 503. After every other failure it may have been applied.
 pub fn outcome<T>(answer: Result<T, CallError>) -> Outcome<T> {
     let error = match answer {
         Ok(answer) => return Outcome::Ok(answer),

@@ -11,7 +11,7 @@ use crate::client::MessagePage;
 use crate::faults::body;
 use crate::faults::history::{Operation, Outcome, Page, Read, Recorder, StoredMessage};
 
-/// Reads pages: on from where it was, from anywhere, and the newest.
+/// Reads pages: from its last position, from a random position, and the newest.
 #[derive(Debug)]
 pub(super) struct PageReader {
     recorder: Recorder,
@@ -20,7 +20,7 @@ pub(super) struct PageReader {
     last_seen: HashMap<String, i64>,
 }
 
-/// What a reader rests between two pages, on average.
+/// The average pause between two pages.
 const REST_MS: u64 = 60;
 
 impl PageReader {
@@ -43,7 +43,7 @@ impl PageReader {
         self.finish()
     }
 
-    /// Looks whether a message is among the newest of a chat.
+    /// Returns whether a message is among the newest of a chat.
     pub(super) async fn sees(&mut self, world: &World, chat: &str, event_id: &str) -> Result<bool> {
         let outcome = self.read(world, chat.to_owned(), None).await?;
         let messages = outcome.ok().map(|page| page.messages.as_slice()).unwrap_or_default();

@@ -11,7 +11,7 @@ pub(super) struct Parcel {
 }
 
 impl Parcel {
-    /// What the history is told of it.
+    /// Its record in the history.
     pub(super) fn sent(&self) -> Vec<Sent> {
         let sent = |message: &Value| Sent {
             event_id: message["event_id"].as_str().unwrap_or_default().to_owned(),

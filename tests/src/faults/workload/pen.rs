@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-/// Writes the messages of one client.
+/// Generates the messages of one client.
 #[derive(Debug)]
 pub(super) struct Pen {
     client: u32,
@@ -12,7 +12,7 @@ pub(super) struct Pen {
 /// The longest text.
 const LONGEST: usize = 64 << 10;
 
-/// Text that does not compress to nothing, to cut pieces from.
+/// Text that compresses little, from which pieces are cut.
 static TEXT: LazyLock<String> = LazyLock::new(|| {
     let mut rng = fastrand::Rng::with_seed(42);
     let words = std::iter::repeat_with(|| format!("{:x}é ", rng.u32(..)));
@@ -24,7 +24,7 @@ impl Pen {
         Self { client, written: 0 }
     }
 
-    /// Writes another message, of a certain size.
+    /// Generates another message of a given size.
     pub(super) fn message_of(&mut self, bytes: usize) -> Value {
         let event_id = self.event_id();
         let text = &TEXT[..TEXT.floor_char_boundary(bytes)];
@@ -38,7 +38,7 @@ impl Pen {
         format!("evt-{}-{}", self.client, self.written)
     }
 
-    /// Writes another message: text, or a structure whose keys mean something to a database.
+    /// Generates another message: text, or a structure whose keys are special to a database.
     pub(super) fn message(&mut self, rng: &mut fastrand::Rng) -> Value {
         let event_id = self.event_id();
         let number = self.written;
@@ -62,7 +62,7 @@ impl Pen {
     }
 }
 
-/// A text of 200 bytes to 64 KiB, mostly a short one.
+/// A text of 200 bytes to 64 KiB, usually short.
 fn text(rng: &mut fastrand::Rng) -> &'static str {
     let bytes = match rng.u8(..100) {
         0..80 => rng.usize(200..2_000),

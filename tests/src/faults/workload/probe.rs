@@ -9,7 +9,7 @@ use super::outcome;
 use super::world::World;
 use crate::faults::history::{HealthProbe, Operation, Outcome, Recorder};
 
-/// Asks a service how it is, again and again.
+/// Reads the health of a service repeatedly.
 #[derive(Debug)]
 pub(super) struct Probe {
     recorder: Recorder,

@@ -1,9 +1,9 @@
 use anyhow::Result;
 use tokio::sync::watch;
 
-use crate::patience::{PATIENCE, within};
+use crate::waiting::{MAX_WAIT, within};
 
-/// How far the clients are.
+/// The progress of the clients.
 #[derive(Debug, Default)]
 pub struct Progress {
     acknowledged: watch::Sender<u64>,
@@ -19,12 +19,12 @@ impl Progress {
         self.refused.send_modify(|count| *count += 1);
     }
 
-    /// Waits until so many more appends have been acknowledged.
+    /// Waits until `count` more appends have been acknowledged.
     pub async fn more_acknowledged(&self, count: u64) -> Result<()> {
         wait_for_more(&self.acknowledged, count, "appends to be acknowledged").await
     }
 
-    /// Waits until so many more appends have ended without an acknowledgement.
+    /// Waits until `count` more appends have ended without an acknowledgement.
     pub async fn more_refused(&self, count: u64) -> Result<()> {
         wait_for_more(&self.refused, count, "appends to be refused").await
     }
@@ -33,6 +33,6 @@ impl Progress {
 async fn wait_for_more(counter: &watch::Sender<u64>, count: u64, awaited: &str) -> Result<()> {
     let mut counter = counter.subscribe();
     let enough = *counter.borrow_and_update() + count;
-    within(PATIENCE, awaited, counter.wait_for(|now| *now >= enough)).await??;
+    within(MAX_WAIT, awaited, counter.wait_for(|now| *now >= enough)).await??;
     Ok(())
 }

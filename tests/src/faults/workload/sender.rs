@@ -14,7 +14,7 @@ use crate::faults::history::{Answer, Append, Operation, Outcome, Placed, Recorde
 pub(super) struct Sender {
     recorder: Recorder,
     rng: fastrand::Rng,
-    /// The service it calls; another one after each failure.
+    /// The service it calls; it switches after each failure.
     service: usize,
 }
 
@@ -35,8 +35,8 @@ impl Sender {
         self.recorder.finish()
     }
 
-    /// Sends a parcel again and again until it is acknowledged. Sometimes it gives up before, so
-    /// that what was refused, or is unknown, stays so.
+    /// Sends a parcel repeatedly until it is acknowledged. Sometimes it gives up earlier, so that some
+    /// refused or unknown appends stay so.
     pub(super) async fn deliver(&mut self, world: &World, parcel: &Parcel) -> Result<Delivery> {
         loop {
             let given_up_percent = match self.send(world, parcel).await? {

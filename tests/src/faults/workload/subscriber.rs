@@ -12,38 +12,38 @@ use crate::faults::history::{
     Listen, Moment, Operation, Outcome, Recorder, Refusal, StoredMessage, Told,
 };
 
-/// Listens to a chat through any of the services, and comes back with the id of the last event whenever
-/// it is not told any more, until it holds everything.
+/// Subscribes to a chat through any of the services, and reconnects with the id of the last event whenever
+/// the stream ends, until it has everything.
 #[derive(Debug)]
 pub(super) struct Subscriber {
     recorder: Recorder,
     rng: fastrand::Rng,
     chat: String,
     way: Way,
-    /// How long it stays, on average; `None`: for as long as it is told.
+    /// How long it stays, on average; `None`: as long as the stream lasts.
     stay: Option<Duration>,
     service: usize,
     /// The id of the last event that had one.
     id: Option<String>,
-    /// The messages it holds.
+    /// The number of messages it has.
     held: u64,
     since: Moment,
-    /// What it was told and has not written down.
+    /// Received messages that are not recorded yet.
     told: Vec<Told>,
 }
 
-/// How somebody stops listening.
+/// Why a subscription ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaving {
-    /// Because there is no more.
+    /// All messages were received.
     WithAll,
-    /// Of their own accord.
+    /// The subscriber left by itself.
     ForAWhile,
-    /// Because they are not told any more.
+    /// The stream ended or broke.
     Broken,
 }
 
-/// The most that is kept before it is written down.
+/// The largest number of messages kept before they are recorded.
 const KEPT: usize = 100;
 
 impl Subscriber {
@@ -53,7 +53,7 @@ impl Subscriber {
         Self { recorder, rng, chat, way, stay: None, service, id: None, held: 0, since, told }
     }
 
-    /// Leaves now and then of its own accord, after so long on average.
+    /// Leaves now and then by itself, after the given average time.
     pub(super) fn staying(self, stay: Duration) -> Self {
         Self { stay: Some(stay), ..self }
     }
@@ -126,7 +126,7 @@ impl Subscriber {
         Ok(Leaving::Broken)
     }
 
-    /// Writes down what it was told since a moment at which it held so much.
+    /// Records the messages received since a moment with a known position.
     fn write_down(&mut self, (t0, held): (Moment, u64), outcome: Outcome<()>) -> Result<()> {
         let listen = Listen {
             chat: self.chat.clone(),

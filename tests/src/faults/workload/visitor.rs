@@ -10,7 +10,7 @@ use super::sender::Sender;
 use super::world::World;
 use crate::faults::history::Recorder;
 
-/// Comes when everything is said to be well, and tries it.
+/// Checks after healing that everything works.
 #[derive(Debug)]
 pub struct Visitor {
     pen: Pen,
@@ -20,7 +20,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// One who writes and one who reads.
+    /// A writer and a reader.
     pub fn new(writer: Recorder, reader: Recorder) -> Self {
         let mut rng = fastrand::Rng::with_seed(0);
         let pen = Pen::new(writer.client());
@@ -28,7 +28,7 @@ impl Visitor {
         Self { pen, sender: Sender::new(writer, rng.fork()), reader, rng }
     }
 
-    /// Appends a message, again and again until it is acknowledged, and reads until it is seen.
+    /// Appends a message until it is acknowledged, and reads until it is seen.
     pub(super) async fn visit(&mut self, world: &World, chat: &str) -> Result<()> {
         let messages = vec![self.pen.message(&mut self.rng)];
         let parcel = Parcel { chat: chat.to_owned(), messages };

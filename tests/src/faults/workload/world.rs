@@ -8,20 +8,20 @@ use super::parcel::Parcel;
 use super::{Load, Progress};
 use crate::client::{Chat, Client};
 
-/// What the clients have in common.
+/// The state that the clients share.
 #[derive(Debug)]
 pub struct World {
     chats: Vec<String>,
-    /// How each service is reached now.
+    /// The current client of each service.
     services: Vec<watch::Receiver<Client>>,
     phase: watch::Receiver<Phase>,
-    ends: watch::Receiver<Ends>,
+    final_counts: watch::Receiver<FinalCounts>,
     progress: Progress,
-    /// Some of what has been delivered, to be sent again.
+    /// Some delivered parcels, to be repeated.
     delivered: Mutex<Vec<Arc<Parcel>>>,
 }
 
-/// What the clients are to do.
+/// The phase of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Begin new things.
@@ -32,13 +32,13 @@ pub enum Phase {
     Finishing,
 }
 
-/// How many messages each chat has in the end; nothing until that is known.
-pub(super) type Ends = BTreeMap<String, u64>;
+/// The final number of messages of each chat; empty until it is known.
+pub(super) type FinalCounts = BTreeMap<String, u64>;
 
 /// The workflow that all chats belong to.
 pub(super) const WORKFLOW: &str = "Torture";
 
-/// So that a long trial does not keep everything it ever sent.
+/// A bound, so that a long trial does not keep everything it ever sent.
 const REMEMBERED: usize = 2_000;
 
 impl World {
@@ -46,7 +46,7 @@ impl World {
         load: Load,
         services: Vec<watch::Receiver<Client>>,
         phase: watch::Receiver<Phase>,
-        ends: watch::Receiver<Ends>,
+        final_counts: watch::Receiver<FinalCounts>,
     ) -> Result<Self> {
         let client = services[0].borrow().clone();
         let mut chats = Vec::new();
@@ -54,7 +54,7 @@ impl World {
             chats.push(client.create_chat(WORKFLOW).await?.id().to_owned());
         }
         let progress = Progress::default();
-        Ok(Self { chats, services, phase, ends, progress, delivered: Mutex::default() })
+        Ok(Self { chats, services, phase, final_counts, progress, delivered: Mutex::default() })
     }
 
     pub(super) fn chats(&self) -> &[String] {
@@ -65,31 +65,30 @@ impl World {
         &self.progress
     }
 
-    /// How many services there are.
+    /// The number of services.
     pub(super) fn services(&self) -> usize {
         self.services.len()
     }
 
-    /// Whether new things are to be begun.
+    /// Whether clients may begin new operations.
     pub(super) fn is_working(&self) -> bool {
         *self.phase.borrow() != Phase::Finishing
     }
 
-    /// Waits until it is known how many messages a chat has in the end, and until somebody who holds so
-    /// many of them holds all.
+    /// Waits until the final number of messages of a chat is known and the given number reaches it.
     pub(super) async fn is_all(&self, chat: &str, held: u64) -> Result<()> {
-        let is_all = |ends: &Ends| ends.get(chat).is_some_and(|end| held >= *end);
-        self.ends.clone().wait_for(is_all).await?;
+        let is_all = |counts: &FinalCounts| counts.get(chat).is_some_and(|end| held >= *end);
+        self.final_counts.clone().wait_for(is_all).await?;
         Ok(())
     }
 
-    /// Waits while nothing is to be appended.
+    /// Waits while appends are paused.
     pub(super) async fn rest(&self) -> Result<()> {
         self.phase.clone().wait_for(|phase| *phase != Phase::Resting).await?;
         Ok(())
     }
 
-    /// A client of a service, as it is reached now.
+    /// A client of a service at its current address.
     pub(super) fn client(&self, service: usize) -> Client {
         self.services[service % self.services.len()].borrow().clone()
     }
@@ -104,7 +103,7 @@ impl World {
         &self.chats[rng.usize(..self.chats.len())]
     }
 
-    /// Remembers what has been delivered.
+    /// Remembers a delivered parcel.
     pub(super) fn remember(&self, parcel: Arc<Parcel>, rng: &mut fastrand::Rng) {
         let mut delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
         if delivered.len() < REMEMBERED {
@@ -115,7 +114,7 @@ impl World {
         }
     }
 
-    /// Anything that has been delivered, by whomever.
+    /// A random parcel that any client has delivered.
     pub(super) fn any_delivered(&self, rng: &mut fastrand::Rng) -> Option<Arc<Parcel>> {
         let delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
         rng.choice(delivered.iter()).cloned()

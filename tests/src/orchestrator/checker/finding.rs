@@ -5,11 +5,11 @@ use std::fmt::{self, Display, Formatter};
 pub enum Kind {
     /// The sequences are not 0, 1, 2, … in the order of the messages.
     NotDense,
-    /// A message is not the one that the workflow has there.
+    /// A message differs from that of the workflow.
     OtherMessage,
-    /// The workflow has more messages.
+    /// Messages are missing at the end.
     Missing,
-    /// There are more messages than the workflow has.
+    /// There are more messages than in the workflow.
     Unexpected,
     /// A call has no result.
     Unanswered,
@@ -17,28 +17,28 @@ pub enum Kind {
     AnsweredTwice,
     /// A result belongs to no call before it.
     Orphan,
-    /// A tool ran more than once, and it is not marked.
+    /// A tool ran more than once without a mark.
     RanUnmarked,
-    /// A run is marked although the plan did not say that there may have been one, or the other way round.
+    /// A run is marked although the plan reported no possible earlier run, or the reverse.
     WrongMark,
-    /// A result was written by who did not run the tool.
+    /// A result was written by an orchestrator that did not run the tool.
     NeverRan,
     /// A message was written under an earlier lease than one before it.
     TokenDecreased,
-    /// A message was written by somebody else than who alone could write by then.
+    /// A message was written by another orchestrator than the one that held the lease.
     StaleWriter,
-    /// Two had leases with one token.
+    /// Two leases have the same token.
     TokenGivenTwice,
-    /// The chat is not completed and settled.
+    /// The chat is not completed, or its plan leaves work.
     NotEnded,
 }
 
-/// Something that is wrong.
+/// A violation of a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Which kind of promise is broken.
     pub kind: Kind,
-    /// What exactly.
+    /// The details.
     pub detail: String,
 }
 

@@ -35,7 +35,7 @@ fn expected(evidence: &Evidence) -> Vec<Value> {
         places
             .map(|place| {
                 let mut message = task.message(place);
-                // Those of turns have ids that follow from the turn.
+                // The ids of a turn's messages are derived from the turn.
                 if task.way == Way::Messages {
                     message["event_id"] = task.event_id(place).into();
                 }
@@ -46,7 +46,7 @@ fn expected(evidence: &Evidence) -> Vec<Value> {
     of_tasks.collect()
 }
 
-/// Tells whether a message has all that it should have; it may have more, such as metadata.
+/// Returns whether a message has all expected fields; it may have more, such as metadata.
 fn is_same(expected: &Value, message: &Value) -> bool {
     let fields = expected.as_object().into_iter().flatten();
     let has_all = fields.into_iter().all(|(field, value)| message[field] == *value);

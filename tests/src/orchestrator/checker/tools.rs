@@ -9,11 +9,11 @@ struct Run {
     known: bool,
 }
 
-/// Checks that no tool ran twice without being marked, whoever ran it.
+/// Checks that no tool ran twice without a mark, in all orchestrators.
 ///
-/// Nothing outside of the database knows of leases: who was paused between its last look at the lease and the
-/// run may run a tool that another one has run. That is the one run of which it did not know, and the result
-/// that counts is marked.
+/// Leases fence the database only: an orchestrator that was paused between its last check of the lease and
+/// the run may run a tool that another one has run. That one run is unknown to it, and the stored result is
+/// marked.
 pub(super) fn check(evidence: &Evidence, findings: &mut Vec<Finding>) {
     let mut runs: HashMap<&str, Vec<Run>> = HashMap::new();
     for lines in &evidence.journals {

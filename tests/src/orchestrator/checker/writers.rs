@@ -3,13 +3,13 @@ use std::collections::{BTreeMap, HashSet};
 use super::super::journal::Line;
 use super::{Evidence, Finding, Kind, writer};
 
-/// Checks that each message was written by the one who alone could write by then.
+/// Checks that each message was written by the orchestrator that held the lease.
 ///
-/// Between the plan of one and the plan of the next nobody else can have written: the next had the lease before
-/// it read its plan. So the counters in the plans part the chat among its writers.
+/// Between the plans of two successive orchestrators only the first can have written, because the second
+/// acquired the lease before it read its plan. So the counters in the plans divide the chat among its writers.
 pub(super) fn check(evidence: &Evidence, findings: &mut Vec<Finding>) {
     let mut acquired = HashSet::new();
-    // Whose turn it is from which sequence on.
+    // The writer from each sequence on.
     let mut begins: BTreeMap<u64, u64> = BTreeMap::new();
     for line in evidence.journals.iter().flatten() {
         match line {
@@ -18,7 +18,7 @@ pub(super) fn check(evidence: &Evidence, findings: &mut Vec<Finding>) {
                 findings.push(Finding { kind: Kind::TokenGivenTwice, detail });
             }
             Line::Planned { token, last_sequence, .. } => {
-                // Of several who planned at one place only the last can have written.
+                // If several read their plans at the same sequence, only the last can have written.
                 let last = begins.entry(*last_sequence).or_default();
                 *last = (*last).max(*token);
             }

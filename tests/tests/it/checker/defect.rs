@@ -5,36 +5,36 @@ use tests::faults::history::{
     Answer, ChatState, History, Moment, Operation, Outcome, Page, Record, StoredMessage, Told,
 };
 
-/// One thing that is wrong with a history.
+/// One defect of a history.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Defect {
-    /// An acknowledged message is gone, and those behind it have moved up.
+    /// An acknowledged message is missing, and later messages have moved up.
     Lost,
-    /// A message is there twice.
+    /// A message is stored twice.
     Repeated,
-    /// Two acknowledged neighbours have changed places.
+    /// Two acknowledged neighbours are swapped.
     Swapped,
-    /// An append was acknowledged before what stands before it was sent.
+    /// An append was acknowledged before an earlier message was sent.
     TooEarly,
     /// A message has another body.
     Changed,
-    /// A message nobody sent is there.
+    /// A message is stored that no client sent.
     Invented,
     /// A message was acknowledged with another sequence.
     OtherAnswer,
-    /// A refused message is there.
+    /// A refused message is stored.
     StoredThoughRefused,
     /// A page lacks a message in its midst.
     Hole,
-    /// A reader saw a message that is not there.
+    /// A reader saw a message that is not stored.
     Phantom,
-    /// The service shows less than there is.
+    /// The service shows less than is stored.
     Withheld,
-    /// A subscriber was not told of a message.
+    /// A subscriber did not receive a message.
     NotTold,
-    /// A subscriber was told of a message twice.
+    /// A subscriber received a message twice.
     ToldTwice,
-    /// A subscriber was told of two neighbours the wrong way round.
+    /// A subscriber received two neighbours in the wrong order.
     ToldLate,
 }
 
@@ -56,7 +56,7 @@ impl Defect {
         Self::ToldLate,
     ];
 
-    /// What the checker is to say of it.
+    /// The finding that the checker must report.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Lost => Kind::Lost,
@@ -75,7 +75,7 @@ impl Defect {
         }
     }
 
-    /// Plants it somewhere; false if the history has no place for it.
+    /// Plants it somewhere; returns false if the history has no place for it.
     pub(crate) fn plant(self, history: &mut History, place: Index) -> bool {
         self.try_plant(history, place).is_some()
     }
@@ -184,7 +184,7 @@ fn told(history: &mut History) -> impl Iterator<Item = &mut Vec<Told>> {
     })
 }
 
-/// Whether a record is of an append that was acknowledged behind another.
+/// Whether a record is of an append that was acknowledged after another.
 fn is_behind(record: &Record) -> bool {
     match &record.operation {
         Operation::Append(append) => {
@@ -194,7 +194,7 @@ fn is_behind(record: &Record) -> bool {
     }
 }
 
-/// The chats and ids of what was refused.
+/// The chats and ids of refused messages.
 fn refused(history: &History) -> Vec<(String, String)> {
     let appends = history.records.iter().filter_map(|record| match &record.operation {
         Operation::Append(append) if matches!(append.outcome, Outcome::Fail(_)) => Some(append),
@@ -203,7 +203,7 @@ fn refused(history: &History) -> Vec<(String, String)> {
     appends.map(|append| (append.chat.clone(), append.messages[0].event_id.clone())).collect()
 }
 
-/// The chats and positions of what was acknowledged.
+/// The chats and positions of acknowledged messages.
 fn acknowledged(history: &History) -> Vec<(String, usize)> {
     let mut places = Vec::new();
     for record in &history.records {

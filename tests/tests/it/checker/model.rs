@@ -6,7 +6,7 @@ use tests::faults::history::{
     Page, Placed, Read, Record, Refusal, Replay, Sent, State, StoredMessage, Told,
 };
 
-/// An append that is to be made.
+/// A planned append.
 #[derive(Clone, Debug)]
 struct Intention {
     chat: usize,
@@ -16,7 +16,7 @@ struct Intention {
     /// When it takes effect, in per cent of its duration.
     effect: u64,
     fate: Fate,
-    /// When it is sent again, if it is.
+    /// When it is repeated, if it is.
     again: Option<u64>,
 }
 
@@ -28,9 +28,9 @@ enum Fate {
     Refused,
 }
 
-/// A page, a transcript and a list that are to be read.
+/// A planned read of a page, a transcript and a list.
 #[derive(Clone, Debug)]
-struct Look {
+struct Reading {
     chat: usize,
     t0: u64,
     duration: u64,
@@ -39,16 +39,16 @@ struct Look {
 }
 
 const CHATS: [&str; 2] = ["one", "other"];
-/// After everything else.
+/// A time after everything else.
 const LATER: u64 = 100_000;
 
 /// Histories of a service that keeps every promise.
 pub(crate) fn history() -> impl Strategy<Value = History> {
     let appends = prop::collection::vec(intention(), 1..40);
-    let looks = prop::collection::vec(look(), 0..20);
+    let readings = prop::collection::vec(a_reading(), 0..20);
     let pieces = prop::collection::vec(1..10_usize, 1..5);
-    (appends, looks, pieces).prop_map(|(appends, looks, pieces)| {
-        let mut model = Model::run(&appends, &looks);
+    (appends, readings, pieces).prop_map(|(appends, readings, pieces)| {
+        let mut model = Model::run(&appends, &readings);
         model.tell(&pieces);
         History::from(model)
     })
@@ -75,31 +75,31 @@ fn intention() -> impl Strategy<Value = Intention> {
     )
 }
 
-fn look() -> impl Strategy<Value = Look> {
+fn a_reading() -> impl Strategy<Value = Reading> {
     let after = prop::option::of(0..20_u64);
     (0..2_usize, 0..15_000_u64, 1..500_u64, after, 1..10_usize)
-        .prop_map(|(chat, t0, duration, after, limit)| Look { chat, t0, duration, after, limit })
+        .prop_map(|(chat, t0, duration, after, limit)| Reading { chat, t0, duration, after, limit })
 }
 
 /// A service that keeps every promise.
 #[derive(Default)]
 struct Model {
     chats: [Vec<StoredMessage>; 2],
-    /// How many messages each chat had when.
+    /// The number of messages of each chat over time.
     counters: [BTreeMap<u64, usize>; 2],
     records: Vec<Record>,
 }
 
 impl Model {
-    fn run(appends: &[Intention], looks: &[Look]) -> Self {
+    fn run(appends: &[Intention], readings: &[Reading]) -> Self {
         let mut model = Self::default();
         let mut by_effect: Vec<_> = appends.iter().enumerate().collect();
         by_effect.sort_by_key(|(_, append)| append.takes_effect());
         for (number, append) in by_effect {
             model.append(number, append);
         }
-        for look in looks {
-            model.look(look);
+        for reading in readings {
+            model.read(reading);
         }
         model
     }
@@ -137,36 +137,36 @@ impl Model {
         }
     }
 
-    /// Reads what was there when the reading began.
-    fn look(&mut self, look: &Look) {
-        let before = self.counters[look.chat].range(..=look.t0).next_back();
+    /// Reads the messages that were stored when the reading began.
+    fn read(&mut self, reading: &Reading) {
+        let before = self.counters[reading.chat].range(..=reading.t0).next_back();
         let count = before.map_or(0, |(_, count)| *count);
-        let there = &self.chats[look.chat][..count];
-        let start = look.after.map_or(count.saturating_sub(look.limit), |after| {
+        let there = &self.chats[reading.chat][..count];
+        let start = reading.after.map_or(count.saturating_sub(reading.limit), |after| {
             usize::try_from(after).unwrap_or(usize::MAX) + 1
         });
-        let messages: Vec<_> = there.iter().skip(start).take(look.limit).cloned().collect();
+        let messages: Vec<_> = there.iter().skip(start).take(reading.limit).cloned().collect();
         let ids = messages.iter().map(|message| message.event_id.clone()).collect();
-        let chat = CHATS[look.chat].to_owned();
+        let chat = CHATS[reading.chat].to_owned();
         let page = Page {
             last_sequence: count as u64,
-            has_more: look.after.is_some() && start + messages.len() < count,
+            has_more: reading.after.is_some() && start + messages.len() < count,
             messages,
         };
-        let after = look.after.and_then(|after| i64::try_from(after).ok());
+        let after = reading.after.and_then(|after| i64::try_from(after).ok());
         let read = Read { chat: chat.clone(), after, outcome: Outcome::Ok(page) };
-        self.record(look.t0, look.duration, Operation::Read(read));
+        self.record(reading.t0, reading.duration, Operation::Read(read));
         let replay = Replay { chat, outcome: Outcome::Ok(ids) };
-        self.record(look.t0, look.duration, Operation::Replay(replay));
+        self.record(reading.t0, reading.duration, Operation::Replay(replay));
         let listed = |(chat, counters): (&str, &BTreeMap<u64, usize>)| {
-            let count = counters.range(..=look.t0).next_back().map_or(0, |(_, count)| *count);
+            let count = counters.range(..=reading.t0).next_back().map_or(0, |(_, count)| *count);
             Listed { chat: chat.to_owned(), last_sequence: count as u64 }
         };
         let list = CHATS.into_iter().zip(&self.counters).map(listed).collect();
-        self.record(look.t0, look.duration, Operation::List { outcome: Outcome::Ok(list) });
+        self.record(reading.t0, reading.duration, Operation::List { outcome: Outcome::Ok(list) });
     }
 
-    /// Tells a subscriber of each chat everything, in pieces of so many messages, again and again.
+    /// Delivers everything to a subscriber of each chat, in pieces of the given sizes.
     fn tell(&mut self, pieces: &[usize]) {
         for (client, (chat, messages)) in (1..).zip(CHATS.into_iter().zip(&self.chats)) {
             let mut rest = messages.as_slice();

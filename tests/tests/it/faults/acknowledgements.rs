@@ -1,4 +1,4 @@
-//! Writes whose acknowledgement is lost, or may not be given yet.
+//! Writes whose acknowledgement is lost, or must be delayed.
 
 use anyhow::Result;
 

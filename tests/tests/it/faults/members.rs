@@ -1,4 +1,4 @@
-//! Members of a replica set that go, hang and come back.
+//! Members of a replica set that stop, hang and return.
 
 use anyhow::Result;
 

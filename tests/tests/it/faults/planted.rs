@@ -1,4 +1,4 @@
-//! Faults that are planted for the checker to find.
+//! Errors that are planted for the checker to find.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Faults that callers notice nothing of, or little.
+//! Faults that callers hardly notice.
 
 use anyhow::Result;
 

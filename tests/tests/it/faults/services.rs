@@ -1,4 +1,4 @@
-//! Services that go, hang and come back, and chats that grow.
+//! Services that stop, hang and return, and chats that grow.
 
 use anyhow::Result;
 

@@ -1,14 +1,14 @@
-//! The checker accepts what two orchestrators leave, and notices each fault that is planted in it.
+//! The checker accepts the result of two orchestrators, and finds each planted error.
 
 use serde_json::{Value, json};
 use tests::orchestrator::checker::{Evidence, Kind, check};
 use tests::orchestrator::journal::Line;
 use tests::orchestrator::workflow::{Place, Workflow};
 
-/// After how many tasks the first one is killed, when it has run the first tool of the next.
+/// The number of tasks after which the first one is killed, right after the first tool of the next task.
 const TASKS_OF_FIRST: usize = 3;
 
-/// What is there when one was killed after it had run a tool, and another one has done the rest.
+/// The result if one was killed after it had run a tool, and another one has done the rest.
 fn honest() -> Evidence {
     let workflow = Workflow { seed: 7, tasks: 6 };
     let mut messages: Vec<Value> = Vec::new();
@@ -66,7 +66,7 @@ fn kinds(evidence: &Evidence) -> Vec<Kind> {
     check(evidence).into_iter().map(|finding| finding.kind).collect()
 }
 
-/// Plants something, and demands that it is noticed as what it is.
+/// Plants an error, and checks that it is found as the right kind.
 fn notices(kind: Kind, plant: impl FnOnce(&mut Evidence)) {
     let mut evidence = honest();
     plant(&mut evidence);
@@ -74,7 +74,7 @@ fn notices(kind: Kind, plant: impl FnOnce(&mut Evidence)) {
     assert!(found.contains(&kind), "{found:?} instead of {kind:?}");
 }
 
-/// The place of the first result that fits.
+/// The position of the first result that fits.
 fn result(evidence: &Evidence, fits: impl Fn(&Value) -> bool) -> Option<usize> {
     let is_result = |message: &Value| message["role"] == "tool" && fits(message);
     evidence.messages.iter().position(is_result)
@@ -112,7 +112,7 @@ fn results_that_do_not_belong_to_one_call_are_noticed() {
     });
     notices(Kind::Orphan, |it| {
         let place = result(it, |_| true).unwrap();
-        it.messages[place]["tool_call_id"] = "call-of-nobody".into();
+        it.messages[place]["tool_call_id"] = "call-of-no-message".into();
     });
 }
 
@@ -122,7 +122,7 @@ fn a_tool_that_ran_again_unmarked_is_noticed() {
         let place = result(it, is_marked).unwrap();
         it.messages[place]["metadata"]["rerun"] = false.into();
     });
-    // Neither of them knew of the other.
+    // Neither knew about the other.
     notices(Kind::RanUnmarked, |it| {
         let place = result(it, |message| !is_marked(message)).unwrap();
         let call = it.messages[place]["tool_call_id"].as_str().unwrap().to_owned();
@@ -148,7 +148,7 @@ fn a_stale_writer_is_noticed() {
         let last = it.messages.len() - 1;
         it.messages[last]["metadata"]["token"] = 1.into();
     });
-    // Before the other one has written anything, and after its plan.
+    // After the plan of the other one and before its first write.
     notices(Kind::StaleWriter, |it| {
         let place = result(it, is_marked).unwrap();
         it.messages[place]["metadata"]["token"] = 1.into();
