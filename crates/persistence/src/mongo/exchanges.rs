@@ -82,7 +82,9 @@ impl MongoStore {
         let (probe, mut known) = self.known_messages(scope, chat_id, messages).await?;
         let prior = self.prior_payment(&chat, &fresh_calls, earlier, recording).await?;
         if earlier == Earlier::Done {
-            known.iter_mut().for_each(|known| known.is_ours = true);
+            for known in &mut known {
+                known.is_ours = true;
+            }
         } else {
             tx.attempt().note_nothing_applied();
         }

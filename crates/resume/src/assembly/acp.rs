@@ -29,10 +29,10 @@ pub(super) fn apply(
     match kind.as_str() {
         "user_message_chunk" => add_chunk(message_for(messages, "user", &update), "text", update),
         "agent_message_chunk" => {
-            add_chunk(message_for(messages, "assistant", &update), "text", update)
+            add_chunk(message_for(messages, "assistant", &update), "text", update);
         }
         "agent_thought_chunk" => {
-            add_chunk(message_for(messages, "assistant", &update), "reasoning", update)
+            add_chunk(message_for(messages, "assistant", &update), "reasoning", update);
         }
         "tool_call" | "tool_call_update" => {
             let id = update["toolCallId"].as_str().ok_or("the call id is missing")?.to_owned();

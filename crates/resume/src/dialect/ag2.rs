@@ -25,9 +25,9 @@ impl Dialect for Ag2 {
     fn render(&self, messages: Vec<Message>, options: &Options) -> Rendered {
         let mut rendered = Rendered::default();
         rendered.messages.reserve(messages.len());
-        let mut renderer = StrictRenderer { options: options.clone() };
+        let mut strict = StrictRenderer { options: options.clone() };
         for (index, message) in messages.into_iter().enumerate() {
-            renderer.push(index, message, &mut rendered);
+            strict.push(index, message, &mut rendered);
         }
         rendered
     }

@@ -109,17 +109,17 @@ fn render(mut scan: ToolCallScan, messages: Vec<Message>) -> Rendered {
     for message in &read {
         scan.observe_message(message);
     }
-    let mut renderer = scan.into_renderer(&Window::WHOLE);
-    if !renderer.rejected().is_empty() {
+    let mut window = scan.into_renderer(&Window::WHOLE);
+    if !window.rejected().is_empty() {
         let mut rejected = Rendered::default();
-        renderer.end(&mut rejected);
+        window.end(&mut rejected);
         return rejected;
     }
     rendered.messages.reserve(read.len());
     for message in read {
-        renderer.add(message, &mut rendered);
+        window.add(message, &mut rendered);
     }
-    renderer.end(&mut rendered);
+    window.end(&mut rendered);
     // Reading reported its drops first, before any of rendering.
     rendered.dropped.sort_by_key(|dropped| dropped.index);
     rendered

@@ -8,7 +8,7 @@ use super::{Conflict, Problem, ProblemKind, Shortfall};
 use crate::history::HistoryError;
 
 /// When to repeat a call that waits for an operator to finish an upgrade.
-const UPGRADE_RETRY: Duration = Duration::from_secs(60);
+const UPGRADE_RETRY: Duration = Duration::from_mins(1);
 
 /// How long to wait before repeating a write whose outcome is unknown.
 pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);

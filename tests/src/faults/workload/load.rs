@@ -24,7 +24,7 @@ impl Load {
     /// Six appenders share three chats.
     pub const ONE_SERVICE: Self =
         Self { name: "L1", services: 1, chats: 3, appenders: 6, readers: 2, subscribers: BOTH };
-    /// The same without WebSockets: for proxies that pass on plain requests only.
+    /// The same without sockets: for proxies that pass on plain requests only.
     pub const EVENTS: Self = Self { subscribers: &[Way::Events, Way::Events], ..Self::ONE_SERVICE };
     /// The same through two services.
     pub const TWO_SERVICES: Self = Self { name: "L2", services: 2, ..Self::ONE_SERVICE };

@@ -60,7 +60,7 @@ struct Inner<'s> {
     session: OnceCell<Mutex<ClientSession>>,
 }
 
-impl<'s> Transaction<'s> {
+impl Transaction<'_> {
     /// Begins the transaction; from here on [`session`](Self::session) may be used. Reads in it see what
     /// the majority has.
     pub(crate) async fn begin(&self) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use crate::store::{AnsweredInput, Outcome};
 /// What a round made of an answer.
 enum Answered {
     /// It is the answer of the request, now or from before.
-    Taken(AnsweredInput, Option<Tail>),
+    Taken(Box<AnsweredInput>, Option<Tail>),
     /// The request was overdue, and is closed by now; the answer comes too late.
     Expired,
 }
@@ -41,7 +41,7 @@ impl MongoStore {
                     call.inner.metrics.appends.stored(1, 1);
                     call.is_appended(&scope, &chat_id, &[reply.event_id().as_str()], &tail);
                 }
-                return Ok(answered);
+                return Ok(*answered);
             }
         })
         .await
@@ -70,7 +70,7 @@ impl MongoStore {
                 let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
                 let append = reply.append(sequence, outcome, chat.last_sequence);
                 let answered = AnsweredInput { request: kept.request, append };
-                return Ok(Round::Done(Answered::Taken(answered, None)));
+                return Ok(Round::Done(Answered::Taken(Box::new(answered), None)));
             }
             Verdict::Expire => {
                 let closed = self.close_overdue(&tx, scope, &chat, &kept).await?;
@@ -98,8 +98,8 @@ impl MongoStore {
         let closing = reply.closing(append.messages[0].sequence, now);
         let answered = Some((answering_id, &reply.entry().digest));
         let closed = self.close_within(&tx, scope, &chat, &kept, &closing, answered).await?;
-        let answered =
-            closed.map(|request| Answered::Taken(AnsweredInput { request, append }, tail));
+        let answered = closed
+            .map(|request| Answered::Taken(Box::new(AnsweredInput { request, append }), tail));
         Ok(Round::of(answered))
     }
 }

@@ -279,11 +279,8 @@ impl<'a> Proof<'a> {
         let mut off = kept.clone();
         off.merge(expected, -1);
         match &key.subject {
-            Subject::Chat(chat_id) => {
-                if !off.is_zero() {
-                    self.off_in_chats.insert(chat_id.clone(), off);
-                }
-            }
+            Subject::Chat(_) if off.is_zero() => {}
+            Subject::Chat(chat_id) => drop(self.off_in_chats.insert(chat_id.clone(), off)),
             subject if key.hour.is_some() => {
                 self.off_in_hours.entry(subject.clone()).or_default().merge(&off, 1);
             }

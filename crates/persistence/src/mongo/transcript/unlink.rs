@@ -60,8 +60,8 @@ impl MongoStore {
         // One move of the revision is made already.
         let further = counter(unlinked.len() as u64) - 1;
         let note = doc! { "$inc": { "revision": further }, "$push": noted(unlinked) };
-        let noting = sessions.update_one(writable_chat(scope, chat_id), note);
-        noting.session(&mut *tx.session().await?).await?;
+        let update = sessions.update_one(writable_chat(scope, chat_id), note);
+        update.session(&mut *tx.session().await?).await?;
         Ok(())
     }
 

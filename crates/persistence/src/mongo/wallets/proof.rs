@@ -35,7 +35,7 @@ pub enum WalletProof<'a> {
 #[derive(Debug, Default)]
 struct Sum {
     count: u64,
-    sum: i64,
+    amount: i64,
     /// By how much the balance after the last entry is off.
     off: i64,
 }
@@ -108,8 +108,8 @@ impl MongoStore {
             let difference = format!("{made} entries were made, {there} are there");
             tell(WalletProof::Difference(wallet, difference));
         }
-        if sum.sum != wallet.balance {
-            let (balance, sum) = (wallet.balance, sum.sum);
+        if sum.amount != wallet.balance {
+            let (balance, sum) = (wallet.balance, sum.amount);
             let difference = format!("the balance is {balance}, the entries add up to {sum}");
             tell(WalletProof::Difference(wallet, difference));
         }
@@ -148,12 +148,13 @@ impl Sum {
     ) {
         for entry in entries {
             self.count += 1;
-            self.sum = self.sum.saturating_add(entry.amount);
-            let was_off = std::mem::replace(&mut self.off, entry.balance.saturating_sub(self.sum));
+            self.amount = self.amount.saturating_add(entry.amount);
+            let was_off =
+                std::mem::replace(&mut self.off, entry.balance.saturating_sub(self.amount));
             if self.off != was_off {
                 let (id, balance) = (&entry.entry_id, entry.balance);
                 let was = format!("the balance after entry {id} is {balance}");
-                let difference = format!("{was}, the entries up to it add up to {}", self.sum);
+                let difference = format!("{was}, the entries up to it add up to {}", self.amount);
                 tell(WalletProof::Difference(wallet, difference));
             }
         }

@@ -98,7 +98,7 @@ async fn chats_that_cannot_be_interrupted_keep_no_other_from_being_interrupted()
     let (clock, database) = database().await;
     let chat_id = chat(&database).await;
     let owner = Owner::parse("worker_1").unwrap();
-    let lease = NewLease { lease_id: None, owner, ttl: Duration::from_secs(60) };
+    let lease = NewLease { lease_id: None, owner, ttl: Duration::from_mins(1) };
     database.acquire_lease(&scope(), &chat_id, lease).await.unwrap();
     let nothing = doc! {
         "workflow_name": bson::Bson::Null,

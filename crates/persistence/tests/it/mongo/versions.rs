@@ -161,7 +161,7 @@ async fn forks_of_every_version_load() {
 #[tokio::test]
 async fn turns_of_version_1_load() {
     let database = Database::create().await;
-    let mut session = golden("chat_session");
+    let mut session = golden("chat_session", 1);
     session.insert("turns_without_messages", 1_i64);
     database.insert("chat_sessions", session).await;
     for (collection, record) in [
@@ -172,7 +172,7 @@ async fn turns_of_version_1_load() {
         ("resume_points", "resume_point_cut"),
         ("turns_without_messages", "turn_without_messages"),
     ] {
-        database.insert(collection, golden(record)).await;
+        database.insert(collection, golden(record, 1)).await;
     }
     let chat_id = ChatId::parse("chat_golden").unwrap();
     let state = database.resume_state(&scope(), &chat_id).await.unwrap();
@@ -198,12 +198,12 @@ async fn what_is_written_of_turns_has_the_fields_of_version_1() {
     let session = &written("chat_sessions").await[0];
     assert_eq!(session.get_i64("turns_without_messages").unwrap(), 1);
     let name = &written("turns_without_messages").await[0];
-    assert_eq!(kinds(name), kinds(&golden("turn_without_messages")));
+    assert_eq!(kinds(name), kinds(&golden("turn_without_messages", 1)));
     let points = written("resume_points").await;
     for (point, record) in points.iter().zip(["resume_point_cut", "resume_point"]) {
-        assert_eq!(kinds(point), kinds(&golden(record)), "{record}");
+        assert_eq!(kinds(point), kinds(&golden(record, 1)), "{record}");
         let length = point.get_array("stack_path").unwrap().len();
-        assert_eq!(length, golden(record).get_array("stack_path").unwrap().len(), "{record}");
+        assert_eq!(length, golden(record, 1).get_array("stack_path").unwrap().len(), "{record}");
     }
 }
 

@@ -181,15 +181,15 @@ impl Proof<'_> {
         let filter = doc! { "$or": moves.collect::<Vec<_>>() };
         let query = Query { filter, ..Query::default() };
         let mut found = snapshot.find(&self.store.inner.status_changes, query).await?;
-        let mut moved = HashSet::new();
+        let mut ends_told = HashSet::new();
         while let Some(raw) = snapshot.next(&mut found).await? {
             let change = status_change_record(&raw)?;
             if change.to.is_ended() {
-                moved.insert((hour_of(change.changed_at), change.chat_id));
+                ends_told.insert((hour_of(change.changed_at), change.chat_id));
             }
         }
         let ends = ended.iter().map(|chat| (hour_of(chat.ended_at()), chat.chat_id.clone()));
-        Ok(ends.filter(|end| !moved.contains(end)).collect())
+        Ok(ends.filter(|end| !ends_told.contains(end)).collect())
     }
 
     async fn which_are_there(
@@ -210,10 +210,11 @@ impl Proof<'_> {
     }
 }
 
+/// A chat, its rollup, and when the chat was created, if the rollup says so.
+type ChatRollup = (ChatId, Rollup, Option<DateTime<Utc>>);
+
 /// Reads the rollup of a chat.
-pub(super) fn chat_rollup(
-    raw: &RawDocumentBuf,
-) -> Result<Option<(ChatId, Rollup, Option<DateTime<Utc>>)>, Failure> {
+pub(super) fn chat_rollup(raw: &RawDocumentBuf) -> Result<Option<ChatRollup>, Failure> {
     let stored = StoredRollup::read(raw)?;
     let Subject::Chat(chat_id) = &stored.key.subject else { return Ok(None) };
     let mut rollup = Rollup::default();

@@ -21,11 +21,14 @@ use crate::mongo::engine::failure::Failure;
 /// How many chats are read at a time of those that ended in an hour.
 const CHATS: usize = 500;
 
+/// Reads a document and the time that it is ordered by.
+type ReadTimed<T> = fn(&RawDocumentBuf) -> Result<(DateTime<Utc>, T), StoreError>;
+
 /// Documents in the order of a time, the next of them read ahead.
 struct Timeline<T> {
     found: Found,
     next: Option<(DateTime<Utc>, T)>,
-    read: fn(&RawDocumentBuf) -> Result<(DateTime<Utc>, T), StoreError>,
+    read: ReadTimed<T>,
 }
 
 /// All that counts for hours.
@@ -181,7 +184,7 @@ impl<T> Timeline<T> {
     async fn open(
         collection: &Collection<RawDocumentBuf>,
         query: Query,
-        read: fn(&RawDocumentBuf) -> Result<(DateTime<Utc>, T), StoreError>,
+        read: ReadTimed<T>,
         snapshot: &mut Snapshot,
     ) -> Result<Self, Failure> {
         let found = snapshot.find(collection, query).await?;
