@@ -33,7 +33,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         WalletProof::Difference(wallet, difference) => {
             differences += 1;
             let (app, user) = (&wallet.app_id, &wallet.user_id);
-            // Nobody is left to tell.
+            // If standard output is closed, there is no other place to report to.
             let tell = || drop(writeln!(std::io::stdout(), "{app} {user}: {difference}"));
             bar.suspend(tell);
         }
