@@ -1,4 +1,4 @@
-//! The authentication and authorization of WebSockets.
+//! The authentication and authorization of sockets.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The limits of WebSockets, and what closes them.
+//! The limits of sockets, and what closes them.
 
 use std::sync::Arc;
 use std::time::Duration;
