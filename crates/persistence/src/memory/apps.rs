@@ -5,41 +5,52 @@ use records::{App, AppId, AppStatus};
 
 use super::{MemoryStore, held};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::{AppPage, Apps};
 
 #[async_trait]
 impl Apps for MemoryStore {
     async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError> {
-        let now = self.clock.now();
-        let mut apps = held(&self.apps);
-        let app = apps.entry(app_id.clone()).or_insert_with(|| App {
-            app_id: app_id.clone(),
-            status: AppStatus::Enabled,
-            created_at: now,
-            last_updated_at: now,
-        });
-        Ok(app.clone())
+        self.observe(Call::RegisterApp, || {
+            let now = self.clock.now();
+            let mut apps = held(&self.apps);
+            let app = apps.entry(app_id.clone()).or_insert_with(|| App {
+                app_id: app_id.clone(),
+                status: AppStatus::Enabled,
+                created_at: now,
+                last_updated_at: now,
+            });
+            Ok(app.clone())
+        })
+        .await
     }
 
     async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError> {
-        Ok(held(&self.apps).get(app_id).cloned())
+        self.observe(Call::GetApp, || Ok(held(&self.apps).get(app_id).cloned())).await
     }
 
     async fn list_apps(&self, limit: usize, after: Option<&AppId>) -> Result<AppPage, StoreError> {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let apps = held(&self.apps);
-        let listed = apps.range((start, Bound::Unbounded)).map(|(_, app)| app.clone());
-        Ok(AppPage::cut(listed.take(limit.saturating_add(1)).collect(), limit))
+        self.observe(Call::ListApps, || {
+            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let apps = held(&self.apps);
+            let listed = apps.range((start, Bound::Unbounded)).map(|(_, app)| app.clone());
+            Ok(AppPage::cut(listed.take(limit.saturating_add(1)).collect(), limit))
+        })
+        .await
     }
 
     async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError> {
-        let now = self.clock.now();
-        let mut apps = held(&self.apps);
-        let app = apps.get_mut(app_id).ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
-        if app.status != status {
-            app.status = status;
-            app.last_updated_at = now;
-        }
-        Ok(app.clone())
+        self.observe(Call::SetAppStatus, || {
+            let now = self.clock.now();
+            let mut apps = held(&self.apps);
+            let app =
+                apps.get_mut(app_id).ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+            if app.status != status {
+                app.status = status;
+                app.last_updated_at = now;
+            }
+            Ok(app.clone())
+        })
+        .await
     }
 }

@@ -3,6 +3,7 @@ use records::{Artifact, ChatId, NewArtifact, Scope};
 
 use super::MemoryStore;
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::Artifacts;
 
 #[async_trait]
@@ -13,17 +14,20 @@ impl Artifacts for MemoryStore {
         chat_id: &ChatId,
         artifact: NewArtifact,
     ) -> Result<Artifact, StoreError> {
-        artifact.check()?;
-        let now = self.clock.now();
-        let artifact = artifact.kept_at(now);
-        self.with_chat(scope, chat_id, |chat| {
-            chat.check_fence(scope.fencing_token)?;
-            chat.session.last_updated_at = now;
-            chat.artifact = Some(artifact.clone());
-            chat.artifact_version += 1;
-            self.tell_change(chat);
-            Ok(artifact)
+        self.observe(Call::UpdateLastArtifact, || {
+            artifact.check()?;
+            let now = self.clock.now();
+            let artifact = artifact.kept_at(now);
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(scope.fencing_token)?;
+                chat.session.last_updated_at = now;
+                chat.artifact = Some(artifact.clone());
+                chat.artifact_version += 1;
+                self.tell_change(chat);
+                Ok(artifact)
+            })
         })
+        .await
     }
 
     async fn get_last_artifact(
@@ -31,20 +35,26 @@ impl Artifacts for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.artifact.clone()))
+        self.observe(Call::GetLastArtifact, || {
+            self.with_chat(scope, chat_id, |chat| Ok(chat.artifact.clone()))
+        })
+        .await
     }
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            if chat.artifact.is_some() {
-                chat.check_fence(scope.fencing_token)?;
-                chat.artifact = None;
-                chat.session.last_updated_at = now;
-                chat.artifact_version += 1;
-                self.tell_change(chat);
-            }
-            Ok(())
+        self.observe(Call::ClearLastArtifact, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                if chat.artifact.is_some() {
+                    chat.check_fence(scope.fencing_token)?;
+                    chat.artifact = None;
+                    chat.session.last_updated_at = now;
+                    chat.artifact_version += 1;
+                    self.tell_change(chat);
+                }
+                Ok(())
+            })
         })
+        .await
     }
 }

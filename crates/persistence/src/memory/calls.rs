@@ -4,6 +4,7 @@ use records::{ChatId, ChatStatus, NewProviderCall, ProviderCall, Scope, Usage};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::billing::Bill;
 use crate::rules::call_batch::{CallBatch, DigestedCall};
 use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
@@ -17,14 +18,17 @@ impl Calls for MemoryStore {
         calls: Vec<NewProviderCall>,
         billing: Billing,
     ) -> Result<Recording, StoreError> {
-        let now = self.clock.now();
-        let batch = CallBatch::check(calls, now, &*self.ids)?;
-        self.with_chat(scope, chat_id, |chat| {
-            let (fresh, calls) = batch.plan(chat_id, &chat.calls)?;
-            let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
-            let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
-            Ok(Recording { calls, payment })
+        self.observe(Call::RecordCalls, || {
+            let now = self.clock.now();
+            let batch = CallBatch::check(calls, now, &*self.ids)?;
+            self.with_chat(scope, chat_id, |chat| {
+                let (fresh, calls) = batch.plan(chat_id, &chat.calls)?;
+                let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
+                let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
+                Ok(Recording { calls, payment })
+            })
         })
+        .await
     }
 
     async fn list_calls(
@@ -34,21 +38,25 @@ impl Calls for MemoryStore {
         limit: usize,
         after: Option<&CallCursor>,
     ) -> Result<CallPage, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let calls = chat.calls.iter().map(|kept| kept.call.clone());
-            let is_after = |call: &ProviderCall| {
-                after.is_none_or(|after| {
-                    (call.called_at, &call.call_id) < (after.called_at, &after.call_id)
-                })
-            };
-            let mut calls: Vec<_> = calls.filter(is_after).collect();
-            calls.sort_by(|a, b| (b.called_at, &b.call_id).cmp(&(a.called_at, &a.call_id)));
-            Ok(CallPage::cut(calls, limit))
+        self.observe(Call::ListCalls, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let calls = chat.calls.iter().map(|kept| kept.call.clone());
+                let is_after = |call: &ProviderCall| {
+                    after.is_none_or(|after| {
+                        (call.called_at, &call.call_id) < (after.called_at, &after.call_id)
+                    })
+                };
+                let mut calls: Vec<_> = calls.filter(is_after).collect();
+                calls.sort_by(|a, b| (b.called_at, &b.call_id).cmp(&(a.called_at, &a.call_id)));
+                Ok(CallPage::cut(calls, limit))
+            })
         })
+        .await
     }
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.usage()))
+        self.observe(Call::ChatUsage, || self.with_chat(scope, chat_id, |chat| Ok(chat.usage())))
+            .await
     }
 }
 

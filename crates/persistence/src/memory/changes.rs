@@ -5,6 +5,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::{Change, Changes, ChatChange, ChatHead};
 
 #[async_trait]
@@ -28,9 +29,12 @@ impl Changes for MemoryStore {
     }
 
     async fn heads(&self, scope: &Scope, chat_ids: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
-        let chats = self.chats();
-        let found = chat_ids.iter().filter_map(|chat_id| chats.get(chat_id));
-        Ok(found.filter(|chat| admits(scope, &chat.session)).map(Chat::head).collect())
+        self.observe(Call::Heads, || {
+            let chats = self.chats();
+            let found = chat_ids.iter().filter_map(|chat_id| chats.get(chat_id));
+            Ok(found.filter(|chat| admits(scope, &chat.session)).map(Chat::head).collect())
+        })
+        .await
     }
 
     async fn confirmed_head(
@@ -38,7 +42,8 @@ impl Changes for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<ChatHead, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.head()))
+        self.observe(Call::ConfirmedHead, || self.with_chat(scope, chat_id, |chat| Ok(chat.head())))
+            .await
     }
 }
 

@@ -9,6 +9,7 @@ use records::{
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::new_chat::{is_paused_anew, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
@@ -19,9 +20,12 @@ impl ChatSessions for MemoryStore {
         scope: &Scope,
         new: NewChatSession,
     ) -> Result<ChatSession, StoreError> {
-        new.check()?;
-        let session = started(scope, new, &*self.clock, &*self.ids);
-        self.insert(Chat::new(session))
+        self.observe(Call::CreateChat, || {
+            new.check()?;
+            let session = started(scope, new, &*self.clock, &*self.ids);
+            self.insert(Chat::new(session))
+        })
+        .await
     }
 
     async fn get_chat(
@@ -29,9 +33,12 @@ impl ChatSessions for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, StoreError> {
-        let chats = self.chats();
-        let session = chats.get(chat_id).map(|chat| &chat.session);
-        Ok(session.filter(|session| admits(scope, session)).cloned())
+        self.observe(Call::GetChat, || {
+            let chats = self.chats();
+            let session = chats.get(chat_id).map(|chat| &chat.session);
+            Ok(session.filter(|session| admits(scope, session)).cloned())
+        })
+        .await
     }
 
     async fn list_chats(
@@ -41,18 +48,21 @@ impl ChatSessions for MemoryStore {
         limit: usize,
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
-        let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
-        let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
-        let mut chats: Vec<ChatSession> = self
-            .chats()
-            .values()
-            .map(|chat| &chat.session)
-            .filter(|chat| admits(scope, chat) && filter.admits(chat))
-            .filter(|chat| after.as_ref().is_none_or(|after| key(chat) < *after))
-            .cloned()
-            .collect();
-        chats.sort_by_key(|chat| std::cmp::Reverse(key(chat)));
-        Ok(Page::cut(chats, limit))
+        self.observe(Call::ListChats, || {
+            let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
+            let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
+            let mut chats: Vec<ChatSession> = self
+                .chats()
+                .values()
+                .map(|chat| &chat.session)
+                .filter(|chat| admits(scope, chat) && filter.admits(chat))
+                .filter(|chat| after.as_ref().is_none_or(|after| key(chat) < *after))
+                .cloned()
+                .collect();
+            chats.sort_by_key(|chat| std::cmp::Reverse(key(chat)));
+            Ok(Page::cut(chats, limit))
+        })
+        .await
     }
 
     async fn set_status(
@@ -62,30 +72,37 @@ impl ChatSessions for MemoryStore {
         next: ChatStatus,
         reason: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            if is_paused_anew(&chat.session, next, reason) {
+        self.observe(Call::SetStatus, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                if is_paused_anew(&chat.session, next, reason) {
+                    chat.check_fence(scope.fencing_token)?;
+                    let session = &mut chat.session;
+                    session.status_reason = reason.map(str::to_owned);
+                    session.last_updated_at = now;
+                    self.tell_change(chat);
+                    return Ok(chat.session.clone());
+                }
+                let session = &chat.session;
+                if session.status == next {
+                    return Ok(session.clone());
+                }
+                if !session.status.may_become(next) {
+                    let (from, to) = (session.status, next);
+                    return Err(StoreError::IllegalTransition {
+                        chat_id: chat_id.clone(),
+                        from,
+                        to,
+                    });
+                }
                 chat.check_fence(scope.fencing_token)?;
-                let session = &mut chat.session;
-                session.status_reason = reason.map(str::to_owned);
-                session.last_updated_at = now;
+                chat.move_to(next, reason, now);
+                self.count(&chat.session, now);
                 self.tell_change(chat);
-                return Ok(chat.session.clone());
-            }
-            let session = &chat.session;
-            if session.status == next {
-                return Ok(session.clone());
-            }
-            if !session.status.may_become(next) {
-                let (from, to) = (session.status, next);
-                return Err(StoreError::IllegalTransition { chat_id: chat_id.clone(), from, to });
-            }
-            chat.check_fence(scope.fencing_token)?;
-            chat.move_to(next, reason, now);
-            self.count(&chat.session, now);
-            self.tell_change(chat);
-            Ok(chat.session.clone())
+                Ok(chat.session.clone())
+            })
         })
+        .await
     }
 }
 

@@ -3,6 +3,7 @@ use records::{ChatId, ContextVersion, KeptContext, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::{ContextHistory, ContextVersionPage};
 
 #[async_trait]
@@ -14,13 +15,16 @@ impl ContextHistory for MemoryStore {
         limit: usize,
         before: Option<u64>,
     ) -> Result<ContextVersionPage, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let newest_first = chat.contexts.iter().rev().map(|kept| &kept.version);
-            let is_wanted =
-                |version: &&ContextVersion| before.is_none_or(|end| version.version < end);
-            let versions = newest_first.filter(is_wanted).cloned().collect();
-            Ok(ContextVersionPage::cut(versions, limit))
+        self.observe(Call::ListContextVersions, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let newest_first = chat.contexts.iter().rev().map(|kept| &kept.version);
+                let is_wanted =
+                    |version: &&ContextVersion| before.is_none_or(|end| version.version < end);
+                let versions = newest_first.filter(is_wanted).cloned().collect();
+                Ok(ContextVersionPage::cut(versions, limit))
+            })
         })
+        .await
     }
 
     async fn get_context_version(
@@ -29,9 +33,12 @@ impl ContextHistory for MemoryStore {
         chat_id: &ChatId,
         version: u64,
     ) -> Result<Option<KeptContext>, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            Ok(chat.contexts.iter().find(|kept| kept.version.version == version).cloned())
+        self.observe(Call::GetContextVersion, || {
+            self.with_chat(scope, chat_id, |chat| {
+                Ok(chat.contexts.iter().find(|kept| kept.version.version == version).cloned())
+            })
         })
+        .await
     }
 }
 

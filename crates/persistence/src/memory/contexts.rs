@@ -5,6 +5,7 @@ use records::{
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::Contexts;
 
 #[async_trait]
@@ -15,11 +16,14 @@ impl Contexts for MemoryStore {
         chat_id: &ChatId,
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
-        ContextSnapshot::check(&data)?;
-        self.with_chat(scope, chat_id, |chat| {
-            chat.check_fence(scope.fencing_token)?;
-            self.take(chat, data)
+        self.observe(Call::UpdateContextSnapshot, || {
+            ContextSnapshot::check(&data)?;
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(scope.fencing_token)?;
+                self.take(chat, data)
+            })
         })
+        .await
     }
 
     async fn merge_context_snapshot(
@@ -28,13 +32,16 @@ impl Contexts for MemoryStore {
         chat_id: &ChatId,
         patch: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
-        json::measure_object(&patch)?;
-        self.with_chat(scope, chat_id, |chat| {
-            chat.check_fence(scope.fencing_token)?;
-            let mut data = chat.context.data.clone();
-            merge_patch(&mut data, &patch);
-            self.take(chat, data)
+        self.observe(Call::MergeContextSnapshot, || {
+            json::measure_object(&patch)?;
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(scope.fencing_token)?;
+                let mut data = chat.context.data.clone();
+                merge_patch(&mut data, &patch);
+                self.take(chat, data)
+            })
         })
+        .await
     }
 
     async fn load_context_snapshot(
@@ -42,7 +49,10 @@ impl Contexts for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<ContextSnapshot, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.context.clone()))
+        self.observe(Call::LoadContextSnapshot, || {
+            self.with_chat(scope, chat_id, |chat| Ok(chat.context.clone()))
+        })
+        .await
     }
 }
 

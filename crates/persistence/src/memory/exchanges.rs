@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::MemoryStore;
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Billing, Exchange, Exchanges};
@@ -18,17 +19,20 @@ impl Exchanges for MemoryStore {
         call: NewProviderCall,
         billing: Billing,
     ) -> Result<Exchange, StoreError> {
-        let now = self.clock.now();
-        let exchange = ExchangeBatch::check(&scope.caller, messages, call, now, &*self.ids)?;
-        self.metrics.appends.given(&exchange.messages);
-        self.with_chat(scope, chat_id, |chat| {
-            let (fresh, mut recorded) = exchange.calls.plan(chat_id, &chat.calls)?;
-            let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
-            let append =
-                self.store(scope, chat, &exchange.messages.plan(chat_id, &chat.known())?)?;
-            let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
-            Ok(Exchange { append, call: recorded.remove(0), payment })
+        self.observe(Call::AppendExchange, || {
+            let now = self.clock.now();
+            let exchange = ExchangeBatch::check(&scope.caller, messages, call, now, &*self.ids)?;
+            self.metrics.appends.given(&exchange.messages);
+            self.with_chat(scope, chat_id, |chat| {
+                let (fresh, mut recorded) = exchange.calls.plan(chat_id, &chat.calls)?;
+                let fresh: Vec<DigestedCall> = fresh.into_iter().cloned().collect();
+                let append =
+                    self.store(scope, chat, &exchange.messages.plan(chat_id, &chat.known())?)?;
+                let payment = self.keep_calls(scope, chat, fresh, billing, now)?;
+                Ok(Exchange { append, call: recorded.remove(0), payment })
+            })
         })
+        .await
     }
 
     async fn delete_call(
@@ -37,31 +41,34 @@ impl Exchanges for MemoryStore {
         chat_id: &ChatId,
         call_id: &CallId,
     ) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            chat.check_fence(scope.fencing_token)?;
-            let Some(index) = chat.calls.iter().position(|kept| kept.call.call_id == *call_id)
-            else {
-                let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
-                return Err(StoreError::CallNotFound { chat_id, call_id });
-            };
-            chat.calls.remove(index);
-            let mut unlinked = Vec::new();
-            for kept in &mut chat.messages {
-                if let Some(link) = kept.message.body.extra.get_mut(MessageBody::PRODUCED_BY)
-                    && link == call_id.as_str()
-                {
-                    *link = Value::Null;
-                    unlinked.push(kept.message.sequence);
+        self.observe(Call::DeletionOfCalls, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(scope.fencing_token)?;
+                let Some(index) = chat.calls.iter().position(|kept| kept.call.call_id == *call_id)
+                else {
+                    let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
+                    return Err(StoreError::CallNotFound { chat_id, call_id });
+                };
+                chat.calls.remove(index);
+                let mut unlinked = Vec::new();
+                for kept in &mut chat.messages {
+                    if let Some(link) = kept.message.body.extra.get_mut(MessageBody::PRODUCED_BY)
+                        && link == call_id.as_str()
+                    {
+                        *link = Value::Null;
+                        unlinked.push(kept.message.sequence);
+                    }
                 }
-            }
-            for sequence in unlinked {
-                chat.note_edit(sequence);
-            }
-            self.tell_change(chat);
-            self.tell_usage(chat);
-            self.count(&chat.session, now);
-            Ok(())
+                for sequence in unlinked {
+                    chat.note_edit(sequence);
+                }
+                self.tell_change(chat);
+                self.tell_usage(chat);
+                self.count(&chat.session, now);
+                Ok(())
+            })
         })
+        .await
     }
 }

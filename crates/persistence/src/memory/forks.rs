@@ -3,6 +3,7 @@ use records::{ChatId, ChatSession, ContextSnapshot, ContextVersion, KeptContext,
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::new_chat::forked;
 use crate::store::Forks;
 
@@ -14,11 +15,14 @@ impl Forks for MemoryStore {
         chat_id: &ChatId,
         fork: NewFork,
     ) -> Result<ChatSession, StoreError> {
-        let fork = self.with_chat(scope, chat_id, |source| {
-            let session = forked(scope, &source.session, fork, &*self.clock, &*self.ids)?;
-            Ok(source.fork(session))
-        })?;
-        self.insert(fork)
+        self.observe(Call::ForkChat, || {
+            let fork = self.with_chat(scope, chat_id, |source| {
+                let session = forked(scope, &source.session, fork, &*self.clock, &*self.ids)?;
+                Ok(source.fork(session))
+            })?;
+            self.insert(fork)
+        })
+        .await
     }
 }
 

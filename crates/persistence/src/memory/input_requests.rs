@@ -7,6 +7,7 @@ use records::{
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::input::{Cancel, KeptInput, Reply, Verdict, runs_on};
 use crate::store::{
     AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
@@ -20,33 +21,36 @@ impl InputRequests for MemoryStore {
         chat_id: &ChatId,
         new: NewInputRequest,
     ) -> Result<RequestedInput, StoreError> {
-        let asked = KeptInput::asked(chat_id, new, &*self.clock, &*self.ids)?;
-        let now = asked.request.created_at;
-        self.with_chat(scope, chat_id, |chat| {
-            if let Some(kept) = chat.find_input(&asked.request.request_id) {
-                kept.repeated_by(&asked)?;
-                let request = kept.request.clone().at(now);
-                return Ok(RequestedInput { request, outcome: Outcome::Duplicate });
-            }
-            let (status, chat_id) = (chat.session.status, chat_id.clone());
-            if status.is_ended() {
-                return Err(StoreError::ChatEnded { chat_id, status });
-            }
-            if chat.session.pending_inputs.len() >= InputRequest::MAX_PENDING {
-                return Err(StoreError::TooManyInputs(chat_id));
-            }
-            chat.check_fence(scope.fencing_token)?;
-            let request = asked.request.clone();
-            chat.session.pending_inputs.push(request.request_id.clone());
-            chat.note_input(request.request_id.clone(), now);
-            chat.inputs.push(asked);
-            if status == ChatStatus::Running {
-                chat.move_to(ChatStatus::Paused, Some(InputRequest::PAUSE_REASON), now);
-                self.count(&chat.session, now);
-            }
-            self.tell_change(chat);
-            Ok(RequestedInput { request, outcome: Outcome::Stored })
+        self.observe(Call::RequestInput, || {
+            let asked = KeptInput::asked(chat_id, new, &*self.clock, &*self.ids)?;
+            let now = asked.request.created_at;
+            self.with_chat(scope, chat_id, |chat| {
+                if let Some(kept) = chat.find_input(&asked.request.request_id) {
+                    kept.repeated_by(&asked)?;
+                    let request = kept.request.clone().at(now);
+                    return Ok(RequestedInput { request, outcome: Outcome::Duplicate });
+                }
+                let (status, chat_id) = (chat.session.status, chat_id.clone());
+                if status.is_ended() {
+                    return Err(StoreError::ChatEnded { chat_id, status });
+                }
+                if chat.session.pending_inputs.len() >= InputRequest::MAX_PENDING {
+                    return Err(StoreError::TooManyInputs(chat_id));
+                }
+                chat.check_fence(scope.fencing_token)?;
+                let request = asked.request.clone();
+                chat.session.pending_inputs.push(request.request_id.clone());
+                chat.note_input(request.request_id.clone(), now);
+                chat.inputs.push(asked);
+                if status == ChatStatus::Running {
+                    chat.move_to(ChatStatus::Paused, Some(InputRequest::PAUSE_REASON), now);
+                    self.count(&chat.session, now);
+                }
+                self.tell_change(chat);
+                Ok(RequestedInput { request, outcome: Outcome::Stored })
+            })
         })
+        .await
     }
 
     async fn get_input_request(
@@ -55,8 +59,13 @@ impl InputRequests for MemoryStore {
         chat_id: &ChatId,
         request_id: &InputRequestId,
     ) -> Result<InputRequest, StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| Ok(chat.input(request_id)?.request.clone().at(now)))
+        self.observe(Call::GetInputRequest, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                Ok(chat.input(request_id)?.request.clone().at(now))
+            })
+        })
+        .await
     }
 
     async fn list_input_requests(
@@ -66,17 +75,21 @@ impl InputRequests for MemoryStore {
         limit: usize,
         after: Option<&InputCursor>,
     ) -> Result<InputPage, StoreError> {
-        let now = self.clock.now();
-        let key = |request: &InputRequest| (request.created_at, request.request_id.clone());
-        let after = after.map(|cursor| (cursor.created_at, cursor.request_id.clone()));
-        self.with_chat(scope, chat_id, |chat| {
-            let requests = chat.inputs.iter().map(|kept| kept.request.clone().at(now));
-            let is_after =
-                |request: &InputRequest| after.as_ref().is_none_or(|after| key(request) < *after);
-            let mut requests: Vec<_> = requests.filter(is_after).collect();
-            requests.sort_by_key(|request| std::cmp::Reverse(key(request)));
-            Ok(InputPage::cut(requests, limit))
+        self.observe(Call::ListInputRequests, || {
+            let now = self.clock.now();
+            let key = |request: &InputRequest| (request.created_at, request.request_id.clone());
+            let after = after.map(|cursor| (cursor.created_at, cursor.request_id.clone()));
+            self.with_chat(scope, chat_id, |chat| {
+                let requests = chat.inputs.iter().map(|kept| kept.request.clone().at(now));
+                let is_after = |request: &InputRequest| {
+                    after.as_ref().is_none_or(|after| key(request) < *after)
+                };
+                let mut requests: Vec<_> = requests.filter(is_after).collect();
+                requests.sort_by_key(|request| std::cmp::Reverse(key(request)));
+                Ok(InputPage::cut(requests, limit))
+            })
         })
+        .await
     }
 
     async fn find_input_requests(
@@ -84,16 +97,19 @@ impl InputRequests for MemoryStore {
         scope: &Scope,
         request_id: &InputRequestId,
     ) -> Result<Vec<InputRequest>, StoreError> {
-        let now = self.clock.now();
-        let chats = self.chats();
-        let within = chats.values().filter(|chat| admits(scope, &chat.session));
-        let mut found: Vec<_> = within.filter_map(|chat| chat.find_input(request_id)).collect();
-        let is_pending = |kept: &&KeptInput| kept.request.closing.is_none();
-        if found.iter().any(is_pending) {
-            found.retain(is_pending);
-        }
-        let found = found.into_iter().map(|kept| kept.request.clone().at(now));
-        Ok(found.take(InputPage::MAX_FOUND).collect())
+        self.observe(Call::FindInputRequests, || {
+            let now = self.clock.now();
+            let chats = self.chats();
+            let within = chats.values().filter(|chat| admits(scope, &chat.session));
+            let mut found: Vec<_> = within.filter_map(|chat| chat.find_input(request_id)).collect();
+            let is_pending = |kept: &&KeptInput| kept.request.closing.is_none();
+            if found.iter().any(is_pending) {
+                found.retain(is_pending);
+            }
+            let found = found.into_iter().map(|kept| kept.request.clone().at(now));
+            Ok(found.take(InputPage::MAX_FOUND).collect())
+        })
+        .await
     }
 
     async fn answer_input_request(
@@ -103,31 +119,34 @@ impl InputRequests for MemoryStore {
         request_id: &InputRequestId,
         answer: NewInputAnswer,
     ) -> Result<AnsweredInput, StoreError> {
-        let reply = Reply::check(scope, request_id, answer, &*self.ids)?;
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            let kept = chat.input(request_id)?.clone();
-            match kept.judge(&reply, now)? {
-                Verdict::Take => {
-                    let plan = reply.batch.plan(chat_id, &chat.known())?;
-                    let append = self.store(scope, chat, &plan)?;
-                    chat.check_fence(scope.fencing_token)?;
-                    let closing = reply.closing(append.messages[0].sequence, now);
-                    let request = self.close_input(chat, &kept, closing, now);
-                    chat.input(request_id)?.answer_digest = Some(reply.entry().digest);
-                    Ok(AnsweredInput { request, append })
+        self.observe(Call::AnswerInputRequest, || {
+            let reply = Reply::check(scope, request_id, answer, &*self.ids)?;
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                let kept = chat.input(request_id)?.clone();
+                match kept.judge(&reply, now)? {
+                    Verdict::Take => {
+                        let plan = reply.batch.plan(chat_id, &chat.known())?;
+                        let append = self.store(scope, chat, &plan)?;
+                        chat.check_fence(scope.fencing_token)?;
+                        let closing = reply.closing(append.messages[0].sequence, now);
+                        let request = self.close_input(chat, &kept, closing, now);
+                        chat.input(request_id)?.answer_digest = Some(reply.entry().digest);
+                        Ok(AnsweredInput { request, append })
+                    }
+                    Verdict::Repeat { sequence } => {
+                        let counter = chat.session.last_sequence;
+                        let append = reply.append(sequence, Outcome::Duplicate, counter);
+                        Ok(AnsweredInput { request: kept.request, append })
+                    }
+                    Verdict::Expire => {
+                        let request = self.expire_input(chat, &kept, now);
+                        Err(StoreError::InputClosed(Box::new(request)))
+                    }
                 }
-                Verdict::Repeat { sequence } => {
-                    let counter = chat.session.last_sequence;
-                    let append = reply.append(sequence, Outcome::Duplicate, counter);
-                    Ok(AnsweredInput { request: kept.request, append })
-                }
-                Verdict::Expire => {
-                    let request = self.expire_input(chat, &kept, now);
-                    Err(StoreError::InputClosed(Box::new(request)))
-                }
-            }
+            })
         })
+        .await
     }
 
     async fn cancel_input_request(
@@ -137,41 +156,47 @@ impl InputRequests for MemoryStore {
         request_id: &InputRequestId,
         reason: Option<&str>,
     ) -> Result<InputRequest, StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            let kept = chat.input(request_id)?.clone();
-            match kept.cancel(reason, now) {
-                Cancel::Done => Ok(kept.request),
-                Cancel::Refuse(refusal) => Err(refusal),
-                Cancel::Expire => {
-                    let request = self.expire_input(chat, &kept, now);
-                    Err(StoreError::InputClosed(Box::new(request)))
+        self.observe(Call::CancelInputRequest, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                let kept = chat.input(request_id)?.clone();
+                match kept.cancel(reason, now) {
+                    Cancel::Done => Ok(kept.request),
+                    Cancel::Refuse(refusal) => Err(refusal),
+                    Cancel::Expire => {
+                        let request = self.expire_input(chat, &kept, now);
+                        Err(StoreError::InputClosed(Box::new(request)))
+                    }
+                    Cancel::Close(closing) => {
+                        chat.check_fence(scope.fencing_token)?;
+                        Ok(self.close_input(chat, &kept, closing, now))
+                    }
                 }
-                Cancel::Close(closing) => {
-                    chat.check_fence(scope.fencing_token)?;
-                    Ok(self.close_input(chat, &kept, closing, now))
-                }
-            }
+            })
         })
+        .await
     }
 
     async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError> {
-        let now = self.clock.now();
-        let mut chats = self.chats();
-        let mut overdue: Vec<_> = chats
-            .values()
-            .flat_map(|chat| &chat.inputs)
-            .filter(|kept| kept.request.is_overdue(now))
-            .cloned()
-            .collect();
-        overdue.sort_by_key(|kept| kept.request.expires_at);
-        overdue.truncate(limit);
-        for kept in &overdue {
-            if let Some(chat) = chats.get_mut(&kept.request.chat_id) {
-                self.expire_input(chat, kept, now);
+        self.observe(Call::ExpireInputRequests, || {
+            let now = self.clock.now();
+            let mut chats = self.chats();
+            let mut overdue: Vec<_> = chats
+                .values()
+                .flat_map(|chat| &chat.inputs)
+                .filter(|kept| kept.request.is_overdue(now))
+                .cloned()
+                .collect();
+            overdue.sort_by_key(|kept| kept.request.expires_at);
+            overdue.truncate(limit);
+            for kept in &overdue {
+                if let Some(chat) = chats.get_mut(&kept.request.chat_id) {
+                    self.expire_input(chat, kept, now);
+                }
             }
-        }
-        Ok(overdue.len())
+            Ok(overdue.len())
+        })
+        .await
     }
 }
 

@@ -5,6 +5,7 @@ use records::{ChatId, ChatStatus, Lease, NewLease, Scope};
 
 use super::{Chat, MemoryStore};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::fence::check_fence;
 use crate::store::{Interrupted, Leases};
 
@@ -16,24 +17,29 @@ impl Leases for MemoryStore {
         chat_id: &ChatId,
         lease: NewLease,
     ) -> Result<Lease, StoreError> {
-        let now = self.clock.now();
-        let lease = lease.into_lease(0, now, &*self.ids)?;
-        self.with_chat(scope, chat_id, |chat| {
-            let status = chat.session.status;
-            if status.is_ended() {
-                return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
-            }
-            if let Some(held) = chat.session.lease.as_ref().filter(|held| !held.has_expired(now)) {
-                if held.is_same_acquisition(&lease) {
-                    return Ok(held.clone());
+        self.observe(Call::AcquireLease, || {
+            let now = self.clock.now();
+            let lease = lease.into_lease(0, now, &*self.ids)?;
+            self.with_chat(scope, chat_id, |chat| {
+                let status = chat.session.status;
+                if status.is_ended() {
+                    return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
                 }
-                return Err(StoreError::held(chat_id, held.clone()));
-            }
-            chat.fencing_token += 1;
-            let lease = Lease { fencing_token: chat.fencing_token, ..lease };
-            chat.session.lease = Some(lease.clone());
-            Ok(lease)
+                if let Some(held) =
+                    chat.session.lease.as_ref().filter(|held| !held.has_expired(now))
+                {
+                    if held.is_same_acquisition(&lease) {
+                        return Ok(held.clone());
+                    }
+                    return Err(StoreError::held(chat_id, held.clone()));
+                }
+                chat.fencing_token += 1;
+                let lease = Lease { fencing_token: chat.fencing_token, ..lease };
+                chat.session.lease = Some(lease.clone());
+                Ok(lease)
+            })
         })
+        .await
     }
 
     async fn renew_lease(
@@ -43,14 +49,17 @@ impl Leases for MemoryStore {
         fencing_token: u64,
         ttl: Duration,
     ) -> Result<Lease, StoreError> {
-        let expires_at = Lease::expiry(self.clock.now(), ttl)?;
-        self.with_chat(scope, chat_id, |chat| {
-            chat.check_fence(Some(fencing_token))?;
-            let lease = chat.session.lease.as_mut();
-            let lease = lease.ok_or_else(|| StoreError::fenced(chat_id, fencing_token))?;
-            lease.expires_at = expires_at;
-            Ok(lease.clone())
+        self.observe(Call::RenewLease, || {
+            let expires_at = Lease::expiry(self.clock.now(), ttl)?;
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(Some(fencing_token))?;
+                let lease = chat.session.lease.as_mut();
+                let lease = lease.ok_or_else(|| StoreError::fenced(chat_id, fencing_token))?;
+                lease.expires_at = expires_at;
+                Ok(lease.clone())
+            })
         })
+        .await
     }
 
     async fn release_lease(
@@ -59,26 +68,33 @@ impl Leases for MemoryStore {
         chat_id: &ChatId,
         fencing_token: u64,
     ) -> Result<(), StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let is_it = |lease: &mut Lease| lease.fencing_token == fencing_token;
-            chat.session.lease.take_if(is_it);
-            Ok(())
+        self.observe(Call::ReleaseLease, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let is_it = |lease: &mut Lease| lease.fencing_token == fencing_token;
+                chat.session.lease.take_if(is_it);
+                Ok(())
+            })
         })
+        .await
     }
 
     async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError> {
-        let now = self.clock.now();
-        let mut chats = self.chats();
-        let running = chats.values_mut().filter(|chat| chat.session.status == ChatStatus::Running);
-        let abandoned = running.filter_map(|chat| {
-            let lease = chat.session.lease.take_if(|lease| lease.has_expired(now))?;
-            chat.move_to(ChatStatus::Paused, Some(Interrupted::PAUSE_REASON), now);
-            self.count(&chat.session, now);
-            self.tell_change(chat);
-            let (app_id, chat_id) = (chat.session.app_id.clone(), chat.session.chat_id.clone());
-            Some(Interrupted { app_id, chat_id, lease })
-        });
-        Ok(abandoned.take(limit).collect())
+        self.observe(Call::InterruptAbandoned, || {
+            let now = self.clock.now();
+            let mut chats = self.chats();
+            let running =
+                chats.values_mut().filter(|chat| chat.session.status == ChatStatus::Running);
+            let abandoned = running.filter_map(|chat| {
+                let lease = chat.session.lease.take_if(|lease| lease.has_expired(now))?;
+                chat.move_to(ChatStatus::Paused, Some(Interrupted::PAUSE_REASON), now);
+                self.count(&chat.session, now);
+                self.tell_change(chat);
+                let (app_id, chat_id) = (chat.session.app_id.clone(), chat.session.chat_id.clone());
+                Some(Interrupted { app_id, chat_id, lease })
+            });
+            Ok(abandoned.take(limit).collect())
+        })
+        .await
     }
 }
 

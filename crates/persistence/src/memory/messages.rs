@@ -6,6 +6,7 @@ use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::batch::{Batch, Known, Plan};
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
@@ -17,12 +18,16 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
-        self.metrics.appends.given(&batch);
-        self.with_chat(scope, chat_id, |chat| {
-            let plan = batch.plan(chat_id, &chat.known())?;
-            self.store(scope, chat, &plan)
+        self.observe(Call::Append, || {
+            let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
+            self.metrics.appends.given(&batch);
+            self.with_chat(scope, chat_id, |chat| {
+                let plan = batch.plan(chat_id, &chat.known())?;
+                self.store(scope, chat, &plan)
+            })
         })
+        .await
+        .inspect(|append| self.metrics.calls.appended(append))
     }
 
     async fn persist_initial_messages(
@@ -31,14 +36,19 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
-        self.metrics.appends.given(&batch);
-        self.with_chat(scope, chat_id, |chat| {
-            let mut plan = batch.plan(chat_id, &chat.known())?;
-            let newest: Vec<Message> = chat.messages.iter().map(|k| k.message.clone()).collect();
-            plan.recognise(&newest);
-            self.store(scope, chat, &plan)
+        self.observe(Call::PersistInitialMessages, || {
+            let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
+            self.metrics.appends.given(&batch);
+            self.with_chat(scope, chat_id, |chat| {
+                let mut plan = batch.plan(chat_id, &chat.known())?;
+                let newest: Vec<Message> =
+                    chat.messages.iter().map(|k| k.message.clone()).collect();
+                plan.recognise(&newest);
+                self.store(scope, chat, &plan)
+            })
         })
+        .await
+        .inspect(|append| self.metrics.calls.appended(append))
     }
 
     async fn messages(
@@ -47,26 +57,30 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Transcript, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let last_sequence = chat.session.last_sequence;
-            let (span, has_more) = range.resolve(last_sequence);
-            let kept = chat.messages.iter().map(|kept| &kept.message);
-            let mut selected: Vec<&Message> = kept.filter(|m| span.contains(&m.sequence)).collect();
-            let is_whole = match range {
-                MessageRange::Oldest { .. } => cut_to_page(&mut selected)?,
-                MessageRange::Newest { .. } => {
-                    selected.reverse();
-                    let is_whole = cut_to_page(&mut selected)?;
-                    selected.reverse();
-                    is_whole
-                }
-            };
-            Ok(Transcript {
-                last_sequence,
-                messages: selected.into_iter().cloned().collect(),
-                has_more: has_more || !is_whole,
+        self.observe(Call::Messages, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let last_sequence = chat.session.last_sequence;
+                let (span, has_more) = range.resolve(last_sequence);
+                let kept = chat.messages.iter().map(|kept| &kept.message);
+                let mut selected: Vec<&Message> =
+                    kept.filter(|m| span.contains(&m.sequence)).collect();
+                let is_whole = match range {
+                    MessageRange::Oldest { .. } => cut_to_page(&mut selected)?,
+                    MessageRange::Newest { .. } => {
+                        selected.reverse();
+                        let is_whole = cut_to_page(&mut selected)?;
+                        selected.reverse();
+                        is_whole
+                    }
+                };
+                Ok(Transcript {
+                    last_sequence,
+                    messages: selected.into_iter().cloned().collect(),
+                    has_more: has_more || !is_whole,
+                })
             })
         })
+        .await
     }
 
     fn history<'a>(
@@ -81,7 +95,10 @@ impl Messages for MemoryStore {
                 Ok(kept.map(|kept| (kept.message.clone(), (position + 1, Some(end)))))
             })
         });
-        messages.boxed()
+        match &self.faults {
+            Some(faults) => faults.history(messages.boxed()),
+            None => messages.boxed(),
+        }
     }
 
     async fn get_message(
@@ -90,7 +107,10 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.kept(sequence)?.message.clone()))
+        self.observe(Call::GetMessage, || {
+            self.with_chat(scope, chat_id, |chat| Ok(chat.kept(sequence)?.message.clone()))
+        })
+        .await
     }
 
     async fn get_message_by_id(
@@ -99,10 +119,13 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         event_id: &EventId,
     ) -> Result<Option<Message>, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let mut messages = chat.messages.iter().map(|kept| &kept.message);
-            Ok(messages.find(|message| message.event_id == *event_id).cloned())
+        self.observe(Call::GetMessageById, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let mut messages = chat.messages.iter().map(|kept| &kept.message);
+                Ok(messages.find(|message| message.event_id == *event_id).cloned())
+            })
         })
+        .await
     }
 
     async fn update_message(
@@ -112,22 +135,25 @@ impl Messages for MemoryStore {
         sequence: u64,
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            let message = &chat.kept(sequence)?.message;
-            if message.deleted_at.is_some() {
-                return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
-            }
-            let body = edit.apply(&message.body);
-            body.check()?;
-            chat.check_fence(scope.fencing_token)?;
-            let message = &mut chat.kept(sequence)?.message;
-            message.body = body;
-            message.edited_at = Some(now);
-            let message = message.clone();
-            self.note_edit(chat, sequence, now);
-            Ok(message)
+        self.observe(Call::UpdateMessage, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                let message = &chat.kept(sequence)?.message;
+                if message.deleted_at.is_some() {
+                    return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
+                }
+                let body = edit.apply(&message.body);
+                body.check()?;
+                chat.check_fence(scope.fencing_token)?;
+                let message = &mut chat.kept(sequence)?.message;
+                message.body = body;
+                message.edited_at = Some(now);
+                let message = message.clone();
+                self.note_edit(chat, sequence, now);
+                Ok(message)
+            })
         })
+        .await
     }
 
     async fn delete_message(
@@ -136,20 +162,23 @@ impl Messages for MemoryStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            let message = &chat.kept(sequence)?.message;
-            if message.deleted_at.is_some() {
-                return Ok(message.clone());
-            }
-            chat.check_fence(scope.fencing_token)?;
-            let message = &mut chat.kept(sequence)?.message;
-            message.body = message.body.tombstone();
-            message.deleted_at = Some(now);
-            let message = message.clone();
-            self.note_edit(chat, sequence, now);
-            Ok(message)
+        self.observe(Call::DeleteMessage, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                let message = &chat.kept(sequence)?.message;
+                if message.deleted_at.is_some() {
+                    return Ok(message.clone());
+                }
+                chat.check_fence(scope.fencing_token)?;
+                let message = &mut chat.kept(sequence)?.message;
+                message.body = message.body.tombstone();
+                message.deleted_at = Some(now);
+                let message = message.clone();
+                self.note_edit(chat, sequence, now);
+                Ok(message)
+            })
         })
+        .await
     }
 }
 

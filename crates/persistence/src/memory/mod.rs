@@ -11,6 +11,7 @@ mod chat_sessions;
 mod context_history;
 mod contexts;
 mod exchanges;
+mod faults;
 mod forks;
 mod input_requests;
 mod leases;
@@ -22,6 +23,8 @@ mod stats;
 mod tickets;
 mod turns;
 mod wallets;
+
+pub use faults::Faults;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +40,7 @@ use records::{
 use tokio::sync::broadcast;
 
 use crate::StoreError;
-use crate::metrics::StoreMetrics;
+use crate::metrics::{Call, StoreMetrics};
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::input::KeptInput;
 use crate::rules::presence::Announced;
@@ -58,6 +61,7 @@ pub struct MemoryStore {
     ids: Arc<dyn Ids>,
     metrics: StoreMetrics,
     changes: broadcast::Sender<Change>,
+    faults: Option<Arc<dyn Faults>>,
 }
 
 /// How many changes are kept for a listener that is slow to take them.
@@ -108,7 +112,40 @@ impl MemoryStore {
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let (chats, apps, ledgers, tickets, counted_at, metrics) = Default::default();
         let (changes, _) = broadcast::channel(KEPT_CHANGES);
-        Self { chats, apps, ledgers, tickets, counted_at, clock, ids, metrics, changes }
+        Self {
+            chats,
+            apps,
+            ledgers,
+            tickets,
+            counted_at,
+            clock,
+            ids,
+            metrics,
+            changes,
+            faults: None,
+        }
+    }
+
+    /// Injects faults into every call from now on.
+    #[must_use]
+    pub fn with_faults(self, faults: Arc<dyn Faults>) -> Self {
+        Self { faults: Some(faults), ..self }
+    }
+
+    /// Runs a call: counts and times it, and injects a fault if there is one for it.
+    async fn observe<T>(
+        &self,
+        call: Call,
+        work: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let underway = self.metrics.calls.begin(call);
+        let injected = match &self.faults {
+            Some(faults) => faults.before(call).await,
+            None => Ok(()),
+        };
+        let answer = injected.and_then(|()| work());
+        underway.end(&answer);
+        answer
     }
 
     fn chats(&self) -> MutexGuard<'_, HashMap<ChatId, Chat>> {
@@ -144,7 +181,7 @@ fn admits(scope: &Scope, chat: &ChatSession) -> bool {
 #[async_trait]
 impl Store for MemoryStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        Ok(())
+        self.observe(Call::Ping, || Ok(())).await
     }
 
     fn metrics(&self) -> &StoreMetrics {

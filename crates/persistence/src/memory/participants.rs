@@ -3,6 +3,7 @@ use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
 
 use super::MemoryStore;
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -14,23 +15,28 @@ impl Participants for MemoryStore {
         user_id: &UserId,
         display_name: Option<&DisplayName>,
     ) -> Result<Joined, StoreError> {
-        let joined_at = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            if let Some(kept) = chat.participants.iter_mut().find(|kept| kept.user_id == *user_id) {
-                kept.display_name = display_name.or(kept.display_name.as_ref()).cloned();
-                let participant = kept.clone();
+        self.observe(Call::JoinChat, || {
+            let joined_at = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                if let Some(kept) =
+                    chat.participants.iter_mut().find(|kept| kept.user_id == *user_id)
+                {
+                    kept.display_name = display_name.or(kept.display_name.as_ref()).cloned();
+                    let participant = kept.clone();
+                    self.tell_presence(chat);
+                    return Ok(Joined { participant, outcome: Outcome::Duplicate });
+                }
+                if chat.participants.len() >= Limits::PARTICIPANTS {
+                    return Err(StoreError::TooManyParticipants(chat_id.clone()));
+                }
+                let (user_id, display_name) = (user_id.clone(), display_name.cloned());
+                let participant = Participant { user_id, display_name, joined_at };
+                chat.participants.push(participant.clone());
                 self.tell_presence(chat);
-                return Ok(Joined { participant, outcome: Outcome::Duplicate });
-            }
-            if chat.participants.len() >= Limits::PARTICIPANTS {
-                return Err(StoreError::TooManyParticipants(chat_id.clone()));
-            }
-            let (user_id, display_name) = (user_id.clone(), display_name.cloned());
-            let participant = Participant { user_id, display_name, joined_at };
-            chat.participants.push(participant.clone());
-            self.tell_presence(chat);
-            Ok(Joined { participant, outcome: Outcome::Stored })
+                Ok(Joined { participant, outcome: Outcome::Stored })
+            })
         })
+        .await
     }
 
     async fn leave_chat(
@@ -39,11 +45,14 @@ impl Participants for MemoryStore {
         chat_id: &ChatId,
         user_id: &UserId,
     ) -> Result<(), StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            chat.participants.retain(|kept| kept.user_id != *user_id);
-            self.tell_presence(chat);
-            Ok(())
+        self.observe(Call::LeaveChat, || {
+            self.with_chat(scope, chat_id, |chat| {
+                chat.participants.retain(|kept| kept.user_id != *user_id);
+                self.tell_presence(chat);
+                Ok(())
+            })
         })
+        .await
     }
 
     async fn list_participants(
@@ -53,8 +62,11 @@ impl Participants for MemoryStore {
         limit: usize,
         after: Option<&ParticipantCursor>,
     ) -> Result<ParticipantPage, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            Ok(ParticipantPage::of(chat.participants.clone(), limit, after))
+        self.observe(Call::ListParticipants, || {
+            self.with_chat(scope, chat_id, |chat| {
+                Ok(ParticipantPage::of(chat.participants.clone(), limit, after))
+            })
         })
+        .await
     }
 }

@@ -5,6 +5,7 @@ use records::{ChatId, Connection, Scope};
 
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::presence::Announced;
 use crate::store::{ChatPresence, Presence};
 
@@ -16,41 +17,50 @@ impl Presence for MemoryStore {
         connections: &[Connection],
         lasting: Duration,
     ) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        self.with_connections(scope, connections, |chat, connection| {
-            let expires_at = now + lasting;
-            if let Some(known) = chat.announced.get_mut(&connection.connection_id) {
-                known.expires_at = expires_at;
-                return;
-            }
-            let announced =
-                Announced { user_id: connection.user_id.clone(), since: now, expires_at };
-            chat.announced.insert(connection.connection_id.clone(), announced);
-            self.tell_presence(chat);
-        });
-        Ok(())
+        self.observe(Call::Announce, || {
+            let now = self.clock.now();
+            self.with_connections(scope, connections, |chat, connection| {
+                let expires_at = now + lasting;
+                if let Some(known) = chat.announced.get_mut(&connection.connection_id) {
+                    known.expires_at = expires_at;
+                    return;
+                }
+                let announced =
+                    Announced { user_id: connection.user_id.clone(), since: now, expires_at };
+                chat.announced.insert(connection.connection_id.clone(), announced);
+                self.tell_presence(chat);
+            });
+            Ok(())
+        })
+        .await
     }
 
     async fn withdraw(&self, scope: &Scope, connections: &[Connection]) -> Result<(), StoreError> {
-        self.with_connections(scope, connections, |chat, connection| {
-            if chat.announced.remove(&connection.connection_id).is_some() {
-                self.tell_presence(chat);
-            }
-        });
-        Ok(())
+        self.observe(Call::Withdraw, || {
+            self.with_connections(scope, connections, |chat, connection| {
+                if chat.announced.remove(&connection.connection_id).is_some() {
+                    self.tell_presence(chat);
+                }
+            });
+            Ok(())
+        })
+        .await
     }
 
     async fn presence(&self, scope: &Scope, chat_id: &ChatId) -> Result<ChatPresence, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            if chat.announced.is_empty() {
-                return Ok(ChatPresence::default());
-            }
-            let now = self.clock.now();
-            // Nobody else sweeps here.
-            chat.announced.retain(|_, announced| announced.expires_at > now);
-            let announced = chat.announced.values().cloned();
-            Ok(ChatPresence::at(now, announced, &chat.participants))
+        self.observe(Call::Presence, || {
+            self.with_chat(scope, chat_id, |chat| {
+                if chat.announced.is_empty() {
+                    return Ok(ChatPresence::default());
+                }
+                let now = self.clock.now();
+                // Nobody else sweeps here.
+                chat.announced.retain(|_, announced| announced.expires_at > now);
+                let announced = chat.announced.values().cloned();
+                Ok(ChatPresence::at(now, announced, &chat.participants))
+            })
         })
+        .await
     }
 }
 

@@ -9,6 +9,7 @@ use records::{AppId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, Work
 
 use super::{Chat, MemoryStore, held};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::{
     ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats,
     WorkflowSummary, dearest_first,
@@ -21,21 +22,24 @@ impl Stats for MemoryStore {
         app_id: &AppId,
         workflow_name: &WorkflowName,
     ) -> Result<WorkflowStats, StoreError> {
-        let workflow = (app_id.clone(), workflow_name.clone());
-        let last_updated_at = held(&self.counted_at).get(&workflow).copied();
-        let mut stats = WorkflowStats { last_updated_at, ..WorkflowStats::default() };
-        let rollups = self.rollups(app_id).remove(workflow_name).unwrap_or_default();
-        for (key, rollup) in rollups.into_iter().filter(|(key, _)| key.hour.is_none()) {
-            match key.subject {
-                Subject::Workflow => stats.total = rollup,
-                Subject::Agent(agent) => stats.agents.push((agent, rollup)),
-                Subject::Model(model) => stats.models.push((model, rollup)),
-                Subject::Chat(_) => {}
+        self.observe(Call::WorkflowStats, || {
+            let workflow = (app_id.clone(), workflow_name.clone());
+            let last_updated_at = held(&self.counted_at).get(&workflow).copied();
+            let mut stats = WorkflowStats { last_updated_at, ..WorkflowStats::default() };
+            let rollups = self.rollups(app_id).remove(workflow_name).unwrap_or_default();
+            for (key, rollup) in rollups.into_iter().filter(|(key, _)| key.hour.is_none()) {
+                match key.subject {
+                    Subject::Workflow => stats.total = rollup,
+                    Subject::Agent(agent) => stats.agents.push((agent, rollup)),
+                    Subject::Model(model) => stats.models.push((model, rollup)),
+                    Subject::Chat(_) => {}
+                }
             }
-        }
-        dearest_first(&mut stats.agents);
-        dearest_first(&mut stats.models);
-        Ok(stats)
+            dearest_first(&mut stats.agents);
+            dearest_first(&mut stats.models);
+            Ok(stats)
+        })
+        .await
     }
 
     async fn list_chat_stats(
@@ -45,37 +49,43 @@ impl Stats for MemoryStore {
         limit: usize,
         after: Option<&Cursor>,
     ) -> Result<ChatStatsPage, StoreError> {
-        let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
-        let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
-        let chats = self.chats();
-        let of_workflow = |chat: &&Chat| {
-            chat.session.app_id == *app_id
-                && chat.session.workflow_name == *workflow_name
-                && after.as_ref().is_none_or(|after| key(&chat.session) < *after)
-        };
-        let mut chats: Vec<&Chat> = chats.values().filter(of_workflow).collect();
-        chats.sort_by_key(|chat| std::cmp::Reverse(key(&chat.session)));
-        let stats = |chat: &Chat| ChatStats {
-            chat_id: chat.session.chat_id.clone(),
-            started_at: chat.session.created_at,
-            status: chat.session.status,
-            duration_ms: chat.session.status.is_ended().then(|| chat.session.duration_ms()),
-            usage: chat.usage(),
-        };
-        Ok(ChatStatsPage::cut(chats.into_iter().map(stats).collect(), limit))
+        self.observe(Call::ListChatStats, || {
+            let after = after.map(|cursor| (cursor.created_at, cursor.chat_id.clone()));
+            let key = |chat: &ChatSession| (chat.created_at, chat.chat_id.clone());
+            let chats = self.chats();
+            let of_workflow = |chat: &&Chat| {
+                chat.session.app_id == *app_id
+                    && chat.session.workflow_name == *workflow_name
+                    && after.as_ref().is_none_or(|after| key(&chat.session) < *after)
+            };
+            let mut chats: Vec<&Chat> = chats.values().filter(of_workflow).collect();
+            chats.sort_by_key(|chat| std::cmp::Reverse(key(&chat.session)));
+            let stats = |chat: &Chat| ChatStats {
+                chat_id: chat.session.chat_id.clone(),
+                started_at: chat.session.created_at,
+                status: chat.session.status,
+                duration_ms: chat.session.status.is_ended().then(|| chat.session.duration_ms()),
+                usage: chat.usage(),
+            };
+            Ok(ChatStatsPage::cut(chats.into_iter().map(stats).collect(), limit))
+        })
+        .await
     }
 
     async fn app_stats(&self, app_id: &AppId) -> Result<Vec<WorkflowSummary>, StoreError> {
-        let total = RollupKey { subject: Subject::Workflow, hour: None };
-        let rollups = self.rollups(app_id).into_iter();
-        let counted_at = held(&self.counted_at);
-        let summary = |(workflow_name, mut rollups): (WorkflowName, BTreeMap<_, _>)| {
-            let workflow = (app_id.clone(), workflow_name.clone());
-            let last_updated_at = counted_at.get(&workflow).copied();
-            let total = rollups.remove(&total)?;
-            Some(WorkflowSummary { workflow_name, total, last_updated_at })
-        };
-        Ok(rollups.filter_map(summary).collect())
+        self.observe(Call::AppStats, || {
+            let total = RollupKey { subject: Subject::Workflow, hour: None };
+            let rollups = self.rollups(app_id).into_iter();
+            let counted_at = held(&self.counted_at);
+            let summary = |(workflow_name, mut rollups): (WorkflowName, BTreeMap<_, _>)| {
+                let workflow = (app_id.clone(), workflow_name.clone());
+                let last_updated_at = counted_at.get(&workflow).copied();
+                let total = rollups.remove(&total)?;
+                Some(WorkflowSummary { workflow_name, total, last_updated_at })
+            };
+            Ok(rollups.filter_map(summary).collect())
+        })
+        .await
     }
 
     async fn hourly_stats(
@@ -84,20 +94,23 @@ impl Stats for MemoryStore {
         workflow_name: Option<&WorkflowName>,
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError> {
-        let mut hours = Vec::new();
-        for (name, rollups) in self.rollups(app_id) {
-            if workflow_name.is_some_and(|wanted| *wanted != name) {
-                continue;
-            }
-            for (key, rollup) in rollups {
-                if let (Subject::Workflow, Some(hour)) = (key.subject, key.hour)
-                    && range.contains(&hour)
-                {
-                    hours.push(HourlyStats { workflow_name: name.clone(), hour, rollup });
+        self.observe(Call::HourlyStats, || {
+            let mut hours = Vec::new();
+            for (name, rollups) in self.rollups(app_id) {
+                if workflow_name.is_some_and(|wanted| *wanted != name) {
+                    continue;
+                }
+                for (key, rollup) in rollups {
+                    if let (Subject::Workflow, Some(hour)) = (key.subject, key.hour)
+                        && range.contains(&hour)
+                    {
+                        hours.push(HourlyStats { workflow_name: name.clone(), hour, rollup });
+                    }
                 }
             }
-        }
-        Ok(hours)
+            Ok(hours)
+        })
+        .await
     }
 
     async fn list_apps_with_stats(
@@ -105,10 +118,14 @@ impl Stats for MemoryStore {
         limit: usize,
         after: Option<&AppId>,
     ) -> Result<CountedApps, StoreError> {
-        let chats = self.chats();
-        let apps = chats.values().map(|chat| &chat.session.app_id);
-        let apps: BTreeSet<_> = apps.filter(|app| after.is_none_or(|after| *app > after)).collect();
-        Ok(CountedApps::cut(apps.into_iter().cloned().collect(), limit))
+        self.observe(Call::ListAppsWithStats, || {
+            let chats = self.chats();
+            let apps = chats.values().map(|chat| &chat.session.app_id);
+            let apps: BTreeSet<_> =
+                apps.filter(|app| after.is_none_or(|after| *app > after)).collect();
+            Ok(CountedApps::cut(apps.into_iter().cloned().collect(), limit))
+        })
+        .await
     }
 }
 

@@ -4,6 +4,7 @@ use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
 
 use super::{MemoryStore, held};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::store::Tickets;
 
 /// A ticket that has not been used.
@@ -23,22 +24,25 @@ impl Tickets for MemoryStore {
         chat_id: &ChatId,
         ticket: NewTicket,
     ) -> Result<DateTime<Utc>, StoreError> {
-        self.with_chat(scope, chat_id, |_| Ok(()))?;
-        let now = self.clock.now();
-        let expires_at = now + ticket.valid_for;
-        let unused = Unused {
-            app_id: scope.app_id.clone(),
-            chat_id: chat_id.clone(),
-            ticket: Ticket {
-                caller: scope.caller.clone(),
-                caller_expires_at: ticket.caller_expires_at,
-            },
-            expires_at,
-        };
-        let mut tickets = held(&self.tickets);
-        tickets.retain(|_, unused| unused.expires_at > now);
-        tickets.insert(ticket.digest, unused);
-        Ok(expires_at)
+        self.observe(Call::CreateTicket, || {
+            self.with_chat(scope, chat_id, |_| Ok(()))?;
+            let now = self.clock.now();
+            let expires_at = now + ticket.valid_for;
+            let unused = Unused {
+                app_id: scope.app_id.clone(),
+                chat_id: chat_id.clone(),
+                ticket: Ticket {
+                    caller: scope.caller.clone(),
+                    caller_expires_at: ticket.caller_expires_at,
+                },
+                expires_at,
+            };
+            let mut tickets = held(&self.tickets);
+            tickets.retain(|_, unused| unused.expires_at > now);
+            tickets.insert(ticket.digest, unused);
+            Ok(expires_at)
+        })
+        .await
     }
 
     async fn redeem_ticket(
@@ -47,12 +51,15 @@ impl Tickets for MemoryStore {
         chat_id: &ChatId,
         digest: TicketDigest,
     ) -> Result<Option<Ticket>, StoreError> {
-        let now = self.clock.now();
-        let mut tickets = held(&self.tickets);
-        let is_good = tickets.get(&digest).is_some_and(|unused| {
-            unused.app_id == *app_id && unused.chat_id == *chat_id && unused.expires_at > now
-        });
-        let redeemed = if is_good { tickets.remove(&digest) } else { None };
-        Ok(redeemed.map(|unused| unused.ticket))
+        self.observe(Call::RedeemTicket, || {
+            let now = self.clock.now();
+            let mut tickets = held(&self.tickets);
+            let is_good = tickets.get(&digest).is_some_and(|unused| {
+                unused.app_id == *app_id && unused.chat_id == *chat_id && unused.expires_at > now
+            });
+            let redeemed = if is_good { tickets.remove(&digest) } else { None };
+            Ok(redeemed.map(|unused| unused.ticket))
+        })
+        .await
     }
 }

@@ -3,6 +3,7 @@ use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
 use super::MemoryStore;
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{
     AppendedTurn, Outcome, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns,
@@ -16,49 +17,54 @@ impl Turns for MemoryStore {
         chat_id: &ChatId,
         turn: NewTurn,
     ) -> Result<AppendedTurn, StoreError> {
-        let turn = TurnBatch::check(&scope.caller, turn, &*self.ids)?;
-        self.metrics.appends.given(&turn.messages);
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, move |chat| {
-            let known = chat.known();
-            let plan = turn.messages.plan(chat_id, &known).map_err(|_| turn.conflict(chat_id))?;
-            let counter = chat.session.last_sequence;
-            match chat.turn_digests.get(&turn.mark.request_id) {
-                Some(digest) if *digest == turn.mark.digest => {
+        self.observe(Call::AppendTurn, || {
+            let turn = TurnBatch::check(&scope.caller, turn, &*self.ids)?;
+            self.metrics.appends.given(&turn.messages);
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, move |chat| {
+                let known = chat.known();
+                let plan =
+                    turn.messages.plan(chat_id, &known).map_err(|_| turn.conflict(chat_id))?;
+                let counter = chat.session.last_sequence;
+                match chat.turn_digests.get(&turn.mark.request_id) {
+                    Some(digest) if *digest == turn.mark.digest => {
+                        return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
+                    }
+                    Some(_) => return Err(turn.conflict(chat_id)),
+                    None => {}
+                }
+                // The messages of a turn that this chat took over from its source tell its name, too.
+                if turn.messages.len() > 0 && plan.fresh().next().is_none() {
                     return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
                 }
-                Some(_) => return Err(turn.conflict(chat_id)),
-                None => {}
-            }
-            // The messages of a turn that this chat took over from its source tell its name, too.
-            if turn.messages.len() > 0 && plan.fresh().next().is_none() {
-                return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
-            }
-            let first_id = turn.first_message_id()?;
-            if turn.messages.len() == 0 && known.iter().any(|known| known.event_id == first_id) {
-                return Err(turn.conflict(chat_id));
-            }
-            let status = chat.session.status;
-            if status.is_ended() {
-                return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
-            }
-            chat.check_fence(scope.fencing_token)?;
-            let append = self.store(scope, chat, &plan)?;
-            chat.session.last_updated_at = now;
-            chat.turns += 1;
-            let mark = &turn.mark;
-            chat.session.last_turn = Some(mark.last_turn(chat.turns));
-            if let Some(connector) = &mark.connector {
-                chat.session.last_connector = Some(connector.clone());
-            }
-            if let Some(mode) = &mark.mode {
-                chat.session.last_mode = Some(mode.clone());
-            }
-            chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
-            let appended = turn.answer(append, Outcome::Stored);
-            chat.points.extend(turn.into_resume_points(chat_id, chat.turns, now));
-            Ok(appended)
+                let first_id = turn.first_message_id()?;
+                if turn.messages.len() == 0 && known.iter().any(|known| known.event_id == first_id)
+                {
+                    return Err(turn.conflict(chat_id));
+                }
+                let status = chat.session.status;
+                if status.is_ended() {
+                    return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status });
+                }
+                chat.check_fence(scope.fencing_token)?;
+                let append = self.store(scope, chat, &plan)?;
+                chat.session.last_updated_at = now;
+                chat.turns += 1;
+                let mark = &turn.mark;
+                chat.session.last_turn = Some(mark.last_turn(chat.turns));
+                if let Some(connector) = &mark.connector {
+                    chat.session.last_connector = Some(connector.clone());
+                }
+                if let Some(mode) = &mark.mode {
+                    chat.session.last_mode = Some(mode.clone());
+                }
+                chat.turn_digests.insert(mark.request_id.clone(), mark.digest);
+                let appended = turn.answer(append, Outcome::Stored);
+                chat.points.extend(turn.into_resume_points(chat_id, chat.turns, now));
+                Ok(appended)
+            })
         })
+        .await
     }
 
     async fn list_resume_points(
@@ -69,17 +75,20 @@ impl Turns for MemoryStore {
         limit: usize,
         cursor: Option<ResumePointCursor>,
     ) -> Result<ResumePointPage, StoreError> {
-        self.with_chat(scope, chat_id, |chat| {
-            let is_next = |point: &&ResumePoint| {
-                cursor.is_none_or(|cursor| ResumePointCursor::after(point) < cursor)
-            };
-            let points = chat.points.iter().rev().filter(is_next);
-            let mut points = points.filter(|point| filter.admits(point)).cloned();
-            let page: Vec<_> = points.by_ref().take(limit).collect();
-            let has_more = points.next().is_some();
-            let next = page.last().filter(|_| has_more).map(ResumePointCursor::after);
-            Ok(ResumePointPage { points: page, next })
+        self.observe(Call::ListResumePoints, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let is_next = |point: &&ResumePoint| {
+                    cursor.is_none_or(|cursor| ResumePointCursor::after(point) < cursor)
+                };
+                let points = chat.points.iter().rev().filter(is_next);
+                let mut points = points.filter(|point| filter.admits(point)).cloned();
+                let page: Vec<_> = points.by_ref().take(limit).collect();
+                let has_more = points.next().is_some();
+                let next = page.last().filter(|_| has_more).map(ResumePointCursor::after);
+                Ok(ResumePointPage { points: page, next })
+            })
         })
+        .await
     }
 
     async fn last_resume_point(
@@ -87,7 +96,10 @@ impl Turns for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ResumePoint>, StoreError> {
-        self.with_chat(scope, chat_id, |chat| Ok(chat.points.last().cloned()))
+        self.observe(Call::LastResumePoint, || {
+            self.with_chat(scope, chat_id, |chat| Ok(chat.points.last().cloned()))
+        })
+        .await
     }
 
     async fn delete_resume_points(
@@ -96,14 +108,18 @@ impl Turns for MemoryStore {
         chat_id: &ChatId,
         request_id: Option<&TurnId>,
     ) -> Result<u64, StoreError> {
-        let now = self.clock.now();
-        self.with_chat(scope, chat_id, |chat| {
-            chat.check_fence(scope.fencing_token)?;
-            chat.session.last_updated_at = now;
-            let before = chat.points.len();
-            let stays = |point: &ResumePoint| request_id.is_some_and(|id| *id != point.request_id);
-            chat.points.retain(stays);
-            Ok((before - chat.points.len()) as u64)
+        self.observe(Call::DeleteResumePoints, || {
+            let now = self.clock.now();
+            self.with_chat(scope, chat_id, |chat| {
+                chat.check_fence(scope.fencing_token)?;
+                chat.session.last_updated_at = now;
+                let before = chat.points.len();
+                let stays =
+                    |point: &ResumePoint| request_id.is_some_and(|id| *id != point.request_id);
+                chat.points.retain(stays);
+                Ok((before - chat.points.len()) as u64)
+            })
         })
+        .await
     }
 }

@@ -3,6 +3,7 @@ use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, 
 
 use super::{MemoryStore, held};
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::rules::billing::{Bill, refused};
 use crate::rules::ledger::{Change, check_open, initial_entry, new_wallet};
 use crate::store::{EntryPage, Payment, WalletPage, Wallets};
@@ -22,15 +23,18 @@ impl Wallets for MemoryStore {
         user_id: &UserId,
         initial_balance: i64,
     ) -> Result<Wallet, StoreError> {
-        Wallet::check_initial_balance(initial_balance)?;
-        check_open(scope, user_id)?;
-        let wallet = new_wallet(scope, user_id, initial_balance, self.clock.now());
-        let entry = initial_entry(&wallet, EntryId::mint(&*self.ids));
-        let mut ledgers = held(&self.ledgers);
-        let ledger = ledgers
-            .entry(key(scope, user_id))
-            .or_insert_with(|| Ledger { wallet, entries: entry.into_iter().collect() });
-        Ok(ledger.wallet.clone())
+        self.observe(Call::EnsureWallet, || {
+            Wallet::check_initial_balance(initial_balance)?;
+            check_open(scope, user_id)?;
+            let wallet = new_wallet(scope, user_id, initial_balance, self.clock.now());
+            let entry = initial_entry(&wallet, EntryId::mint(&*self.ids));
+            let mut ledgers = held(&self.ledgers);
+            let ledger = ledgers
+                .entry(key(scope, user_id))
+                .or_insert_with(|| Ledger { wallet, entries: entry.into_iter().collect() });
+            Ok(ledger.wallet.clone())
+        })
+        .await
     }
 
     async fn get_wallet(
@@ -38,10 +42,13 @@ impl Wallets for MemoryStore {
         scope: &Scope,
         user_id: &UserId,
     ) -> Result<Option<Wallet>, StoreError> {
-        let ledgers = held(&self.ledgers);
-        let ledger = ledgers.get(&key(scope, user_id));
-        let ledger = ledger.filter(|_| scope.caller.may_act_for(user_id));
-        Ok(ledger.map(|ledger| ledger.wallet.clone()))
+        self.observe(Call::GetWallet, || {
+            let ledgers = held(&self.ledgers);
+            let ledger = ledgers.get(&key(scope, user_id));
+            let ledger = ledger.filter(|_| scope.caller.may_act_for(user_id));
+            Ok(ledger.map(|ledger| ledger.wallet.clone()))
+        })
+        .await
     }
 
     async fn credit(
@@ -50,7 +57,7 @@ impl Wallets for MemoryStore {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.change(scope, user_id, &entry, EntryKind::Credit)
+        self.observe(Call::Credit, || self.change(scope, user_id, &entry, EntryKind::Credit)).await
     }
 
     async fn debit(
@@ -59,7 +66,7 @@ impl Wallets for MemoryStore {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.change(scope, user_id, &entry, EntryKind::Debit)
+        self.observe(Call::Debit, || self.change(scope, user_id, &entry, EntryKind::Debit)).await
     }
 
     async fn list_wallet_entries(
@@ -69,13 +76,16 @@ impl Wallets for MemoryStore {
         limit: usize,
         before: Option<u64>,
     ) -> Result<EntryPage, StoreError> {
-        check_open(scope, user_id)?;
-        let ledgers = held(&self.ledgers);
-        let ledger = ledgers.get(&key(scope, user_id));
-        let ledger = ledger.ok_or_else(|| StoreError::WalletNotFound(user_id.clone()))?;
-        let below = |entry: &&WalletEntry| before.is_none_or(|before| entry.sequence < before);
-        let newest_first = ledger.entries.iter().rev().filter(below).cloned();
-        Ok(EntryPage::cut(newest_first.take(limit.saturating_add(1)).collect(), limit))
+        self.observe(Call::ListWalletEntries, || {
+            check_open(scope, user_id)?;
+            let ledgers = held(&self.ledgers);
+            let ledger = ledgers.get(&key(scope, user_id));
+            let ledger = ledger.ok_or_else(|| StoreError::WalletNotFound(user_id.clone()))?;
+            let below = |entry: &&WalletEntry| before.is_none_or(|before| entry.sequence < before);
+            let newest_first = ledger.entries.iter().rev().filter(below).cloned();
+            Ok(EntryPage::cut(newest_first.take(limit.saturating_add(1)).collect(), limit))
+        })
+        .await
     }
 
     async fn list_wallets(
@@ -84,24 +94,30 @@ impl Wallets for MemoryStore {
         limit: usize,
         after: Option<&UserId>,
     ) -> Result<WalletPage, StoreError> {
-        let ledgers = held(&self.ledgers);
-        let wallets = ledgers.values().map(|ledger| &ledger.wallet);
-        let listed = wallets.filter(|wallet| {
-            wallet.app_id == scope.app_id
-                && scope.caller.may_act_for(&wallet.user_id)
-                && after.is_none_or(|after| wallet.user_id > *after)
-        });
-        let listed = listed.take(limit.saturating_add(1)).cloned().collect();
-        Ok(WalletPage::cut(listed, limit))
+        self.observe(Call::ListWallets, || {
+            let ledgers = held(&self.ledgers);
+            let wallets = ledgers.values().map(|ledger| &ledger.wallet);
+            let listed = wallets.filter(|wallet| {
+                wallet.app_id == scope.app_id
+                    && scope.caller.may_act_for(&wallet.user_id)
+                    && after.is_none_or(|after| wallet.user_id > *after)
+            });
+            let listed = listed.take(limit.saturating_add(1)).cloned().collect();
+            Ok(WalletPage::cut(listed, limit))
+        })
+        .await
     }
 
     async fn next_app_with_wallets(
         &self,
         after: Option<&AppId>,
     ) -> Result<Option<AppId>, StoreError> {
-        let ledgers = held(&self.ledgers);
-        let mut apps = ledgers.keys().map(|(app_id, _)| app_id);
-        Ok(apps.find(|app_id| after.is_none_or(|after| *app_id > after)).cloned())
+        self.observe(Call::NextAppWithWallets, || {
+            let ledgers = held(&self.ledgers);
+            let mut apps = ledgers.keys().map(|(app_id, _)| app_id);
+            Ok(apps.find(|app_id| after.is_none_or(|after| *app_id > after)).cloned())
+        })
+        .await
     }
 }
 

@@ -7,8 +7,9 @@ use crate::StoreError;
 use crate::store::{Append, Outcome};
 
 label! {
-    /// A call to a store.
-    Call: "call" {
+    /// A call to a store: one value for each method of its traits that answers with a result.
+    #[expect(missing_docs, reason = "the values are named as the methods are")]
+    pub Call: "call" {
         Ping = "ping",
         CreateChat = "create_chat",
         GetChat = "get_chat",

@@ -14,12 +14,19 @@ pub(crate) trait Label: Copy + std::fmt::Debug + 'static {
     fn index(self) -> usize;
 }
 
-/// Declares a label: its key, and the name of each of its values.
+/// Declares a label: its key, and the name of each of its values. It is `pub(crate)` unless declared
+/// `pub`.
 macro_rules! label {
-    ($(#[$meta:meta])* $label:ident: $key:literal { $($value:ident = $name:literal,)+ }) => {
+    ($(#[$meta:meta])* $label:ident: $($rest:tt)+) => {
+        label! { $(#[$meta])* pub(crate) $label: $($rest)+ }
+    };
+    (
+        $(#[$meta:meta])*
+        $visibility:vis $label:ident: $key:literal { $($value:ident = $name:literal,)+ }
+    ) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum $label {
+        $visibility enum $label {
             $($value,)+
         }
 

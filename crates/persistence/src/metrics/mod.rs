@@ -15,12 +15,13 @@ mod pool;
 mod sealing;
 mod sweeps;
 
+pub use calls::Call;
 pub use family::{Distribution, Family, Labels, Series};
 pub use instrument::duration_bounds_sec;
 
 pub(crate) use appends::{AppendMetrics, QueueBound, Queued};
 pub(crate) use attempts::{AttemptMetrics, Direction, FailureReason};
-pub(crate) use calls::{Call, CallMetrics};
+pub(crate) use calls::CallMetrics;
 pub(crate) use label::Label;
 pub(crate) use pool::PoolMetrics;
 pub(crate) use sealing::SealingMetrics;

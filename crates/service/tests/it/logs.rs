@@ -9,7 +9,7 @@ use service::{Config, router};
 use tower::ServiceExt as _;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::faulty::{DRIVER_SAYS, Fault, Faulty};
+use crate::faulty::{DRIVER_SAYS, Fault, faulty};
 use crate::harness::Client;
 use crate::tokens::{SECRET, client, hs256, token};
 
@@ -77,7 +77,7 @@ async fn a_request_is_one_line_with_its_route_status_and_id() {
 
 #[tokio::test]
 async fn a_failure_of_the_store_is_logged_once_with_its_cause_and_the_request() {
-    let client = Client::over(Arc::new(Faulty::new(Fault::Unavailable)), Config::default());
+    let client = Client::over(faulty(Fault::Unavailable), Config::default());
     let (log, _guard) = Log::start();
     client.get("/api/chats/acme_corp/c1").await;
     assert_eq!(log.text().matches(DRIVER_SAYS).count(), 1, "{}", log.text());
@@ -89,7 +89,7 @@ async fn a_failure_of_the_store_is_logged_once_with_its_cause_and_the_request() 
 
 #[tokio::test]
 async fn an_aborted_response_is_logged_with_its_cause_and_the_request() {
-    let app = router(Arc::new(Faulty::new(Fault::BreakOff(500))), Config::default()).unwrap();
+    let app = router(faulty(Fault::BreakOff(500)), Config::default()).unwrap();
     let request = Client::open().request("GET", "/api/chats/acme_corp/c1/history");
     let (log, _guard) = Log::start();
     let response = app.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
@@ -146,7 +146,7 @@ async fn nothing_a_caller_sends_reaches_the_log() {
     let (log, _guard) = Log::start();
     sing(&Client::open()).await;
     for fault in [Fault::Unavailable, Fault::Refused, Fault::Panic] {
-        sing(&Client::over(Arc::new(Faulty::new(fault)), Config::default())).await;
+        sing(&Client::over(faulty(fault), Config::default())).await;
     }
     assert!(log.lines().len() > 100);
     assert!(!log.text().contains(CANARY), "{}", log.text());

@@ -7,13 +7,12 @@ use axum::body::Body;
 use futures::future::join_all;
 use insta::{assert_json_snapshot, assert_snapshot};
 use persistence::memory::MemoryStore;
-use persistence::wrappers::Traced;
 use records::AppId;
 use serde_json::json;
 use service::{Config, MetricsConfig};
 use tokio::time::timeout;
 
-use crate::faulty::{Fault, Faulty};
+use crate::faulty::{Fault, faulty};
 use crate::harness::{Client, memory};
 use crate::tokens::{hs256, token};
 
@@ -61,12 +60,11 @@ impl Exposition {
     }
 }
 
-/// Calls a service over a traced store that names these apps.
+/// Calls a service that names these apps in its metrics.
 fn client(apps: &[&str]) -> Client {
     let apps = apps.iter().map(|app| AppId::parse(*app).unwrap()).collect();
     let metrics = MetricsConfig { apps, ..MetricsConfig::default() };
-    let store = Traced::new(MemoryStore::default(), Duration::MAX);
-    Client::over(Arc::new(store), Config { metrics, ..Config::default() })
+    Client::over(Arc::new(MemoryStore::default()), Config { metrics, ..Config::default() })
 }
 
 fn with_tokens(public: bool) -> Client {
@@ -199,8 +197,7 @@ async fn requests_made_at_once_are_all_counted() {
 
 #[tokio::test]
 async fn an_abandoned_request_is_counted_as_aborted() {
-    let store = Traced::new(Faulty::new(Fault::Hang), Duration::MAX);
-    let client = Client::over(Arc::new(store), Config::default());
+    let client = Client::over(faulty(Fault::Hang), Config::default());
     let chat = client.get("/api/chats/acme_corp/c1");
     timeout(Duration::from_millis(20), chat).await.unwrap_err();
     let exposition = Exposition::of(&client).await;
@@ -212,8 +209,7 @@ async fn an_abandoned_request_is_counted_as_aborted() {
 
 #[tokio::test]
 async fn a_failing_store_shows_as_outcomes_and_as_5xx() {
-    let store = Traced::new(Faulty::new(Fault::Overloaded), Duration::MAX);
-    let client = Client::over(Arc::new(store), Config::default());
+    let client = Client::over(faulty(Fault::Overloaded), Config::default());
     client.post("/api/chats/acme_corp/c1/messages", message("e1")).await;
     let exposition = Exposition::of(&client).await;
     assert_eq!(exposition.answers("POST", MESSAGES, "5xx"), Some(1));

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::faulty::{Fault, Faulty};
+use crate::faulty::{Fault, faulty};
 use crate::harness::{Client, memory};
 
 pub(crate) struct Server {
@@ -121,7 +121,7 @@ async fn a_shutdown_does_not_wait_for_idle_connections() {
 #[tokio::test]
 async fn a_shutdown_waits_no_longer_than_its_grace() {
     let limits = LimitsConfig { shutdown_grace_ms: 100, ..LimitsConfig::default() };
-    let server = start(Arc::new(Faulty::new(Fault::Hang)), limits).await;
+    let server = start(faulty(Fault::Hang), limits).await;
     let mut stream = server.connect().await;
     stream.write_all(head(BODY.len()).as_bytes()).await.unwrap();
     read_until(&mut stream, "100 Continue").await;

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tower::ServiceExt as _;
 
-use crate::faulty::{Fault, Faulty};
+use crate::faulty::{Fault, faulty};
 use crate::harness::{Client, memory};
 use crate::histories::{CONTENT, Meter};
 use crate::serve::{Server, start};
@@ -109,7 +109,7 @@ fn as_one_object(lines: &str) -> Value {
 #[tokio::test]
 async fn a_failure_before_anything_is_sent_is_a_problem() {
     for (count, query) in [(0, ""), (3, ""), (3, "dialect=openai"), (5_000, "newest=10")] {
-        let client = Client::over(Arc::new(Faulty::new(Fault::BreakOff(count))), Config::default());
+        let client = Client::over(faulty(Fault::BreakOff(count)), Config::default());
         let answer = client.get(&format!("{HISTORY}?{query}")).await;
         assert_eq!(answer.problem(), (503, "store-unavailable".to_owned()), "{count} {query}");
     }
@@ -117,7 +117,7 @@ async fn a_failure_before_anything_is_sent_is_a_problem() {
 
 #[tokio::test]
 async fn a_failure_half_way_aborts_the_response() {
-    let app = router(Arc::new(Faulty::new(Fault::BreakOff(500))), Config::default()).unwrap();
+    let app = router(faulty(Fault::BreakOff(500)), Config::default()).unwrap();
     for media_type in ["application/json", NDJSON] {
         let client = Client::open();
         let request = client.request("GET", HISTORY).header("accept", media_type);
@@ -139,8 +139,7 @@ async fn ask(address: SocketAddr, media_type: &str) -> TcpStream {
 
 #[tokio::test]
 async fn an_aborted_response_cannot_be_mistaken_for_a_complete_one() {
-    let Server { address, .. } =
-        start(Arc::new(Faulty::new(Fault::BreakOff(500))), LimitsConfig::default()).await;
+    let Server { address, .. } = start(faulty(Fault::BreakOff(500)), LimitsConfig::default()).await;
     for media_type in ["application/json", NDJSON] {
         let mut text = String::new();
         ask(address, media_type).await.read_to_string(&mut text).await.unwrap();
@@ -177,7 +176,7 @@ async fn until_dropped(meter: &Meter) {
 #[tokio::test]
 async fn a_slow_reader_delays_only_its_own_history_and_stops_it_by_leaving() {
     let meter: &Meter = Box::leak(Box::default());
-    let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
+    let store: Arc<dyn Store> = faulty(Fault::Endless(meter));
     let Server { address, .. } = start(store, LimitsConfig::default()).await;
     let stream = ask(address, NDJSON).await;
     // The service reads ahead little more than the socket buffers of the system hold.
@@ -191,7 +190,7 @@ async fn a_slow_reader_delays_only_its_own_history_and_stops_it_by_leaving() {
 #[tokio::test]
 async fn a_reader_that_accepts_nothing_is_disconnected() {
     let meter: &Meter = Box::leak(Box::default());
-    let store: Arc<dyn Store> = Arc::new(Faulty::new(Fault::Endless(meter)));
+    let store: Arc<dyn Store> = faulty(Fault::Endless(meter));
     let limits = LimitsConfig { write_timeout_ms: 300, ..LimitsConfig::default() };
     let Server { address, .. } = start(store, limits).await;
     let _stalled = ask(address, NDJSON).await;
@@ -200,7 +199,7 @@ async fn a_reader_that_accepts_nothing_is_disconnected() {
 
 fn hurried(fault: Fault) -> Client {
     let limits = LimitsConfig { request_timeout_ms: 100, ..LimitsConfig::default() };
-    Client::over(Arc::new(Faulty::new(fault)), Config { limits, ..Config::default() })
+    Client::over(faulty(fault), Config { limits, ..Config::default() })
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use service::{Config, LimitsConfig};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::faulty::{Fault, Faulty};
+use crate::faulty::{Fault, faulty_once_joined};
 use crate::harness::{Client, memory};
 use crate::serve::{Server, start};
 use crate::socket::{JOIN, Socket};
@@ -127,15 +127,14 @@ async fn inputs_to_an_ended_chat_are_refused() {
 
 #[tokio::test]
 async fn an_unreachable_store_is_an_error_frame_and_the_socket_stays_open() {
-    let store = memory();
-    Client::over(Arc::<MemoryStore>::clone(&store), Config::default()).create_chat("c1").await;
     for (fault, problem) in [
         (Fault::Unavailable, "store-unavailable"),
         (Fault::OutcomeUnknown, "outcome-unknown"),
         (Fault::Overloaded, "overloaded"),
     ] {
-        let store = Faulty::to_join(Arc::clone(&store), fault);
-        let server = start(Arc::new(store), LimitsConfig::default()).await;
+        let store = faulty_once_joined(fault);
+        Client::over(Arc::<MemoryStore>::clone(&store), Config::default()).create_chat("c1").await;
+        let server = start(store, LimitsConfig::default()).await;
         let mut socket = joined(&server).await;
         let input = json!({"type": "user.input.submit", "text": "x", "event_id": "evt_x"});
         let beyond = json!({"type": "client.resume", "lastClientIndex": 99});
