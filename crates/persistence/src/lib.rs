@@ -23,4 +23,3 @@ mod rules;
 
 pub mod memory;
 pub mod mongo;
-pub mod wrappers;

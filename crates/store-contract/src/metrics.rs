@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use futures::future::try_join_all;
+use records::ChatStatus;
+
 use super::fixture::{TestChat, event, message};
 use persistence::Store;
 use persistence::metrics::Series;
@@ -33,6 +36,49 @@ pub fn sum(store: &dyn Store, name: &str) -> u64 {
     let family = families.into_iter().find(|family| family.name == name).unwrap();
     let Series::Histogram(series) = family.series else { panic!("{name} is no histogram") };
     series.iter().map(|(_, values)| values.sum as u64).sum()
+}
+
+pub async fn every_call_is_counted_with_its_outcome(store: Arc<dyn Store>) {
+    let all_calls = || count(&*store, "reprise_store_calls_total", &[]);
+    // A store may have been pinged before.
+    let before = all_calls();
+    let chat = TestChat::create(&store).await;
+    let nowhere = TestChat::unknown(&store);
+    chat.append([event("e1", "hello"), event("e2", "hello")]).await.unwrap();
+    chat.append([event("e1", "hello")]).await.unwrap();
+    chat.append([event("e1", "another")]).await.unwrap_err();
+    chat.append([]).await.unwrap_err();
+    nowhere.append([event("e1", "hello")]).await.unwrap_err();
+    chat.set_status(ChatStatus::Completed, None).await.unwrap();
+    chat.append([event("e3", "late")]).await.unwrap_err();
+
+    let calls = |call, outcome| count(&*store, "reprise_store_calls_total", &[call, outcome]);
+    assert_eq!(calls("append", "ok"), 2);
+    assert_eq!(calls("append", "conflict"), 2);
+    assert_eq!(calls("append", "invalid"), 1);
+    assert_eq!(calls("append", "not_found"), 1);
+    assert_eq!(calls("create_chat", "ok"), 1);
+    assert_eq!(calls("set_status", "ok"), 1);
+    assert_eq!(all_calls() - before, 8);
+    assert_eq!(count(&*store, "reprise_store_call_duration_seconds", &["append"]), 6);
+    let messages = |outcome| count(&*store, "reprise_store_messages_total", &[outcome]);
+    assert_eq!((messages("stored"), messages("duplicate")), (2, 1));
+}
+
+pub async fn calls_made_at_once_are_all_counted(store: Arc<dyn Store>) {
+    let calls = |outcome| count(&*store, "reprise_store_calls_total", &["ping", outcome]);
+    let durations = || count(&*store, "reprise_store_call_duration_seconds", &["ping"]);
+    let before = (calls("ok"), durations());
+    let callers = (0..50).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                store.ping().await.unwrap();
+            }
+        })
+    });
+    try_join_all(callers).await.unwrap();
+    assert_eq!((calls("ok"), durations()), (before.0 + 1_000, before.1 + 1_000));
 }
 
 pub async fn appends_are_measured_as_they_were_given(store: Arc<dyn Store>) {

@@ -373,6 +373,8 @@ macro_rules! contract_tests {
                 racing_moves_and_calls_are_counted_once_each,
             }
             metrics {
+                every_call_is_counted_with_its_outcome,
+                calls_made_at_once_are_all_counted,
                 appends_are_measured_as_they_were_given,
             }
         }

@@ -7,7 +7,6 @@ use anyhow::Context;
 use local_mongod::LocalMongod;
 use persistence::Store;
 use persistence::mongo::MongoStore;
-use persistence::wrappers::Traced;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -23,9 +22,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
 }
-
-/// A store call that takes longer is logged.
-const SLOW_CALL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGINT or SIGTERM, then finishes what was accepted.
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
@@ -44,7 +40,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     announce(&listener, &backend)?;
     tokio::spawn(prepare(backend.store.clone()));
     let limits = config.limits.clone();
-    let store: Arc<dyn Store> = Arc::new(Traced::new(backend.store.clone(), SLOW_CALL));
+    let store: Arc<dyn Store> = Arc::new(backend.store.clone());
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
     let interrupting = tokio::spawn(service::interrupt_abandoned_chats(Arc::clone(&store)));
     let app = service::router(store, config)?;

@@ -219,3 +219,64 @@ impl CallOutcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::metrics::label::Label as _;
+
+    /// Returns the text of every source file below a folder of this crate.
+    fn sources(folder: &str) -> Vec<String> {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder)];
+        let mut sources = Vec::new();
+        while let Some(folder) = folders.pop() {
+            let entries = fs::read_dir(folder).unwrap();
+            let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+            let (inner, files): (Vec<_>, Vec<_>) =
+                paths.into_iter().partition(|path| path.is_dir());
+            sources.extend(files.iter().map(|file| fs::read_to_string(file).unwrap()));
+            folders.extend(inner);
+        }
+        sources
+    }
+
+    /// Returns the name and the text of each asynchronous function in a source.
+    fn functions(source: &str) -> impl Iterator<Item = (&str, &str)> {
+        source.split("async fn ").skip(1).map(|text| (text.split(['(', '<']).next().unwrap(), text))
+    }
+
+    #[test]
+    fn every_method_of_a_store_has_its_call() {
+        let sources = sources("store");
+        let methods = sources.iter().flat_map(|source| functions(source));
+        // One with a body of its own makes other calls.
+        let required = methods.filter(|(_, text)| {
+            text.find([';', '{']).is_some_and(|end| text[end..].starts_with(';'))
+        });
+        let required: BTreeSet<_> = required.map(|(name, _)| name).collect();
+        let calls: BTreeSet<_> = Call::ALL.iter().map(|call| call.name()).collect();
+        assert_eq!(calls, required);
+        assert_eq!(calls.len(), Call::ALL.len());
+    }
+
+    #[test]
+    fn each_store_observes_every_call_where_it_enters_and_only_there() {
+        for store in ["memory", "mongo"] {
+            let sources = sources(store);
+            for call in Call::ALL {
+                let (name, observed) = (call.name(), format!("Call::{call:?},"));
+                let observing = sources.iter().flat_map(|source| functions(source));
+                let observing = observing.filter(|(_, text)| text.contains(&observed));
+                let observing: Vec<_> = observing.map(|(name, _)| name).collect();
+                assert_eq!(observing, [name], "{store}");
+                let inner = format!("self.{name}(");
+                let is_counted_twice = sources.iter().any(|source| source.contains(&inner));
+                assert!(!is_counted_twice, "{store} makes the call {name} within another");
+            }
+        }
+    }
+}

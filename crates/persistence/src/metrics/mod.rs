@@ -27,7 +27,7 @@ pub(crate) use pool::PoolMetrics;
 pub(crate) use sealing::SealingMetrics;
 pub(crate) use sweeps::{Sweep, SweepMetrics};
 
-/// The counters of one store; clones and wrappers of a store share them.
+/// The counters of one store; clones of a store share them.
 #[derive(Debug, Default)]
 pub struct StoreMetrics {
     pub(crate) calls: CallMetrics,

@@ -5,6 +5,7 @@ use mongodb::options::ReturnDocument;
 use records::{App, AppId, AppStatus};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{NEWEST_VERSION, app_document, app_record, encode};
 use crate::mongo::engine::failure::Failure;
@@ -15,20 +16,23 @@ use crate::store::{AppPage, Apps};
 #[async_trait]
 impl Apps for MongoStore {
     async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError> {
-        let now = self.inner.clock.now();
-        let app = App {
-            app_id: app_id.clone(),
-            status: AppStatus::Enabled,
-            created_at: now,
-            last_updated_at: now,
-        };
-        let document = encode(&app_document(&app))?;
-        self.write(|call| async move {
-            call.attempt(|_| async {
-                call.know_format().await?;
-                let find = || call.app(&app.app_id);
-                let found = insert_or_get(&call.inner.apps, &document, find).await?;
-                Ok(found.unwrap_or_else(|| app.clone()))
+        self.observe(Call::RegisterApp, None, async {
+            let now = self.inner.clock.now();
+            let app = App {
+                app_id: app_id.clone(),
+                status: AppStatus::Enabled,
+                created_at: now,
+                last_updated_at: now,
+            };
+            let document = encode(&app_document(&app))?;
+            self.write(|call| async move {
+                call.attempt(|_| async {
+                    call.know_format().await?;
+                    let find = || call.app(&app.app_id);
+                    let found = insert_or_get(&call.inner.apps, &document, find).await?;
+                    Ok(found.unwrap_or_else(|| app.clone()))
+                })
+                .await
             })
             .await
         })
@@ -36,42 +40,49 @@ impl Apps for MongoStore {
     }
 
     async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError> {
-        self.read(|| async { self.app(app_id).await }).await
+        self.observe(Call::GetApp, None, self.read(|| async { self.app(app_id).await })).await
     }
 
     async fn list_apps(&self, limit: usize, after: Option<&AppId>) -> Result<AppPage, StoreError> {
-        let after = after.map_or("", AppId::as_str);
-        let found: Vec<RawDocumentBuf> = self
-            .read(|| async {
-                let find = self.inner.apps.find(doc! { "_id": { "$gt": after } });
-                let cursor = find.sort(doc! { "_id": 1 }).limit(limit_and_one(limit)).await?;
-                Ok(cursor.try_collect().await?)
-            })
-            .await?;
-        let apps = found.iter().map(|raw| app_record(raw));
-        Ok(AppPage::cut(apps.collect::<Result<_, _>>()?, limit))
+        self.observe(Call::ListApps, None, async {
+            let after = after.map_or("", AppId::as_str);
+            let found: Vec<RawDocumentBuf> = self
+                .read(|| async {
+                    let find = self.inner.apps.find(doc! { "_id": { "$gt": after } });
+                    let cursor = find.sort(doc! { "_id": 1 }).limit(limit_and_one(limit)).await?;
+                    Ok(cursor.try_collect().await?)
+                })
+                .await?;
+            let apps = found.iter().map(|raw| app_record(raw));
+            Ok(AppPage::cut(apps.collect::<Result<_, _>>()?, limit))
+        })
+        .await
     }
 
     async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError> {
-        let filter = doc! {
-            "_id": app_id.as_str(),
-            "status": { "$ne": status.as_str() },
-            "schema_version": { "$lte": NEWEST_VERSION },
-        };
-        let change = doc! { "$set": {
-            "status": status.as_str(),
-            "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
-        } };
-        let app_id = app_id.clone();
-        self.write(|call| async move {
-            call.attempt(|_| async {
-                let updating = call.inner.apps.find_one_and_update(filter.clone(), change.clone());
-                if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
-                    return Ok(app_record(&raw)?);
-                }
-                // It is so already, perhaps by an earlier attempt, or it is not registered.
-                let app = call.app(&app_id).await?;
-                app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()).into())
+        self.observe(Call::SetAppStatus, None, async {
+            let filter = doc! {
+                "_id": app_id.as_str(),
+                "status": { "$ne": status.as_str() },
+                "schema_version": { "$lte": NEWEST_VERSION },
+            };
+            let change = doc! { "$set": {
+                "status": status.as_str(),
+                "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
+            } };
+            let app_id = app_id.clone();
+            self.write(|call| async move {
+                call.attempt(|_| async {
+                    let updating =
+                        call.inner.apps.find_one_and_update(filter.clone(), change.clone());
+                    if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
+                        return Ok(app_record(&raw)?);
+                    }
+                    // It is so already, perhaps by an earlier attempt, or it is not registered.
+                    let app = call.app(&app_id).await?;
+                    app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()).into())
+                })
+                .await
             })
             .await
         })

@@ -4,6 +4,7 @@ use mongodb::options::ReturnDocument;
 use records::{Artifact, ChatId, NewArtifact, Scope};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{LOOKS, Placed};
 use crate::mongo::documents::fields::Fields;
@@ -23,24 +24,27 @@ impl Artifacts for MongoStore {
         chat_id: &ChatId,
         artifact: NewArtifact,
     ) -> Result<Artifact, StoreError> {
-        let bytes = artifact.check()?;
-        let now = self.inner.clock.now();
-        let artifact = artifact.kept_at(now);
-        let payload = to_bson(&artifact.payload);
-        let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes)?;
-        let inline = placed.inline.clone().unwrap_or(Bson::Null);
-        let new = NewLast {
-            filter: Document::new(),
-            change: doc! {
-                "last_artifact": artifact_document(&artifact, inline),
-                "artifact_blob": placed.blob.as_deref(),
-                "last_updated_at": DateTime::from_chrono(now),
-            },
-            placed,
-            write_id: self.inner.ids.mint("write_"),
-        };
-        self.replace_last(scope, chat_id, new).await?;
-        Ok(artifact)
+        self.observe(Call::UpdateLastArtifact, Some(chat_id), async {
+            let bytes = artifact.check()?;
+            let now = self.inner.clock.now();
+            let artifact = artifact.kept_at(now);
+            let payload = to_bson(&artifact.payload);
+            let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes)?;
+            let inline = placed.inline.clone().unwrap_or(Bson::Null);
+            let new = NewLast {
+                filter: Document::new(),
+                change: doc! {
+                    "last_artifact": artifact_document(&artifact, inline),
+                    "artifact_blob": placed.blob.as_deref(),
+                    "last_updated_at": DateTime::from_chrono(now),
+                },
+                placed,
+                write_id: self.inner.ids.mint("write_"),
+            };
+            self.replace_last(scope, chat_id, new).await?;
+            Ok(artifact)
+        })
+        .await
     }
 
     async fn get_last_artifact(
@@ -48,21 +52,29 @@ impl Artifacts for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError> {
-        self.read(|| async { self.load_artifact(scope, chat_id).await }).await
+        self.observe(
+            Call::GetLastArtifact,
+            Some(chat_id),
+            self.read(|| async { self.load_artifact(scope, chat_id).await }),
+        )
+        .await
     }
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
-        let new = NewLast {
-            filter: doc! { "last_artifact": { "$ne": Bson::Null } },
-            change: doc! {
-                "last_artifact": Bson::Null,
-                "artifact_blob": Bson::Null,
-                "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
-            },
-            placed: Placed::nothing(),
-            write_id: self.inner.ids.mint("write_"),
-        };
-        self.replace_last(scope, chat_id, new).await
+        self.observe(Call::ClearLastArtifact, Some(chat_id), async {
+            let new = NewLast {
+                filter: doc! { "last_artifact": { "$ne": Bson::Null } },
+                change: doc! {
+                    "last_artifact": Bson::Null,
+                    "artifact_blob": Bson::Null,
+                    "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
+                },
+                placed: Placed::nothing(),
+                write_id: self.inner.ids.mint("write_"),
+            };
+            self.replace_last(scope, chat_id, new).await
+        })
+        .await
     }
 }
 

@@ -6,6 +6,7 @@ use futures::TryStreamExt;
 use records::{ChatId, ChatSession, NewProviderCall, RollupKey, Scope, Subject, Usage};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     call_document, call_key, call_record, open_call, open_chat_session, rollup_id, rollup_sums,
@@ -41,17 +42,20 @@ impl Calls for MongoStore {
         calls: Vec<NewProviderCall>,
         billing: Billing,
     ) -> Result<Recording, StoreError> {
-        let batch = CallBatch::check(calls, self.inner.clock.now(), &*self.inner.ids)?;
-        let recording = Marked { id: self.inner.ids.mint("recording_"), billing };
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        self.write(|call| async move {
-            let round = |tx| call.record_calls_round(tx, &scope, &chat_id, &batch, &recording);
-            let (recording, is_new) = call.transact(&scope, &chat_id, round).await?;
-            if is_new {
-                call.tell_payment(&chat_id, &recording.payment);
-                call.tell_usage(&chat_id);
-            }
-            Ok(recording)
+        self.observe(Call::RecordCalls, Some(chat_id), async {
+            let batch = CallBatch::check(calls, self.inner.clock.now(), &*self.inner.ids)?;
+            let recording = Marked { id: self.inner.ids.mint("recording_"), billing };
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            self.write(|call| async move {
+                let round = |tx| call.record_calls_round(tx, &scope, &chat_id, &batch, &recording);
+                let (recording, is_new) = call.transact(&scope, &chat_id, round).await?;
+                if is_new {
+                    call.tell_payment(&chat_id, &recording.payment);
+                    call.tell_usage(&chat_id);
+                }
+                Ok(recording)
+            })
+            .await
         })
         .await
     }
@@ -63,34 +67,42 @@ impl Calls for MongoStore {
         limit: usize,
         after: Option<&CallCursor>,
     ) -> Result<CallPage, StoreError> {
-        let mut query = doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() };
-        if let Some(CallCursor { called_at, call_id }) = after {
-            let older = older_than("called_at", *called_at, "_id.call_id", call_id.as_str());
-            query.insert("$and", older.to_vec());
-        }
-        let list = || async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            let find = self.inner.provider_calls.find(query.clone());
-            let find =
-                find.sort(doc! { "called_at": -1, "_id.call_id": -1 }).limit(limit_and_one(limit));
-            let found: Vec<_> = find.await?.try_collect().await?;
-            let calls = found.iter().map(|raw| Ok(call_record(&open_call(raw)?)?.call));
-            Ok(CallPage::cut(calls.collect::<Result<_, Failure>>()?, limit))
-        };
-        self.read(list).await
+        self.observe(Call::ListCalls, Some(chat_id), async {
+            let mut query =
+                doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() };
+            if let Some(CallCursor { called_at, call_id }) = after {
+                let older = older_than("called_at", *called_at, "_id.call_id", call_id.as_str());
+                query.insert("$and", older.to_vec());
+            }
+            let list = || async {
+                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                let find = self.inner.provider_calls.find(query.clone());
+                let find = find
+                    .sort(doc! { "called_at": -1, "_id.call_id": -1 })
+                    .limit(limit_and_one(limit));
+                let found: Vec<_> = find.await?.try_collect().await?;
+                let calls = found.iter().map(|raw| Ok(call_record(&open_call(raw)?)?.call));
+                Ok(CallPage::cut(calls.collect::<Result<_, Failure>>()?, limit))
+            };
+            self.read(list).await
+        })
+        .await
     }
 
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError> {
-        let read = || async {
-            let projection = doc! { "schema_version": 1, "workflow_name": 1 };
-            let raw = self.session_within(scope, chat_id, projection).await?;
-            let workflow_name = open_chat_session(&raw)?.parsed("workflow_name")?;
-            let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
-            let id = rollup_id(&scope.app_id, &workflow_name, &key, 0);
-            let found = self.inner.workflow_stats.find_one(doc! { "_id": id }).await?;
-            Ok(found.as_ref().map(rollup_sums).transpose()?.unwrap_or_default().usage())
-        };
-        self.read(read).await
+        self.observe(Call::ChatUsage, Some(chat_id), async {
+            let read = || async {
+                let projection = doc! { "schema_version": 1, "workflow_name": 1 };
+                let raw = self.session_within(scope, chat_id, projection).await?;
+                let workflow_name = open_chat_session(&raw)?.parsed("workflow_name")?;
+                let key = RollupKey { subject: Subject::Chat(chat_id.clone()), hour: None };
+                let id = rollup_id(&scope.app_id, &workflow_name, &key, 0);
+                let found = self.inner.workflow_stats.find_one(doc! { "_id": id }).await?;
+                Ok(found.as_ref().map(rollup_sums).transpose()?.unwrap_or_default().usage())
+            };
+            self.read(read).await
+        })
+        .await
     }
 }
 

@@ -7,6 +7,7 @@ use records::{ChatId, Scope};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{chat_head_record, head_projection};
 use crate::mongo::engine::change_stream::Watcher;
@@ -35,16 +36,20 @@ impl Changes for MongoStore {
     }
 
     async fn heads(&self, scope: &Scope, chat_ids: &[ChatId]) -> Result<Vec<ChatHead>, StoreError> {
-        let ids: Vec<&str> = chat_ids.iter().map(ChatId::as_str).collect();
-        let mut filter = doc! { "_id": { "$in": ids } };
-        filter.extend(visible_chats(scope));
-        let find = || async {
-            let find = self.inner.chat_sessions.find(filter.clone()).projection(head_projection());
-            // The server might choose an index that begins with the app, and read all of that.
-            Ok(find.hint(Hint::Keys(doc! { "_id": 1 })).await?.try_collect().await?)
-        };
-        let found: Vec<RawDocumentBuf> = self.read(find).await?;
-        found.iter().map(|raw| chat_head_record(raw)).collect()
+        self.observe(Call::Heads, None, async {
+            let ids: Vec<&str> = chat_ids.iter().map(ChatId::as_str).collect();
+            let mut filter = doc! { "_id": { "$in": ids } };
+            filter.extend(visible_chats(scope));
+            let find = || async {
+                let find =
+                    self.inner.chat_sessions.find(filter.clone()).projection(head_projection());
+                // The server might choose an index that begins with the app, and read all of that.
+                Ok(find.hint(Hint::Keys(doc! { "_id": 1 })).await?.try_collect().await?)
+            };
+            let found: Vec<RawDocumentBuf> = self.read(find).await?;
+            found.iter().map(|raw| chat_head_record(raw)).collect()
+        })
+        .await
     }
 
     async fn confirmed_head(
@@ -52,14 +57,17 @@ impl Changes for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<ChatHead, StoreError> {
-        let find = || async {
-            let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
-            let find = find.read_concern(ReadConcern::linearizable());
-            Ok(find.projection(head_projection()).await?)
-        };
-        let found = self.read(find).await?;
-        let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-        chat_head_record(&found)
+        self.observe(Call::ConfirmedHead, Some(chat_id), async {
+            let find = || async {
+                let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+                let find = find.read_concern(ReadConcern::linearizable());
+                Ok(find.projection(head_projection()).await?)
+            };
+            let found = self.read(find).await?;
+            let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+            chat_head_record(&found)
+        })
+        .await
     }
 }
 

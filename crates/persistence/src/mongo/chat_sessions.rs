@@ -5,6 +5,7 @@ use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, StatusChange, Tally};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     Tail, WITHOUT_BULK, chat_session_document, chat_session_record, encode, open_chat_session,
@@ -27,15 +28,18 @@ impl ChatSessions for MongoStore {
         scope: &Scope,
         new: NewChatSession,
     ) -> Result<ChatSession, StoreError> {
-        new.check()?;
-        let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
-        let creation_id = self.inner.ids.mint("creation_");
-        let document = encode(&chat_session_document(&chat, &creation_id))?;
-        let scope = scope.unfenced();
-        self.write(|call| async move {
-            let round = |tx| call.insert_chat(tx, &chat, &document, &creation_id);
-            call.transact(&scope, &chat.chat_id, round).await?;
-            Ok(chat)
+        self.observe(Call::CreateChat, None, async {
+            new.check()?;
+            let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
+            let creation_id = self.inner.ids.mint("creation_");
+            let document = encode(&chat_session_document(&chat, &creation_id))?;
+            let scope = scope.unfenced();
+            self.write(|call| async move {
+                let round = |tx| call.insert_chat(tx, &chat, &document, &creation_id);
+                call.transact(&scope, &chat.chat_id, round).await?;
+                Ok(chat)
+            })
+            .await
         })
         .await
     }
@@ -45,7 +49,12 @@ impl ChatSessions for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, StoreError> {
-        self.read(|| async { self.get_chat_within(scope, chat_id).await }).await
+        self.observe(
+            Call::GetChat,
+            Some(chat_id),
+            self.read(|| async { self.get_chat_within(scope, chat_id).await }),
+        )
+        .await
     }
 
     async fn list_chats(
@@ -55,17 +64,21 @@ impl ChatSessions for MongoStore {
         limit: usize,
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
-        let query = list_query(scope, filter, after);
-        let found: Vec<RawDocumentBuf> = self
-            .read(|| async {
-                let find = self.inner.chat_sessions.find(query.clone());
-                let find = find.sort(doc! { "created_at": -1, "_id": -1 });
-                let cursor = find.limit(limit_and_one(limit)).projection(without_bulk()).await?;
-                Ok(cursor.try_collect().await?)
-            })
-            .await?;
-        let chats = found.iter().map(|raw| chat_session_record(raw));
-        Ok(Page::cut(chats.collect::<Result<_, _>>()?, limit))
+        self.observe(Call::ListChats, None, async {
+            let query = list_query(scope, filter, after);
+            let found: Vec<RawDocumentBuf> = self
+                .read(|| async {
+                    let find = self.inner.chat_sessions.find(query.clone());
+                    let find = find.sort(doc! { "created_at": -1, "_id": -1 });
+                    let cursor =
+                        find.limit(limit_and_one(limit)).projection(without_bulk()).await?;
+                    Ok(cursor.try_collect().await?)
+                })
+                .await?;
+            let chats = found.iter().map(|raw| chat_session_record(raw));
+            Ok(Page::cut(chats.collect::<Result<_, _>>()?, limit))
+        })
+        .await
     }
 
     async fn set_status(
@@ -75,17 +88,20 @@ impl ChatSessions for MongoStore {
         next: ChatStatus,
         reason: Option<&str>,
     ) -> Result<ChatSession, StoreError> {
-        let change = NewStatus {
-            status: next,
-            reason: reason.map(str::to_owned),
-            change_id: self.inner.ids.mint("change_"),
-        };
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        self.write(|call| async move {
-            let round = |tx| call.set_status_round(tx, &scope, &chat_id, &change);
-            let chat = call.transact(&scope, &chat_id, round).await?;
-            call.tell_change(&chat_id);
-            Ok(chat)
+        self.observe(Call::SetStatus, Some(chat_id), async {
+            let change = NewStatus {
+                status: next,
+                reason: reason.map(str::to_owned),
+                change_id: self.inner.ids.mint("change_"),
+            };
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            self.write(|call| async move {
+                let round = |tx| call.set_status_round(tx, &scope, &chat_id, &change);
+                let chat = call.transact(&scope, &chat_id, round).await?;
+                call.tell_change(&chat_id);
+                Ok(chat)
+            })
+            .await
         })
         .await
     }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{ABANDONED_AFTER, LOOKS};
 use crate::mongo::documents::{
@@ -34,8 +35,11 @@ impl ContextHistory for MongoStore {
         limit: usize,
         before: Option<u64>,
     ) -> Result<ContextVersionPage, StoreError> {
-        let before = before.unwrap_or(u64::MAX);
-        self.read(|| self.list_versions_within(scope, chat_id, limit, before)).await
+        self.observe(Call::ListContextVersions, Some(chat_id), async {
+            let before = before.unwrap_or(u64::MAX);
+            self.read(|| self.list_versions_within(scope, chat_id, limit, before)).await
+        })
+        .await
     }
 
     async fn get_context_version(
@@ -44,8 +48,11 @@ impl ContextHistory for MongoStore {
         chat_id: &ChatId,
         version: u64,
     ) -> Result<Option<KeptContext>, StoreError> {
-        let which = Which::Version(version);
-        self.read(|| self.find_context(scope, chat_id, which)).await
+        self.observe(Call::GetContextVersion, Some(chat_id), async {
+            let which = Which::Version(version);
+            self.read(|| self.find_context(scope, chat_id, which)).await
+        })
+        .await
     }
 }
 

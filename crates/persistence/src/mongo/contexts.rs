@@ -6,6 +6,7 @@ use records::{ChatId, ContextSnapshot, JsonObject, KeptContext, Scope, json, mer
 use serde_json::Value;
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{LOOKS, Placed};
 use crate::mongo::context_history::{RECENT, Which};
@@ -25,12 +26,15 @@ impl Contexts for MongoStore {
         chat_id: &ChatId,
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
-        let new = self.new_context(scope, chat_id, &data, self.inner.ids.mint("write_"))?;
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        let written = self.write(|call| async move {
-            call.attempt(|attempt| call.update_context(attempt, &scope, &chat_id, &new)).await
-        });
-        Ok(ContextSnapshot { sequence: written.await?, data })
+        self.observe(Call::UpdateContextSnapshot, Some(chat_id), async {
+            let new = self.new_context(scope, chat_id, &data, self.inner.ids.mint("write_"))?;
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            let written = self.write(|call| async move {
+                call.attempt(|attempt| call.update_context(attempt, &scope, &chat_id, &new)).await
+            });
+            Ok(ContextSnapshot { sequence: written.await?, data })
+        })
+        .await
     }
 
     async fn merge_context_snapshot(
@@ -39,12 +43,16 @@ impl Contexts for MongoStore {
         chat_id: &ChatId,
         patch: JsonObject,
     ) -> Result<ContextSnapshot, StoreError> {
-        json::measure_object(&patch)?;
-        let write_id = self.inner.ids.mint("write_");
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        self.write(|call| async move {
-            let merge = |attempt| call.merge_context(attempt, &scope, &chat_id, &patch, &write_id);
-            call.attempt(merge).await
+        self.observe(Call::MergeContextSnapshot, Some(chat_id), async {
+            json::measure_object(&patch)?;
+            let write_id = self.inner.ids.mint("write_");
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            self.write(|call| async move {
+                let merge =
+                    |attempt| call.merge_context(attempt, &scope, &chat_id, &patch, &write_id);
+                call.attempt(merge).await
+            })
+            .await
         })
         .await
     }
@@ -54,8 +62,11 @@ impl Contexts for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<ContextSnapshot, StoreError> {
-        let load = || async { Ok(self.load_context(scope, chat_id).await?.0) };
-        self.read(load).await
+        self.observe(Call::LoadContextSnapshot, Some(chat_id), async {
+            let load = || async { Ok(self.load_context(scope, chat_id).await?.0) };
+            self.read(load).await
+        })
+        .await
     }
 }
 

@@ -5,6 +5,7 @@ use bson::doc;
 use records::{CallId, ChatId, NewMessage, NewProviderCall, Scope};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::calls::{Earlier, Marked};
 use crate::mongo::documents::{Tail, call_key, call_record, open_call};
@@ -25,19 +26,23 @@ impl Exchanges for MongoStore {
         call: NewProviderCall,
         billing: Billing,
     ) -> Result<Exchange, StoreError> {
-        let (clock, ids) = (&self.inner.clock, &self.inner.ids);
-        let exchange = ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
-        self.inner.metrics.appends.given(&exchange.messages);
-        let recording = Marked { id: ids.mint("recording_"), billing };
-        let fenced = (scope, chat_id);
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        let appended = self.write(|call| async move {
-            let round = |tx| call.exchange_round(tx, &scope, &chat_id, &exchange, &recording);
-            let appended = call.transact(&scope, &chat_id, round).await?;
-            call.tell_exchange(&scope, &chat_id, &appended);
-            Ok(appended.answer)
-        });
-        self.fenced_if_late(fenced.0, fenced.1, appended.await).await
+        self.observe(Call::AppendExchange, Some(chat_id), async {
+            let (clock, ids) = (&self.inner.clock, &self.inner.ids);
+            let exchange =
+                ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
+            self.inner.metrics.appends.given(&exchange.messages);
+            let recording = Marked { id: ids.mint("recording_"), billing };
+            let fenced = (scope, chat_id);
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            let appended = self.write(|call| async move {
+                let round = |tx| call.exchange_round(tx, &scope, &chat_id, &exchange, &recording);
+                let appended = call.transact(&scope, &chat_id, round).await?;
+                call.tell_exchange(&scope, &chat_id, &appended);
+                Ok(appended.answer)
+            });
+            self.fenced_if_late(fenced.0, fenced.1, appended.await).await
+        })
+        .await
     }
 
     async fn delete_call(
@@ -46,13 +51,16 @@ impl Exchanges for MongoStore {
         chat_id: &ChatId,
         call_id: &CallId,
     ) -> Result<(), StoreError> {
-        let (scope, chat_id, call_id) = (scope.clone(), chat_id.clone(), call_id.clone());
-        self.write(|call| async move {
-            let round = |tx| call.delete_call_round(tx, &scope, &chat_id, &call_id);
-            call.transact(&scope, &chat_id, round).await?;
-            call.tell_change(&chat_id);
-            call.tell_usage(&chat_id);
-            Ok(())
+        self.observe(Call::DeletionOfCalls, Some(chat_id), async {
+            let (scope, chat_id, call_id) = (scope.clone(), chat_id.clone(), call_id.clone());
+            self.write(|call| async move {
+                let round = |tx| call.delete_call_round(tx, &scope, &chat_id, &call_id);
+                call.transact(&scope, &chat_id, round).await?;
+                call.tell_change(&chat_id);
+                call.tell_usage(&chat_id);
+                Ok(())
+            })
+            .await
         })
         .await
     }

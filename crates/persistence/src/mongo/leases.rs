@@ -8,6 +8,7 @@ use mongodb::options::ReturnDocument;
 use records::{ChatId, ChatSession, ChatStatus, Lease, NewLease, Scope};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
@@ -31,13 +32,16 @@ impl Leases for MongoStore {
         chat_id: &ChatId,
         lease: NewLease,
     ) -> Result<Lease, StoreError> {
-        // The id is the same in every attempt, so that one recognises what an earlier one was given.
-        let lease = lease.into_lease(0, self.inner.clock.now(), &*self.inner.ids)?;
-        // A caller that asks for a lease need not hold one.
-        let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
-        self.write(
-            |call| async move { call.attempt(|_| call.acquire(&scope, &chat_id, &lease)).await },
-        )
+        self.observe(Call::AcquireLease, Some(chat_id), async {
+            // The id is the same in every attempt, so that one recognises what an earlier one was given.
+            let lease = lease.into_lease(0, self.inner.clock.now(), &*self.inner.ids)?;
+            // A caller that asks for a lease need not hold one.
+            let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
+            self.write(|call| async move {
+                call.attempt(|_| call.acquire(&scope, &chat_id, &lease)).await
+            })
+            .await
+        })
         .await
     }
 
@@ -48,10 +52,13 @@ impl Leases for MongoStore {
         fencing_token: u64,
         ttl: Duration,
     ) -> Result<Lease, StoreError> {
-        let expires_at = Lease::expiry(self.inner.clock.now(), ttl)?;
-        let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
-        self.write(|call| async move {
-            call.attempt(|_| call.renew(&scope, &chat_id, expires_at)).await
+        self.observe(Call::RenewLease, Some(chat_id), async {
+            let expires_at = Lease::expiry(self.inner.clock.now(), ttl)?;
+            let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
+            self.write(|call| async move {
+                call.attempt(|_| call.renew(&scope, &chat_id, expires_at)).await
+            })
+            .await
         })
         .await
     }
@@ -62,46 +69,52 @@ impl Leases for MongoStore {
         chat_id: &ChatId,
         fencing_token: u64,
     ) -> Result<(), StoreError> {
-        let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
-        self.write(|call| async move { call.attempt(|_| call.release(&scope, &chat_id)).await })
-            .await
+        self.observe(Call::ReleaseLease, Some(chat_id), async {
+            let (scope, chat_id) = (scope.clone().fenced(fencing_token), chat_id.clone());
+            self.write(|call| async move { call.attempt(|_| call.release(&scope, &chat_id)).await })
+                .await
+        })
+        .await
     }
 
     async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError> {
-        let now = DateTime::from_chrono(self.inner.clock.now());
-        let abandoned = Overdue {
-            sweep: Sweep::Leases,
-            collection: &self.inner.chat_sessions,
-            filter: doc! {
-                "status": ChatStatus::Running.number(),
-                "lease.expires_at": { "$lte": now },
-                "schema_version": { "$lte": NEWEST_VERSION },
-            },
-            since: "lease.expires_at",
-            projection: without_bulk(),
-        };
-        let interrupted = Mutex::new(Vec::new());
-        let interrupt = |raw: RawDocumentBuf| async {
-            let raw = raw;
-            let chat = chat_session_record(&raw)?;
-            let ChatSession { app_id, chat_id, lease, .. } = chat.clone();
-            let interrupting = self.write(|call| async move {
-                let scope = Scope::service(chat.app_id.clone());
-                let round = |tx| call.interrupt_round(tx, &scope, &chat);
-                let is_interrupted = call.transact(&scope, &chat.chat_id, round).await?;
-                if is_interrupted {
-                    call.tell_change(&chat.chat_id);
-                }
+        self.observe(Call::InterruptAbandoned, None, async {
+            let now = DateTime::from_chrono(self.inner.clock.now());
+            let abandoned = Overdue {
+                sweep: Sweep::Leases,
+                collection: &self.inner.chat_sessions,
+                filter: doc! {
+                    "status": ChatStatus::Running.number(),
+                    "lease.expires_at": { "$lte": now },
+                    "schema_version": { "$lte": NEWEST_VERSION },
+                },
+                since: "lease.expires_at",
+                projection: without_bulk(),
+            };
+            let interrupted = Mutex::new(Vec::new());
+            let interrupt = |raw: RawDocumentBuf| async {
+                let raw = raw;
+                let chat = chat_session_record(&raw)?;
+                let ChatSession { app_id, chat_id, lease, .. } = chat.clone();
+                let interrupting = self.write(|call| async move {
+                    let scope = Scope::service(chat.app_id.clone());
+                    let round = |tx| call.interrupt_round(tx, &scope, &chat);
+                    let is_interrupted = call.transact(&scope, &chat.chat_id, round).await?;
+                    if is_interrupted {
+                        call.tell_change(&chat.chat_id);
+                    }
+                    Ok(is_interrupted)
+                });
+                let is_interrupted = interrupting.await?;
+                let lease = lease.filter(|_| is_interrupted);
+                let this = lease.map(|lease| Interrupted { app_id, chat_id, lease });
+                interrupted.lock().unwrap_or_else(PoisonError::into_inner).extend(this);
                 Ok(is_interrupted)
-            });
-            let is_interrupted = interrupting.await?;
-            let lease = lease.filter(|_| is_interrupted);
-            let this = lease.map(|lease| Interrupted { app_id, chat_id, lease });
-            interrupted.lock().unwrap_or_else(PoisonError::into_inner).extend(this);
-            Ok(is_interrupted)
-        };
-        self.sweep(&abandoned, limit, interrupt).await?;
-        Ok(interrupted.into_inner().unwrap_or_else(PoisonError::into_inner))
+            };
+            self.sweep(&abandoned, limit, interrupt).await?;
+            Ok(interrupted.into_inner().unwrap_or_else(PoisonError::into_inner))
+        })
+        .await
     }
 }
 

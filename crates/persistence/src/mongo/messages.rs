@@ -3,6 +3,7 @@ use futures::stream::BoxStream;
 use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::rules::batch::Batch;
 use crate::store::{Append, MessageRange, Messages, Transcript};
@@ -15,10 +16,14 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
-        self.inner.metrics.appends.given(&batch);
-        let appended = self.append_batch(scope, chat_id, batch).await;
-        self.fenced_if_late(scope, chat_id, appended).await
+        self.observe(Call::Append, Some(chat_id), async {
+            let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
+            self.inner.metrics.appends.given(&batch);
+            let appended = self.append_batch(scope, chat_id, batch).await;
+            self.fenced_if_late(scope, chat_id, appended).await
+        })
+        .await
+        .inspect(|append| self.inner.metrics.calls.appended(append))
     }
 
     async fn persist_initial_messages(
@@ -27,10 +32,14 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
-        let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
-        self.inner.metrics.appends.given(&batch);
-        let appended = self.append_initial(scope, chat_id, batch).await;
-        self.fenced_if_late(scope, chat_id, appended).await
+        self.observe(Call::PersistInitialMessages, Some(chat_id), async {
+            let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
+            self.inner.metrics.appends.given(&batch);
+            let appended = self.append_initial(scope, chat_id, batch).await;
+            self.fenced_if_late(scope, chat_id, appended).await
+        })
+        .await
+        .inspect(|append| self.inner.metrics.calls.appended(append))
     }
 
     async fn messages(
@@ -39,7 +48,7 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         range: MessageRange,
     ) -> Result<Transcript, StoreError> {
-        self.read_range(scope, chat_id, range).await
+        self.observe(Call::Messages, Some(chat_id), self.read_range(scope, chat_id, range)).await
     }
 
     fn history<'a>(
@@ -56,7 +65,10 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        Ok(self.find_message(scope, chat_id, sequence).await?.stored.message)
+        self.observe(Call::GetMessage, Some(chat_id), async {
+            Ok(self.find_message(scope, chat_id, sequence).await?.stored.message)
+        })
+        .await
     }
 
     async fn get_message_by_id(
@@ -65,16 +77,22 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         event_id: &EventId,
     ) -> Result<Option<Message>, StoreError> {
-        let find = || async {
-            let ids = vec![event_id.as_str()];
-            let (_, known) = self.known_of(scope, chat_id, ids).await?;
-            let found = known.into_iter().find(|known| known.event_id == *event_id);
-            Ok(found.map(|known| known.sequence))
-        };
-        match self.read(find).await? {
-            Some(sequence) => self.get_message(scope, chat_id, sequence).await.map(Some),
-            None => Ok(None),
-        }
+        self.observe(Call::GetMessageById, Some(chat_id), async {
+            let find = || async {
+                let ids = vec![event_id.as_str()];
+                let (_, known) = self.known_of(scope, chat_id, ids).await?;
+                let found = known.into_iter().find(|known| known.event_id == *event_id);
+                Ok(found.map(|known| known.sequence))
+            };
+            match self.read(find).await? {
+                Some(sequence) => {
+                    let found = self.find_message(scope, chat_id, sequence).await?;
+                    Ok(Some(found.stored.message))
+                }
+                None => Ok(None),
+            }
+        })
+        .await
     }
 
     async fn update_message(
@@ -84,7 +102,12 @@ impl Messages for MongoStore {
         sequence: u64,
         edit: MessageEdit,
     ) -> Result<Message, StoreError> {
-        self.edit_message(scope, chat_id, sequence, edit).await
+        self.observe(
+            Call::UpdateMessage,
+            Some(chat_id),
+            self.edit_message(scope, chat_id, sequence, edit),
+        )
+        .await
     }
 
     async fn delete_message(
@@ -93,6 +116,11 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.tombstone_message(scope, chat_id, sequence).await
+        self.observe(
+            Call::DeleteMessage,
+            Some(chat_id),
+            self.tombstone_message(scope, chat_id, sequence),
+        )
+        .await
     }
 }

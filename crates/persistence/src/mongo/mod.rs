@@ -48,7 +48,7 @@ use records::{Clock, Ids, SystemClock, Uuid7Ids};
 use tokio::sync::{OnceCell, broadcast};
 
 use crate::StoreError;
-use crate::metrics::StoreMetrics;
+use crate::metrics::{Call, StoreMetrics};
 use crate::store::{Change, Store};
 use engine::change_stream::ChangeStreams;
 use engine::format::KnownFormat;
@@ -87,6 +87,7 @@ struct Inner {
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
+    slow_call: std::time::Duration,
     context_history: u64,
     proof_snapshot: std::time::Duration,
     queues: Queues,
@@ -145,6 +146,7 @@ impl MongoStore {
             format: KnownFormat::default(),
             database,
             deadline: options.deadline,
+            slow_call: options.slow_call,
             context_history: options.context_history.max(1),
             proof_snapshot: options.proof_snapshot,
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
@@ -189,17 +191,20 @@ impl MongoStore {
 #[async_trait]
 impl Store for MongoStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        let prepare = async || {
-            let hello =
-                || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
-            self.inner.change_streams.note_server(&self.read(hello).await?);
-            indexes::ensure(self).await?;
-            self.tell_format().await
-        };
-        self.inner.indexes.get_or_try_init(prepare).await?;
-        self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })
-            .await?;
-        Ok(())
+        self.observe(Call::Ping, None, async {
+            let prepare = async || {
+                let hello =
+                    || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
+                self.inner.change_streams.note_server(&self.read(hello).await?);
+                indexes::ensure(self).await?;
+                self.tell_format().await
+            };
+            self.inner.indexes.get_or_try_init(prepare).await?;
+            self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })
+                .await?;
+            Ok(())
+        })
+        .await
     }
 
     fn metrics(&self) -> &StoreMetrics {

@@ -5,6 +5,7 @@ use bson::doc;
 use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     SCHEMA_VERSION, StoredParticipant, participant_records, participants_with, participants_without,
@@ -21,15 +22,18 @@ impl Participants for MongoStore {
         user_id: &UserId,
         display_name: Option<&DisplayName>,
     ) -> Result<Joined, StoreError> {
-        let joined_at = self.inner.clock.now();
-        let (user_id, display_name) = (user_id.clone(), display_name.cloned());
-        let joining = StoredParticipant {
-            participant: Participant { user_id, display_name, joined_at },
-            join_id: self.inner.ids.mint("join_"),
-        };
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        self.write(|call| async move {
-            call.attempt(|_| call.join_once(&scope, &chat_id, &joining)).await
+        self.observe(Call::JoinChat, Some(chat_id), async {
+            let joined_at = self.inner.clock.now();
+            let (user_id, display_name) = (user_id.clone(), display_name.cloned());
+            let joining = StoredParticipant {
+                participant: Participant { user_id, display_name, joined_at },
+                join_id: self.inner.ids.mint("join_"),
+            };
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            self.write(|call| async move {
+                call.attempt(|_| call.join_once(&scope, &chat_id, &joining)).await
+            })
+            .await
         })
         .await
     }
@@ -40,9 +44,12 @@ impl Participants for MongoStore {
         chat_id: &ChatId,
         user_id: &UserId,
     ) -> Result<(), StoreError> {
-        let (scope, chat_id, user_id) = (scope.clone(), chat_id.clone(), user_id.clone());
-        self.write(|call| async move {
-            call.attempt(|_| call.leave_once(&scope, &chat_id, &user_id)).await
+        self.observe(Call::LeaveChat, Some(chat_id), async {
+            let (scope, chat_id, user_id) = (scope.clone(), chat_id.clone(), user_id.clone());
+            self.write(|call| async move {
+                call.attempt(|_| call.leave_once(&scope, &chat_id, &user_id)).await
+            })
+            .await
         })
         .await
     }
@@ -54,11 +61,14 @@ impl Participants for MongoStore {
         limit: usize,
         after: Option<&ParticipantCursor>,
     ) -> Result<ParticipantPage, StoreError> {
-        self.read(|| async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            let all = self.participants_within(scope, chat_id).await?;
-            let all = all.into_iter().map(|stored| stored.participant).collect();
-            Ok(ParticipantPage::of(all, limit, after))
+        self.observe(Call::ListParticipants, Some(chat_id), async {
+            self.read(|| async {
+                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                let all = self.participants_within(scope, chat_id).await?;
+                let all = all.into_iter().map(|stored| stored.participant).collect();
+                Ok(ParticipantPage::of(all, limit, after))
+            })
+            .await
         })
         .await
     }

@@ -7,6 +7,7 @@ use futures::TryStreamExt;
 use records::{ChatId, Connection, Scope};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{PRESENCE, announced_record, announcement, presence_id, present_in};
 use crate::mongo::engine::failure::Failure;
@@ -20,45 +21,56 @@ impl Presence for MongoStore {
         connections: &[Connection],
         lasting: Duration,
     ) -> Result<(), StoreError> {
-        if connections.is_empty() {
-            return Ok(());
-        }
-        let (scope, connections) = (scope.clone(), connections.to_vec());
-        self.write(|call| async move {
-            call.attempt(|_| call.announce_once(&scope, &connections, lasting)).await
+        self.observe(Call::Announce, None, async {
+            if connections.is_empty() {
+                return Ok(());
+            }
+            let (scope, connections) = (scope.clone(), connections.to_vec());
+            self.write(|call| async move {
+                call.attempt(|_| call.announce_once(&scope, &connections, lasting)).await
+            })
+            .await
         })
         .await
     }
 
     async fn withdraw(&self, scope: &Scope, connections: &[Connection]) -> Result<(), StoreError> {
-        let ids: Vec<Document> = connections.iter().map(presence_id).collect();
-        let filter = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
-        let chat_ids: Vec<ChatId> = connections.iter().map(|of| of.chat_id.clone()).collect();
-        self.write(|call| async move {
-            let delete = |_| async { Ok(call.inner.presence.delete_many(filter.clone()).await?) };
-            call.attempt(delete).await?;
-            for chat_id in &chat_ids {
-                call.tell_presence(chat_id);
-            }
-            Ok(())
+        self.observe(Call::Withdraw, None, async {
+            let ids: Vec<Document> = connections.iter().map(presence_id).collect();
+            let filter = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
+            let chat_ids: Vec<ChatId> = connections.iter().map(|of| of.chat_id.clone()).collect();
+            self.write(|call| async move {
+                let delete =
+                    |_| async { Ok(call.inner.presence.delete_many(filter.clone()).await?) };
+                call.attempt(delete).await?;
+                for chat_id in &chat_ids {
+                    call.tell_presence(chat_id);
+                }
+                Ok(())
+            })
+            .await
         })
         .await
     }
 
     async fn presence(&self, scope: &Scope, chat_id: &ChatId) -> Result<ChatPresence, StoreError> {
-        self.read(|| async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            let now = self.inner.clock.now();
-            let find = self.inner.presence.find(present_in(scope, chat_id, now));
-            let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
-            if found.is_empty() {
-                return Ok(ChatPresence::default());
-            }
-            let announced = found.iter().map(|raw| announced_record(raw));
-            let announced = announced.collect::<Result<Vec<_>, _>>()?;
-            let participants = self.participants_within(scope, chat_id).await?;
-            let participants: Vec<_> = participants.into_iter().map(|of| of.participant).collect();
-            Ok(ChatPresence::at(now, announced, &participants))
+        self.observe(Call::Presence, Some(chat_id), async {
+            self.read(|| async {
+                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                let now = self.inner.clock.now();
+                let find = self.inner.presence.find(present_in(scope, chat_id, now));
+                let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
+                if found.is_empty() {
+                    return Ok(ChatPresence::default());
+                }
+                let announced = found.iter().map(|raw| announced_record(raw));
+                let announced = announced.collect::<Result<Vec<_>, _>>()?;
+                let participants = self.participants_within(scope, chat_id).await?;
+                let participants: Vec<_> =
+                    participants.into_iter().map(|of| of.participant).collect();
+                Ok(ChatPresence::at(now, announced, &participants))
+            })
+            .await
         })
         .await
     }

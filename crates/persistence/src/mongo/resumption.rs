@@ -6,6 +6,7 @@ use mongodb::{ClientSession, Collection};
 use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeState, Scope};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::LOOKS;
 use crate::mongo::documents::fields::Fields;
@@ -31,15 +32,18 @@ impl Resumption for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<ResumeState, StoreError> {
-        let look = || async {
-            for _ in 0..LOOKS {
-                if let Some(state) = self.state_at_once(scope, chat_id).await? {
-                    return Ok(state);
+        self.observe(Call::ResumeState, Some(chat_id), async {
+            let look = || async {
+                for _ in 0..LOOKS {
+                    if let Some(state) = self.state_at_once(scope, chat_id).await? {
+                        return Ok(state);
+                    }
                 }
-            }
-            Err(Self::blob_is_missing(chat_id, BlobKind::Context))
-        };
-        self.read(look).await
+                Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+            };
+            self.read(look).await
+        })
+        .await
     }
 }
 

@@ -6,4 +6,3 @@ mod agreement;
 mod memory;
 mod mongo;
 mod turns;
-mod wrappers;

@@ -15,6 +15,8 @@ pub struct MongoOptions {
     pub database: String,
     /// How long a call may take, retries included, before it gives up.
     pub deadline: Duration,
+    /// A call that takes at least this long is logged as a warning.
+    pub slow_call: Duration,
     /// How many connections are kept at most.
     pub max_pool_size: u32,
     /// The name by which the server's log knows this client.
@@ -37,6 +39,7 @@ impl MongoOptions {
             uri: uri.into(),
             database: database.into(),
             deadline: Duration::from_secs(8),
+            slow_call: Duration::from_secs(1),
             max_pool_size: 64,
             app_name: "reprise".to_owned(),
             sealing: SealingBounds::default(),

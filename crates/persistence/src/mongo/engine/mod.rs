@@ -10,6 +10,7 @@ pub(crate) mod indexes;
 pub(crate) mod inserts;
 pub(crate) mod json;
 pub(crate) mod marks;
+pub(crate) mod observation;
 pub(crate) mod paging;
 pub(crate) mod pool_events;
 pub(crate) mod scope;

@@ -15,6 +15,7 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
@@ -41,19 +42,22 @@ impl InputRequests for MongoStore {
         chat_id: &ChatId,
         new: NewInputRequest,
     ) -> Result<RequestedInput, StoreError> {
-        let asked = KeptInput::asked(chat_id, new, &*self.inner.clock, &*self.inner.ids)?;
-        let asking_id = self.inner.ids.mint("asking_");
-        let (fenced, scope) = ((scope, chat_id), scope.clone());
-        let requested = self.write(|call| async move {
-            let chat_id = &asked.request.chat_id;
-            let round = |tx| call.ask_round(tx, &scope, &asked, &asking_id);
-            let requested = call.transact(&scope, chat_id, round).await?;
-            if requested.outcome == Outcome::Stored {
-                call.tell_change(chat_id);
-            }
-            Ok(requested)
-        });
-        self.fenced_if_late(fenced.0, fenced.1, requested.await).await
+        self.observe(Call::RequestInput, Some(chat_id), async {
+            let asked = KeptInput::asked(chat_id, new, &*self.inner.clock, &*self.inner.ids)?;
+            let asking_id = self.inner.ids.mint("asking_");
+            let (fenced, scope) = ((scope, chat_id), scope.clone());
+            let requested = self.write(|call| async move {
+                let chat_id = &asked.request.chat_id;
+                let round = |tx| call.ask_round(tx, &scope, &asked, &asking_id);
+                let requested = call.transact(&scope, chat_id, round).await?;
+                if requested.outcome == Outcome::Stored {
+                    call.tell_change(chat_id);
+                }
+                Ok(requested)
+            });
+            self.fenced_if_late(fenced.0, fenced.1, requested.await).await
+        })
+        .await
     }
 
     async fn get_input_request(
@@ -62,12 +66,15 @@ impl InputRequests for MongoStore {
         chat_id: &ChatId,
         request_id: &InputRequestId,
     ) -> Result<InputRequest, StoreError> {
-        let get = || async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            self.known_input(scope, chat_id, request_id).await
-        };
-        let stored = self.read(get).await?;
-        Ok(stored.kept.request.at(self.inner.clock.now()))
+        self.observe(Call::GetInputRequest, Some(chat_id), async {
+            let get = || async {
+                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                self.known_input(scope, chat_id, request_id).await
+            };
+            let stored = self.read(get).await?;
+            Ok(stored.kept.request.at(self.inner.clock.now()))
+        })
+        .await
     }
 
     async fn list_input_requests(
@@ -77,20 +84,24 @@ impl InputRequests for MongoStore {
         limit: usize,
         after: Option<&InputCursor>,
     ) -> Result<InputPage, StoreError> {
-        let mut query = doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() };
-        if let Some(InputCursor { created_at, request_id }) = after {
-            let id = request_id.as_str();
-            let older = older_than("created_at", *created_at, "_id.request_id", id);
-            query.insert("$and", older.to_vec());
-        }
-        let list = || async {
-            self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-            let find = self.inner.input_requests.find(query.clone());
-            let find = find.sort(doc! { "created_at": -1, "_id.request_id": -1 });
-            let found: Vec<_> = find.limit(limit_and_one(limit)).await?.try_collect().await?;
-            Ok(InputPage::cut(self.shown(&found)?, limit))
-        };
-        self.read(list).await
+        self.observe(Call::ListInputRequests, Some(chat_id), async {
+            let mut query =
+                doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() };
+            if let Some(InputCursor { created_at, request_id }) = after {
+                let id = request_id.as_str();
+                let older = older_than("created_at", *created_at, "_id.request_id", id);
+                query.insert("$and", older.to_vec());
+            }
+            let list = || async {
+                self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+                let find = self.inner.input_requests.find(query.clone());
+                let find = find.sort(doc! { "created_at": -1, "_id.request_id": -1 });
+                let found: Vec<_> = find.limit(limit_and_one(limit)).await?.try_collect().await?;
+                Ok(InputPage::cut(self.shown(&found)?, limit))
+            };
+            self.read(list).await
+        })
+        .await
     }
 
     async fn find_input_requests(
@@ -98,14 +109,17 @@ impl InputRequests for MongoStore {
         scope: &Scope,
         request_id: &InputRequestId,
     ) -> Result<Vec<InputRequest>, StoreError> {
-        let find = || async {
-            let pending = self.find_visible(scope, request_id, Some(PENDING)).await?;
-            if !pending.is_empty() {
-                return Ok(pending);
-            }
-            self.find_visible(scope, request_id, None).await
-        };
-        self.read(find).await
+        self.observe(Call::FindInputRequests, None, async {
+            let find = || async {
+                let pending = self.find_visible(scope, request_id, Some(PENDING)).await?;
+                if !pending.is_empty() {
+                    return Ok(pending);
+                }
+                self.find_visible(scope, request_id, None).await
+            };
+            self.read(find).await
+        })
+        .await
     }
 
     async fn answer_input_request(
@@ -115,9 +129,12 @@ impl InputRequests for MongoStore {
         request_id: &InputRequestId,
         answer: NewInputAnswer,
     ) -> Result<AnsweredInput, StoreError> {
-        let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
-        self.inner.metrics.appends.given(&reply.batch);
-        self.answer(scope, chat_id, request_id, reply).await
+        self.observe(Call::AnswerInputRequest, Some(chat_id), async {
+            let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
+            self.inner.metrics.appends.given(&reply.batch);
+            self.answer(scope, chat_id, request_id, reply).await
+        })
+        .await
     }
 
     async fn cancel_input_request(
@@ -127,40 +144,46 @@ impl InputRequests for MongoStore {
         request_id: &InputRequestId,
         reason: Option<&str>,
     ) -> Result<InputRequest, StoreError> {
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        let (request_id, reason) = (request_id.clone(), reason.map(str::to_owned));
-        self.write(|call| async move {
-            let reason = reason.as_deref();
-            let round = |tx| call.cancel_round(tx, &scope, &chat_id, &request_id, reason);
-            let cancelled = call.transact(&scope, &chat_id, round).await?;
-            call.tell_change(&chat_id);
-            cancelled
+        self.observe(Call::CancelInputRequest, Some(chat_id), async {
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            let (request_id, reason) = (request_id.clone(), reason.map(str::to_owned));
+            self.write(|call| async move {
+                let reason = reason.as_deref();
+                let round = |tx| call.cancel_round(tx, &scope, &chat_id, &request_id, reason);
+                let cancelled = call.transact(&scope, &chat_id, round).await?;
+                call.tell_change(&chat_id);
+                cancelled
+            })
+            .await
         })
         .await
     }
 
     async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError> {
-        let now = DateTime::from_chrono(self.inner.clock.now());
-        let overdue = Overdue {
-            sweep: Sweep::InputRequests,
-            collection: &self.inner.input_requests,
-            filter: doc! { "state": PENDING, "expires_at": { "$lte": now } },
-            since: "expires_at",
-            projection: doc! {},
-        };
-        let expire = |raw: RawDocumentBuf| async move {
-            let app_id = input_app(&raw)?;
-            let InputRequest { chat_id, request_id, .. } = input_record(&raw)?.kept.request;
-            let scope = Scope::service(app_id);
-            self.write(|call| async move {
-                let round = |tx| call.expire_round(tx, &scope, &chat_id, &request_id);
-                call.transact(&scope, &chat_id, round).await?;
-                call.tell_change(&chat_id);
-                Ok(true)
-            })
-            .await
-        };
-        self.sweep(&overdue, limit, expire).await
+        self.observe(Call::ExpireInputRequests, None, async {
+            let now = DateTime::from_chrono(self.inner.clock.now());
+            let overdue = Overdue {
+                sweep: Sweep::InputRequests,
+                collection: &self.inner.input_requests,
+                filter: doc! { "state": PENDING, "expires_at": { "$lte": now } },
+                since: "expires_at",
+                projection: doc! {},
+            };
+            let expire = |raw: RawDocumentBuf| async move {
+                let app_id = input_app(&raw)?;
+                let InputRequest { chat_id, request_id, .. } = input_record(&raw)?.kept.request;
+                let scope = Scope::service(app_id);
+                self.write(|call| async move {
+                    let round = |tx| call.expire_round(tx, &scope, &chat_id, &request_id);
+                    call.transact(&scope, &chat_id, round).await?;
+                    call.tell_change(&chat_id);
+                    Ok(true)
+                })
+                .await
+            };
+            self.sweep(&overdue, limit, expire).await
+        })
+        .await
     }
 }
 

@@ -22,6 +22,7 @@ use futures::TryStreamExt;
 use records::{AppId, Rollup, Subject, WorkflowName};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats};
 use crate::mongo::engine::failure::Failure;
@@ -38,31 +39,34 @@ impl Stats for MongoStore {
         app_id: &AppId,
         workflow_name: &WorkflowName,
     ) -> Result<WorkflowStats, StoreError> {
-        let query = doc! {
-            "_id.app_id": app_id.as_str(),
-            "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL] },
-            "_id.workflow_name": workflow_name.as_str(),
-            "_id.hour": Bson::Null,
-        };
-        let mut stats = WorkflowStats::default();
-        let (mut agents, mut models) = (BTreeMap::new(), BTreeMap::new());
-        for raw in &self.rollups(query).await? {
-            let stored = StoredRollup::read(raw)?;
-            stats.last_updated_at = stats.last_updated_at.max(stored.last_updated_at);
-            let rollup = match &stored.key.subject {
-                Subject::Workflow => &mut stats.total,
-                Subject::Agent(agent) => agents.entry(agent.clone()).or_default(),
-                Subject::Model(model) => models.entry(model.clone()).or_default(),
-                Subject::Chat(_) => continue,
+        self.observe(Call::WorkflowStats, None, async {
+            let query = doc! {
+                "_id.app_id": app_id.as_str(),
+                "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL] },
+                "_id.workflow_name": workflow_name.as_str(),
+                "_id.hour": Bson::Null,
             };
-            stored.add_to(rollup)?;
-        }
-        // All calls of some may have been deleted.
-        stats.agents = agents.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
-        stats.models = models.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
-        dearest_first(&mut stats.agents);
-        dearest_first(&mut stats.models);
-        Ok(stats)
+            let mut stats = WorkflowStats::default();
+            let (mut agents, mut models) = (BTreeMap::new(), BTreeMap::new());
+            for raw in &self.rollups(query).await? {
+                let stored = StoredRollup::read(raw)?;
+                stats.last_updated_at = stats.last_updated_at.max(stored.last_updated_at);
+                let rollup = match &stored.key.subject {
+                    Subject::Workflow => &mut stats.total,
+                    Subject::Agent(agent) => agents.entry(agent.clone()).or_default(),
+                    Subject::Model(model) => models.entry(model.clone()).or_default(),
+                    Subject::Chat(_) => continue,
+                };
+                stored.add_to(rollup)?;
+            }
+            // All calls of some may have been deleted.
+            stats.agents = agents.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
+            stats.models = models.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
+            dearest_first(&mut stats.agents);
+            dearest_first(&mut stats.models);
+            Ok(stats)
+        })
+        .await
     }
 
     async fn list_chat_stats(
@@ -72,48 +76,54 @@ impl Stats for MongoStore {
         limit: usize,
         after: Option<&Cursor>,
     ) -> Result<ChatStatsPage, StoreError> {
-        let mut query = doc! {
-            "_id.app_id": app_id.as_str(),
-            "_id.workflow_name": workflow_name.as_str(),
-            "_id.kind": CHAT,
-            "started_at": { "$gte": BsonTime::MIN },
-        };
-        if let Some(Cursor { created_at, chat_id }) = after {
-            let older = older_than("started_at", *created_at, "_id.name", chat_id.as_str());
-            query.insert("$and", older.to_vec());
-        }
-        let list = || async {
-            let find = self.inner.workflow_stats.find(query.clone());
-            let find = find.sort(doc! { "started_at": -1, "_id.name": -1 });
-            let found: Vec<_> = find.limit(limit_and_one(limit)).await?.try_collect().await?;
-            Ok(found)
-        };
-        let found: Vec<RawDocumentBuf> = self.read(list).await?;
-        let chats = found.iter().map(chat_stats).collect::<Result<_, _>>()?;
-        Ok(ChatStatsPage::cut(chats, limit))
+        self.observe(Call::ListChatStats, None, async {
+            let mut query = doc! {
+                "_id.app_id": app_id.as_str(),
+                "_id.workflow_name": workflow_name.as_str(),
+                "_id.kind": CHAT,
+                "started_at": { "$gte": BsonTime::MIN },
+            };
+            if let Some(Cursor { created_at, chat_id }) = after {
+                let older = older_than("started_at", *created_at, "_id.name", chat_id.as_str());
+                query.insert("$and", older.to_vec());
+            }
+            let list = || async {
+                let find = self.inner.workflow_stats.find(query.clone());
+                let find = find.sort(doc! { "started_at": -1, "_id.name": -1 });
+                let found: Vec<_> = find.limit(limit_and_one(limit)).await?.try_collect().await?;
+                Ok(found)
+            };
+            let found: Vec<RawDocumentBuf> = self.read(list).await?;
+            let chats = found.iter().map(chat_stats).collect::<Result<_, _>>()?;
+            Ok(ChatStatsPage::cut(chats, limit))
+        })
+        .await
     }
 
     async fn app_stats(&self, app_id: &AppId) -> Result<Vec<WorkflowSummary>, StoreError> {
-        let query = doc! {
-            "_id.app_id": app_id.as_str(),
-            "_id.kind": WORKFLOW,
-            "_id.hour": Bson::Null,
-        };
-        let mut workflows: BTreeMap<WorkflowName, (Rollup, Option<DateTime<Utc>>)> =
-            BTreeMap::new();
-        for raw in &self.rollups(query).await? {
-            let stored = StoredRollup::read(raw)?;
-            let workflow = workflows.entry(stored.workflow_name.clone());
-            let (total, last_updated_at) = workflow.or_default();
-            stored.add_to(total)?;
-            *last_updated_at = stored.last_updated_at.max(*last_updated_at);
-        }
-        let summary = |(workflow_name, (total, last_updated_at))| WorkflowSummary {
-            workflow_name,
-            total,
-            last_updated_at,
-        };
-        Ok(workflows.into_iter().map(summary).collect())
+        self.observe(Call::AppStats, None, async {
+            let query = doc! {
+                "_id.app_id": app_id.as_str(),
+                "_id.kind": WORKFLOW,
+                "_id.hour": Bson::Null,
+            };
+            let mut workflows: BTreeMap<WorkflowName, (Rollup, Option<DateTime<Utc>>)> =
+                BTreeMap::new();
+            for raw in &self.rollups(query).await? {
+                let stored = StoredRollup::read(raw)?;
+                let workflow = workflows.entry(stored.workflow_name.clone());
+                let (total, last_updated_at) = workflow.or_default();
+                stored.add_to(total)?;
+                *last_updated_at = stored.last_updated_at.max(*last_updated_at);
+            }
+            let summary = |(workflow_name, (total, last_updated_at))| WorkflowSummary {
+                workflow_name,
+                total,
+                last_updated_at,
+            };
+            Ok(workflows.into_iter().map(summary).collect())
+        })
+        .await
     }
 
     async fn hourly_stats(
@@ -122,25 +132,29 @@ impl Stats for MongoStore {
         workflow_name: Option<&WorkflowName>,
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError> {
-        let [from, to] = [range.start, range.end].map(BsonTime::from_chrono);
-        let mut query = doc! {
-            "_id.app_id": app_id.as_str(),
-            "_id.kind": WORKFLOW,
-            "_id.hour": { "$gte": from, "$lt": to },
-        };
-        if let Some(workflow_name) = workflow_name {
-            query.insert("_id.workflow_name", workflow_name.as_str());
-        }
-        let mut hours: BTreeMap<(WorkflowName, DateTime<Utc>), Rollup> = BTreeMap::new();
-        for raw in &self.rollups(query).await? {
-            let stored = StoredRollup::read(raw)?;
-            if let Some(hour) = stored.key.hour {
-                let rollup = hours.entry((stored.workflow_name.clone(), hour)).or_default();
-                stored.add_to(rollup)?;
+        self.observe(Call::HourlyStats, None, async {
+            let [from, to] = [range.start, range.end].map(BsonTime::from_chrono);
+            let mut query = doc! {
+                "_id.app_id": app_id.as_str(),
+                "_id.kind": WORKFLOW,
+                "_id.hour": { "$gte": from, "$lt": to },
+            };
+            if let Some(workflow_name) = workflow_name {
+                query.insert("_id.workflow_name", workflow_name.as_str());
             }
-        }
-        let hourly = |((workflow_name, hour), rollup)| HourlyStats { workflow_name, hour, rollup };
-        Ok(hours.into_iter().map(hourly).filter(|hourly| !hourly.rollup.is_zero()).collect())
+            let mut hours: BTreeMap<(WorkflowName, DateTime<Utc>), Rollup> = BTreeMap::new();
+            for raw in &self.rollups(query).await? {
+                let stored = StoredRollup::read(raw)?;
+                if let Some(hour) = stored.key.hour {
+                    let rollup = hours.entry((stored.workflow_name.clone(), hour)).or_default();
+                    stored.add_to(rollup)?;
+                }
+            }
+            let hourly =
+                |((workflow_name, hour), rollup)| HourlyStats { workflow_name, hour, rollup };
+            Ok(hours.into_iter().map(hourly).filter(|hourly| !hourly.rollup.is_zero()).collect())
+        })
+        .await
     }
 
     async fn list_apps_with_stats(
@@ -148,18 +162,21 @@ impl Stats for MongoStore {
         limit: usize,
         after: Option<&AppId>,
     ) -> Result<CountedApps, StoreError> {
-        let after = after.map_or("", AppId::as_str);
-        let list = || async {
-            let later = doc! { "_id.app_id": { "$gt": after } };
-            let mut apps = Vec::new();
-            for app in self.inner.workflow_stats.distinct("_id.app_id", later).await? {
-                let app = app.as_str().and_then(|app| AppId::parse(app).ok());
-                apps.extend(app);
-            }
-            apps.sort();
-            Ok(CountedApps::cut(apps, limit))
-        };
-        self.read(list).await
+        self.observe(Call::ListAppsWithStats, None, async {
+            let after = after.map_or("", AppId::as_str);
+            let list = || async {
+                let later = doc! { "_id.app_id": { "$gt": after } };
+                let mut apps = Vec::new();
+                for app in self.inner.workflow_stats.distinct("_id.app_id", later).await? {
+                    let app = app.as_str().and_then(|app| AppId::parse(app).ok());
+                    apps.extend(app);
+                }
+                apps.sort();
+                Ok(CountedApps::cut(apps, limit))
+            };
+            self.read(list).await
+        })
+        .await
     }
 }
 

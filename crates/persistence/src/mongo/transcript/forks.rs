@@ -8,6 +8,7 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::Placed;
 use crate::mongo::chat_sessions::without_bulk;
@@ -33,14 +34,17 @@ impl Forks for MongoStore {
         chat_id: &ChatId,
         mut fork: NewFork,
     ) -> Result<ChatSession, StoreError> {
-        let fork_id = fork.chat_id.take().unwrap_or_else(|| ChatId::mint(&*self.inner.ids));
-        let fork = NewFork { chat_id: Some(fork_id.clone()), ..fork };
-        let creation_id = self.inner.ids.mint("creation_");
-        // The fence is that of the fork, which has no lease yet.
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        self.write(|call| async move {
-            let round = |tx| call.fork_round(tx, &scope, &chat_id, &fork, &creation_id);
-            call.transact(&scope.unfenced(), &fork_id, round).await
+        self.observe(Call::ForkChat, Some(chat_id), async {
+            let fork_id = fork.chat_id.take().unwrap_or_else(|| ChatId::mint(&*self.inner.ids));
+            let fork = NewFork { chat_id: Some(fork_id.clone()), ..fork };
+            let creation_id = self.inner.ids.mint("creation_");
+            // The fence is that of the fork, which has no lease yet.
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            self.write(|call| async move {
+                let round = |tx| call.fork_round(tx, &scope, &chat_id, &fork, &creation_id);
+                call.transact(&scope.unfenced(), &fork_id, round).await
+            })
+            .await
         })
         .await
     }

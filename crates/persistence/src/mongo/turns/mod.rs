@@ -6,6 +6,7 @@ use futures::TryStreamExt;
 use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{counter, point_record, points_in, points_of};
 use crate::mongo::engine::failure::Failure;
@@ -26,14 +27,17 @@ impl Turns for MongoStore {
         chat_id: &ChatId,
         turn: NewTurn,
     ) -> Result<AppendedTurn, StoreError> {
-        let turn = TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
-        self.inner.metrics.appends.given(&turn.messages);
-        let fenced = (scope, chat_id);
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        let appended = self.write(|call| async move {
-            call.attempt(|attempt| call.write_turn(&scope, &chat_id, &turn, attempt)).await
-        });
-        self.fenced_if_late(fenced.0, fenced.1, appended.await).await
+        self.observe(Call::AppendTurn, Some(chat_id), async {
+            let turn = TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
+            self.inner.metrics.appends.given(&turn.messages);
+            let fenced = (scope, chat_id);
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            let appended = self.write(|call| async move {
+                call.attempt(|attempt| call.write_turn(&scope, &chat_id, &turn, attempt)).await
+            });
+            self.fenced_if_late(fenced.0, fenced.1, appended.await).await
+        })
+        .await
     }
 
     async fn list_resume_points(
@@ -44,7 +48,12 @@ impl Turns for MongoStore {
         limit: usize,
         cursor: Option<ResumePointCursor>,
     ) -> Result<ResumePointPage, StoreError> {
-        self.read(|| self.latest_points(scope, chat_id, filter, limit, cursor)).await
+        self.observe(
+            Call::ListResumePoints,
+            Some(chat_id),
+            self.read(|| self.latest_points(scope, chat_id, filter, limit, cursor)),
+        )
+        .await
     }
 
     async fn last_resume_point(
@@ -52,9 +61,13 @@ impl Turns for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ResumePoint>, StoreError> {
-        let everything = ResumePointFilter::default();
-        let last = self.list_resume_points(scope, chat_id, &everything, 1, None).await?;
-        Ok(last.points.into_iter().next())
+        self.observe(Call::LastResumePoint, Some(chat_id), async {
+            let everything = ResumePointFilter::default();
+            let newest = || self.latest_points(scope, chat_id, &everything, 1, None);
+            let last = self.read(newest).await?;
+            Ok(last.points.into_iter().next())
+        })
+        .await
     }
 
     async fn delete_resume_points(
@@ -63,14 +76,17 @@ impl Turns for MongoStore {
         chat_id: &ChatId,
         request_id: Option<&TurnId>,
     ) -> Result<u64, StoreError> {
-        let points = match request_id {
-            Some(request_id) => points_of(scope, chat_id, request_id),
-            None => points_in(scope, chat_id),
-        };
-        let (scope, chat_id) = (scope.clone(), chat_id.clone());
-        self.write(|call| async move {
-            let round = |tx| call.delete_points(tx, &scope, &chat_id, &points);
-            call.transact(&scope, &chat_id, round).await
+        self.observe(Call::DeleteResumePoints, Some(chat_id), async {
+            let points = match request_id {
+                Some(request_id) => points_of(scope, chat_id, request_id),
+                None => points_in(scope, chat_id),
+            };
+            let (scope, chat_id) = (scope.clone(), chat_id.clone());
+            self.write(|call| async move {
+                let round = |tx| call.delete_points(tx, &scope, &chat_id, &points);
+                call.transact(&scope, &chat_id, round).await
+            })
+            .await
         })
         .await
     }

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
 
 use crate::StoreError;
+use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{StoredWallet, encode, one_wallet, stored_wallet, wallet_document};
 use crate::mongo::engine::failure::Failure;
@@ -32,18 +33,21 @@ impl Wallets for MongoStore {
         user_id: &UserId,
         initial_balance: i64,
     ) -> Result<Wallet, StoreError> {
-        Wallet::check_initial_balance(initial_balance)?;
-        check_open(scope, user_id)?;
-        let wallet = new_wallet(scope, user_id, initial_balance, self.inner.clock.now());
-        let entry = initial_entry(&wallet, EntryId::mint(&*self.inner.ids));
-        let document = encode(&wallet_document(&wallet, entry.as_ref()))?;
-        let scope = scope.clone();
-        self.write(|call| async move {
-            call.attempt(|_| async {
-                call.know_format().await?;
-                let find = || call.stored_wallet(&scope, &wallet.user_id);
-                let found = insert_or_get(&call.inner.wallets, &document, find).await?;
-                Ok(found.map_or_else(|| wallet.clone(), |stored| stored.wallet))
+        self.observe(Call::EnsureWallet, None, async {
+            Wallet::check_initial_balance(initial_balance)?;
+            check_open(scope, user_id)?;
+            let wallet = new_wallet(scope, user_id, initial_balance, self.inner.clock.now());
+            let entry = initial_entry(&wallet, EntryId::mint(&*self.inner.ids));
+            let document = encode(&wallet_document(&wallet, entry.as_ref()))?;
+            let scope = scope.clone();
+            self.write(|call| async move {
+                call.attempt(|_| async {
+                    call.know_format().await?;
+                    let find = || call.stored_wallet(&scope, &wallet.user_id);
+                    let found = insert_or_get(&call.inner.wallets, &document, find).await?;
+                    Ok(found.map_or_else(|| wallet.clone(), |stored| stored.wallet))
+                })
+                .await
             })
             .await
         })
@@ -55,11 +59,14 @@ impl Wallets for MongoStore {
         scope: &Scope,
         user_id: &UserId,
     ) -> Result<Option<Wallet>, StoreError> {
-        if !scope.caller.may_act_for(user_id) {
-            return Ok(None);
-        }
-        let stored = self.read(|| async { self.stored_wallet(scope, user_id).await }).await?;
-        Ok(stored.map(|stored| stored.wallet))
+        self.observe(Call::GetWallet, None, async {
+            if !scope.caller.may_act_for(user_id) {
+                return Ok(None);
+            }
+            let stored = self.read(|| async { self.stored_wallet(scope, user_id).await }).await?;
+            Ok(stored.map(|stored| stored.wallet))
+        })
+        .await
     }
 
     async fn credit(
@@ -68,7 +75,12 @@ impl Wallets for MongoStore {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.change_wallet(scope, user_id, entry, EntryKind::Credit).await
+        self.observe(
+            Call::Credit,
+            None,
+            self.change_wallet(scope, user_id, entry, EntryKind::Credit),
+        )
+        .await
     }
 
     async fn debit(
@@ -77,7 +89,8 @@ impl Wallets for MongoStore {
         user_id: &UserId,
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError> {
-        self.change_wallet(scope, user_id, entry, EntryKind::Debit).await
+        self.observe(Call::Debit, None, self.change_wallet(scope, user_id, entry, EntryKind::Debit))
+            .await
     }
 
     async fn list_wallet_entries(
@@ -87,8 +100,11 @@ impl Wallets for MongoStore {
         limit: usize,
         before: Option<u64>,
     ) -> Result<EntryPage, StoreError> {
-        check_open(scope, user_id)?;
-        self.read(|| async { self.entries_below(scope, user_id, limit, before).await }).await
+        self.observe(Call::ListWalletEntries, None, async {
+            check_open(scope, user_id)?;
+            self.read(|| async { self.entries_below(scope, user_id, limit, before).await }).await
+        })
+        .await
     }
 
     async fn list_wallets(
@@ -97,14 +113,24 @@ impl Wallets for MongoStore {
         limit: usize,
         after: Option<&UserId>,
     ) -> Result<WalletPage, StoreError> {
-        self.read(|| async { self.wallets_after(scope, limit, after).await }).await
+        self.observe(
+            Call::ListWallets,
+            None,
+            self.read(|| async { self.wallets_after(scope, limit, after).await }),
+        )
+        .await
     }
 
     async fn next_app_with_wallets(
         &self,
         after: Option<&AppId>,
     ) -> Result<Option<AppId>, StoreError> {
-        self.read(|| async { self.app_with_wallets_after(after).await }).await
+        self.observe(
+            Call::NextAppWithWallets,
+            None,
+            self.read(|| async { self.app_with_wallets_after(after).await }),
+        )
+        .await
     }
 }
 

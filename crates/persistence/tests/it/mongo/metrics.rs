@@ -1,11 +1,13 @@
 //! The MongoDB store counts its groups, retries, sealings and connections as they are.
 
+use std::io;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bson::doc;
 use futures::future::join_all;
 use persistence::mongo::{Interruption, MongoOptions, MongoStore};
-use persistence::{Messages, Store, StoreError};
+use persistence::{ChatSessions, Messages, Store, StoreError};
 use records::ChatId;
 use store_contract::metrics::{count, sum};
 use tokio::time::{sleep, timeout};
@@ -21,6 +23,51 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
         }
     };
     timeout(Duration::from_secs(20), waiting).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_counted_as_cancelled() {
+    let options = MongoOptions::new("mongodb://127.0.0.1:1/?replicaSet=rs0", "nowhere");
+    let store = MongoStore::connect(&options).await.unwrap();
+    timeout(Duration::from_millis(20), store.ping()).await.unwrap_err();
+    assert_eq!(count(&store, "reprise_store_calls_total", &["ping", "cancelled"]), 1);
+    assert_eq!(count(&store, "reprise_store_calls_total", &[]), 1);
+}
+
+/// Takes what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_slow_call_is_logged_as_a_warning() {
+    for (slow_call, level) in [(Duration::ZERO, "WARN"), (Duration::MAX, "DEBUG")] {
+        let options = MongoOptions::new("mongodb://127.0.0.1:1/?replicaSet=rs0", "nowhere");
+        let options = MongoOptions { deadline: Duration::from_millis(20), slow_call, ..options };
+        let store = MongoStore::connect(&options).await.unwrap();
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG);
+        let subscriber = subscriber.with_ansi(false).with_writer(move || writer.clone()).finish();
+        let logging = tracing::subscriber::set_default(subscriber);
+        let chat_id = ChatId::parse("c1").unwrap();
+        store.get_chat(&scope(), &chat_id).await.unwrap_err();
+        drop(logging);
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<_> = log.lines().filter(|line| line.contains("call=\"get_chat\"")).collect();
+        let [line] = lines[..] else { panic!("one line is expected: {log}") };
+        assert!(line.contains(level) && line.contains("chat_id=c1"), "{line}");
+        assert!(line.contains("elapsed_ms=") && line.contains("is_ok=false"), "{line}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,35 @@
+use futures::FutureExt as _;
+use records::ChatId;
+
+use crate::StoreError;
+use crate::metrics::{Call, Label as _};
+use crate::mongo::MongoStore;
+
+impl MongoStore {
+    /// Runs a call: counts its outcome, times it and logs it. A slow call is logged as a warning, any
+    /// other at debug level; errors are for the caller to log.
+    ///
+    /// Each trait method of the store is observed once, as a whole, so that the outcome is what the
+    /// caller is told. A call that is dropped before it ends counts as cancelled.
+    pub(crate) fn observe<T>(
+        &self,
+        call: Call,
+        chat_id: Option<&ChatId>,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> impl Future<Output = Result<T, StoreError>> {
+        // A combinator, because an async function would hold `work` twice.
+        let underway = self.inner.metrics.calls.begin(call);
+        work.map(move |answer| {
+            let elapsed = underway.end(&answer);
+            let call = call.name();
+            let chat_id = chat_id.map(tracing::field::display);
+            let (elapsed_ms, is_ok) = (elapsed.as_secs_f64() * 1_000.0, answer.is_ok());
+            if elapsed >= self.inner.slow_call {
+                tracing::warn!(call, chat_id, elapsed_ms, is_ok, "a slow call to the store");
+            } else {
+                tracing::debug!(call, chat_id, elapsed_ms, is_ok, "a call to the store");
+            }
+            answer
+        })
+    }
+}

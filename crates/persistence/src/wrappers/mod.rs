@@ -1,5 +1,0 @@
-//! Stores around a store. Each passes the contract of the store within.
-
-mod traced;
-
-pub use traced::Traced;
