@@ -131,5 +131,5 @@ async fn the_status_of_an_app_is_cached_for_as_long_as_configured() {
 #[test]
 fn a_status_cannot_be_cached_for_ever() {
     let refusal = router(memory(), config(false, 60_001)).unwrap_err();
-    assert_eq!(refusal.to_string(), "apps.cache_ms is 60001: it must be 0 to 60000");
+    assert_eq!(refusal.to_string(), "apps.cache_ms is 60001: it must be from 0 to 60000");
 }

@@ -99,7 +99,7 @@ async fn a_transcript_that_breaks_rules_is_refused_and_stores_nothing() {
         client.post(&format!("{path}/messages?dialect=acp"), json!({"messages": many})).await;
     let problem = many.body();
     assert_eq!(problem["errors"].as_array().map(Vec::len), Some(100));
-    assert!(problem["detail"].to_string().contains("; more are not listed"), "{problem}");
+    assert!(problem["detail"].to_string().contains("; only the first 100 are listed"), "{problem}");
     assert_eq!(client.get(&format!("{path}/messages")).await.body()["last_sequence"], 0);
 }
 
