@@ -53,7 +53,7 @@ use crate::store::{Change, Store};
 use engine::change_stream::ChangeStreams;
 use engine::format::KnownFormat;
 use engine::{client, indexes, pool_events};
-use transcript::append::{KnownChats, Lanes, Queues};
+use transcript::append::{CommandBatcher, KnownChats, Queues};
 use transcript::sealing::Sealer;
 
 /// Keeps everything in one MongoDB database.
@@ -92,7 +92,7 @@ struct Inner {
     proof_snapshot: std::time::Duration,
     queues: Queues,
     sealer: Arc<Sealer>,
-    lanes: Lanes,
+    batcher: CommandBatcher,
     known_chats: KnownChats,
     stripes: stats::Stripes,
     metrics: Arc<StoreMetrics>,
@@ -151,7 +151,7 @@ impl MongoStore {
             proof_snapshot: options.proof_snapshot,
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Arc::new(Sealer::new(options.sealing)),
-            lanes: Lanes::default(),
+            batcher: CommandBatcher::default(),
             known_chats: KnownChats::default(),
             stripes: stats::Stripes::default(),
             metrics,

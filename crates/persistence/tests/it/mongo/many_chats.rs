@@ -100,6 +100,32 @@ async fn what_does_not_fit_spoils_nothing_that_was_sent_with_it() {
     }
 }
 
+/// Another process has appended to one of the chats, so that its update does not fit; the others were
+/// sent with it.
+#[tokio::test]
+async fn one_query_finds_out_for_all_that_shared_a_command() {
+    let database = Database::create().await;
+    let chats = chats(&database).await;
+    // Twice, so that the next append knows what to expect.
+    for chat_id in &chats {
+        write(&database, chat_id, "before", 2).await.unwrap();
+    }
+    let other = MongoStore::connect(&database.options).await.unwrap();
+    write(&other, &chats[CHATS - 1], "other", 1).await.unwrap();
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    let writers = chats.iter().map(|chat_id| write(&database, chat_id, "after", 1));
+    let given = try_join_all(writers).await.unwrap();
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    for (index, given) in given.iter().enumerate() {
+        let sequence = if index == CHATS - 1 { 3 } else { 2 };
+        assert_eq!((given[0].1, given[0].2), (sequence, Outcome::Stored), "chat {index}");
+    }
+    let profile = database.raw.collection::<bson::RawDocumentBuf>("system.profile");
+    let looks = doc! { "command.find": "chat_sessions" };
+    let looks = profile.count_documents(looks).await.unwrap();
+    assert!((1..=3).contains(&looks), "{looks} queries for one update that did not fit");
+}
+
 #[tokio::test]
 async fn a_chat_that_ends_refuses_alone() {
     let database = Database::create().await;

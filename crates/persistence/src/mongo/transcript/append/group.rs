@@ -57,8 +57,16 @@ impl MongoStore {
             Err(error) if group.len() == 1 => group.answer(vec![Err(error)]),
             // Which of them is at fault shows when each is tried alone.
             Err(_) => {
+                // A store that goes away meanwhile keeps none of the others from being tried.
+                let mut is_away = false;
                 for alone in group.split() {
-                    Box::pin(self.serve_group(chat_id, alone)).await?;
+                    if is_away {
+                        drop(timeout_at(alone.deadline(), self.server_is_back()).await);
+                    }
+                    is_away = Box::pin(self.serve_group(chat_id, alone)).await.is_err();
+                }
+                if is_away {
+                    return Err(Away);
                 }
             }
         }

@@ -27,7 +27,7 @@ pub(crate) use probe::{Probe, refusal, verdict};
 pub(crate) use push::{Condition, Push, Pushed};
 pub use queue::QueueBounds;
 pub(crate) use queue::Queues;
-pub(crate) use shared::Lanes;
+pub(crate) use shared::CommandBatcher;
 
 impl MongoStore {
     /// Appends in the chat's next group, from a task of its own: an update that is under way ends

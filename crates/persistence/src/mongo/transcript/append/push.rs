@@ -13,7 +13,7 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
-use crate::mongo::transcript::append::shared::Outcome;
+use crate::mongo::transcript::append::shared::{Outcome, Trace};
 use crate::rules::batch::Entry;
 use crate::rules::turn_batch::TurnMark;
 
@@ -116,7 +116,7 @@ impl MongoStore {
         if let Some(pushed) = self.push_sealed(push).await? {
             return Ok(pushed);
         }
-        let lane = self.inner.lanes.enter();
+        let lane = self.inner.batcher.enter();
         if lane.is_none()
             && let Some(expected) = self.expected_tail(push)
             && let Some(pushed) = self.push_with_others(push, &expected).await?
@@ -147,7 +147,8 @@ impl MongoStore {
     ) -> Result<Option<Pushed>, Failure> {
         let mut filter = self.appendable(push);
         filter.insert("last_sequence", counter(expected.last_sequence));
-        let outcome = self.update_with_others(&filter, &push.update()).await?;
+        let outcome =
+            self.update_with_others(&filter, &push.update(), push.trace(expected, true)).await?;
         let after = Tail {
             last_sequence: expected.last_sequence + push.documents.len() as u64,
             bytes: expected.bytes + push.bytes,
@@ -267,6 +268,17 @@ impl<'a> Push<'a> {
 
     pub(crate) fn of_turn(self, turn: &'a TurnMark, turns_without_messages: u64) -> Self {
         Self { turn: Some(turn), turns_without_messages, ..self }
+    }
+
+    /// Returns what tells afterwards whether the push was applied to a tail, or past it.
+    pub(super) fn trace(&self, expected: &Tail, is_in_tail: bool) -> Trace {
+        let event_id = self.event_ids.first().filter(|_| is_in_tail);
+        Trace {
+            app_id: self.scope.app_id.clone(),
+            chat_id: self.chat_id.clone(),
+            last_sequence: expected.last_sequence,
+            event_id: event_id.map(|&event_id| event_id.to_owned()),
+        }
     }
 
     fn update(&self) -> RawDocumentBuf {

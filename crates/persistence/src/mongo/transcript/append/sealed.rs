@@ -41,7 +41,9 @@ impl MongoStore {
         }
         let after = before.after(push);
         let filter = before.condition(self.appendable(push));
-        let outcome = self.update_session(&filter, &before.update(&after, push)).await?;
+        let update = before.update(&after, push);
+        let trace = push.trace(&before.tail, false);
+        let outcome = self.update_session(&filter, &update, trace).await?;
         Ok(match self.pushed(push, outcome, &before.tail, after) {
             Pushed::Unfit => None,
             pushed => {

@@ -5,24 +5,28 @@
 //! The server says only how many of the updates were carried out, so each says exactly which state
 //! of its chat it expects: one that does not find it changes nothing, then or later.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bson::raw::RawArrayBuf;
-use bson::{Document, RawDocument, RawDocumentBuf, rawdoc};
+use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use futures::TryStreamExt;
 use mongodb::error::Error;
+use mongodb::options::Hint;
+use records::{AppId, ChatId};
 use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::time::timeout;
 
+use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{CHAT_SESSIONS, encode};
+use crate::mongo::documents::{CHAT_SESSIONS, encode, open_chat_session};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::append::stage::Stage;
 
 /// How many commands are under way before updates share one.
-const LANES: usize = 4;
+const CONCURRENT_COMMANDS: usize = 4;
 
 /// How many updates share a command, and how large they are together, in bytes.
 const SHARED_UPDATES: usize = 64;
@@ -30,11 +34,11 @@ const SHARED_BYTES: usize = 1 << 20;
 
 /// How long an update waits to be sent before it goes by itself: the commands under way may be
 /// hanging.
-const PATIENCE: Duration = Duration::from_millis(100);
+const MAX_BATCH_WAIT: Duration = Duration::from_millis(100);
 
 /// The commands that may be under way, and the updates that wait for one of them to end.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct CommandBatcher {
     free: Semaphore,
     waiting: Mutex<VecDeque<Waiting>>,
 }
@@ -42,8 +46,43 @@ pub(crate) struct Lanes {
 #[derive(Debug)]
 struct Waiting {
     update: RawDocumentBuf,
+    trace: Trace,
     stage: Arc<Stage>,
     outcome: oneshot::Sender<Result<Outcome, Fault>>,
+}
+
+/// What tells afterwards whether an update of a session was applied, when the reply to its command does
+/// not.
+#[derive(Debug, Clone)]
+pub(crate) struct Trace {
+    pub(crate) app_id: AppId,
+    pub(crate) chat_id: ChatId,
+    /// The counter that the update expects.
+    pub(crate) last_sequence: u64,
+    /// The id of the first message that it appends to the tail, if it appends there.
+    pub(crate) event_id: Option<String>,
+}
+
+impl Trace {
+    /// Reads what became of the update from the session as it is now.
+    ///
+    /// The command has ended, so an update that was not applied by now never will be.
+    fn outcome(&self, session: Option<&RawDocumentBuf>) -> Result<Outcome, StoreError> {
+        let Some(session) = session else { return Ok(Outcome::Unfit) };
+        let fields = open_chat_session(session)?;
+        let first_sequence = fields.count("first_sequence")?;
+        if fields.count("last_sequence")? == self.last_sequence {
+            return Ok(Outcome::Unfit);
+        }
+        let at =
+            self.last_sequence.checked_sub(first_sequence).and_then(|at| usize::try_from(at).ok());
+        let (Some(at), Some(event_id)) = (at, &self.event_id) else { return Ok(Outcome::Unsure) };
+        match fields.documents("messages")?.nth(at).transpose()? {
+            Some(message) if message.field("event_id")?.text()? == event_id => Ok(Outcome::Done),
+            Some(_) => Ok(Outcome::Unfit),
+            None => Ok(Outcome::Unsure),
+        }
+    }
 }
 
 /// What became of an update.
@@ -82,13 +121,13 @@ enum Turn<'a> {
     Lane(Option<SemaphorePermit<'a>>),
 }
 
-impl Default for Lanes {
+impl Default for CommandBatcher {
     fn default() -> Self {
-        Self { free: Semaphore::new(LANES), waiting: Mutex::default() }
+        Self { free: Semaphore::new(CONCURRENT_COMMANDS), waiting: Mutex::default() }
     }
 }
 
-impl Lanes {
+impl CommandBatcher {
     /// Returns the right to have a command under way, unless as many are.
     pub(crate) fn enter(&self) -> Option<SemaphorePermit<'_>> {
         self.free.try_acquire().ok()
@@ -128,42 +167,44 @@ impl MongoStore {
         &self,
         filter: &Document,
         update: &RawDocument,
+        trace: Trace,
     ) -> Result<Outcome, Failure> {
-        let lane = self.inner.lanes.enter();
+        let lane = self.inner.batcher.enter();
         if lane.is_none()
-            && let Some(outcome) = self.update_with_others(filter, update).await?
+            && let Some(outcome) = self.update_with_others(filter, update, trace).await?
         {
             return Ok(outcome);
         }
         Ok(self.send_updates(&[&statement(filter, update)?]).await?)
     }
 
-    /// Has an update of a session carried out together with others, all lanes being taken; `None`:
+    /// Has an update of a session carried out together with others, all batcher being taken; `None`:
     /// it was not sent for too long, and will not be.
     pub(crate) async fn update_with_others(
         &self,
         filter: &Document,
         update: &RawDocument,
+        trace: Trace,
     ) -> Result<Option<Outcome>, Failure> {
         let update = statement(filter, update)?;
         let stage = Arc::new(Stage::default());
         let (sender, mut outcome) = oneshot::channel();
-        let waiting = Waiting { update, stage: Arc::clone(&stage), outcome: sender };
-        let lanes = &self.inner.lanes;
-        lanes.waiting().push_back(waiting);
+        let waiting = Waiting { update, trace, stage: Arc::clone(&stage), outcome: sender };
+        let batcher = &self.inner.batcher;
+        batcher.waiting().push_back(waiting);
         let turn = async {
             tokio::select! {
                 biased;
                 outcome = &mut outcome => Turn::Served(outcome),
-                lane = lanes.free.acquire() => Turn::Lane(lane.ok()),
+                lane = batcher.free.acquire() => Turn::Lane(lane.ok()),
             }
         };
-        let outcome = match timeout(PATIENCE, turn).await {
+        let outcome = match timeout(MAX_BATCH_WAIT, turn).await {
             Ok(Turn::Served(outcome)) => outcome,
             Ok(Turn::Lane(lane)) => {
                 // Who gets a lane sends for all that wait, unless somebody else just has.
                 while !stage.is_sent() {
-                    self.update_together(lanes.take()).await;
+                    self.update_together(batcher.take()).await;
                 }
                 drop(lane);
                 outcome.await
@@ -176,14 +217,49 @@ impl MongoStore {
     }
 
     async fn update_together(&self, waiting: Vec<Waiting>) {
-        let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
-        // Later than that nobody waits any more.
-        let sending = timeout(self.inner.deadline, self.send_updates(&updates));
-        let Ok(outcome) = sending.await else { return };
-        for waiting in waiting {
-            // Who is gone needs no answer.
-            drop(waiting.outcome.send(outcome.clone()));
+        // After the deadline no caller waits any more.
+        let sending = timeout(self.inner.deadline, self.send_and_trace(&waiting));
+        let Ok(outcomes) = sending.await else { return };
+        for (index, waiting) in waiting.into_iter().enumerate() {
+            let outcome = outcomes.as_ref().map(|of| of[index]).map_err(Clone::clone);
+            // A caller who is gone needs no answer.
+            drop(waiting.outcome.send(outcome));
         }
+    }
+
+    /// Sends updates in one command, and tells what became of each.
+    ///
+    /// The reply counts how many were applied. Where that is neither all nor none, one query finds out
+    /// for all of them, so that an update that does not fit costs the others nothing more.
+    async fn send_and_trace(&self, waiting: &[Waiting]) -> Result<Vec<Outcome>, Fault> {
+        let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
+        let outcome = self.send_updates(&updates).await?;
+        let mut outcomes = vec![outcome; waiting.len()];
+        if outcome == Outcome::Unsure {
+            // What the query cannot tell, each update's own next attempt finds out.
+            if let Ok(traced) = self.trace_updates(waiting).await {
+                outcomes = traced;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    async fn trace_updates(&self, waiting: &[Waiting]) -> Result<Vec<Outcome>, Failure> {
+        let traces: Vec<&Trace> = waiting.iter().map(|waiting| &waiting.trace).collect();
+        let ids: Vec<&str> = traces.iter().map(|trace| trace.chat_id.as_str()).collect();
+        let mut apps: Vec<&str> = traces.iter().map(|trace| trace.app_id.as_str()).collect();
+        apps.sort_unstable();
+        apps.dedup();
+        let filter = doc! { "_id": { "$in": ids }, "app_id": { "$in": apps } };
+        let projection = doc! { "first_sequence": 1, "last_sequence": 1, "messages.event_id": 1, "schema_version": 1 };
+        let find = self.inner.chat_sessions.find(filter).projection(projection);
+        let found: Vec<RawDocumentBuf> =
+            find.hint(Hint::Keys(doc! { "_id": 1 })).await?.try_collect().await?;
+        let sessions: HashMap<&str, &RawDocumentBuf> =
+            found.iter().filter_map(|raw| Some((raw.get_str("_id").ok()?, raw))).collect();
+        let outcome =
+            |trace: &&Trace| Ok(trace.outcome(sessions.get(trace.chat_id.as_str()).copied())?);
+        traces.iter().map(outcome).collect()
     }
 
     async fn send_updates(&self, updates: &[&RawDocument]) -> Result<Outcome, Fault> {
@@ -227,8 +303,6 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use bson::doc;
-
     use super::*;
 
     #[test]
