@@ -229,6 +229,11 @@ pub async fn whoever_has_lost_the_lease_is_told_so_of_what_was_stored_since(stor
     let (messages, billing) = (vec![event("e1", "ann's")], Billing::default());
     let exchange = store.append_exchange(&late.scope, &chat.id, messages, call, billing).await;
     assert_refused(exchange, &fenced);
+    let event_id = event("e1", "").event_id;
+    let answer = NewInputAnswer { event_id, ..answer() };
+    let request_id = InputRequestId::parse("q1").unwrap();
+    let answered = store.answer_input_request(&late.scope, &chat.id, &request_id, answer).await;
+    assert_refused(answered, &fenced);
     assert_eq!(chat.whole().await, before);
 
     // Who holds it, and who asks for none, is told of the conflict.

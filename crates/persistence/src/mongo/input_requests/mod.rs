@@ -132,7 +132,8 @@ impl InputRequests for MongoStore {
         self.observe(Call::AnswerInputRequest, Some(chat_id), async {
             let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&reply.batch);
-            self.answer(scope, chat_id, request_id, reply).await
+            let answered = self.answer(scope, chat_id, request_id, reply).await;
+            self.fenced_if_late(scope, chat_id, answered).await
         })
         .await
     }
