@@ -23,7 +23,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
         (name = "messages", description = "The messages of a chat, in order"),
-        (name = "participants", description = "The participants of a chat, and who is present"),
+        (name = "participants", description = "The participants of a chat, and the present users"),
         (name = "events", description = "The live events of a chat"),
         (name = "input requests", description = "The questions that workflows wait for, and their answers"),
         (name = "user input", description = "Inputs of users to a workflow, in the shapes of MozaiksAI"),

@@ -124,7 +124,7 @@ impl Event {
         Self::new("artifact", &VersionResponse { version: head.artifact_version })
     }
 
-    /// Creates the event of who is present.
+    /// Creates the event of the present users.
     pub(super) fn presence(chat_id: &ChatId, presence: ChatPresence) -> Self {
         Self::new("presence", &PresenceResponse::new(chat_id, presence))
     }

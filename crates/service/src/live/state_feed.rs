@@ -10,7 +10,7 @@ use super::backoff::Backoff;
 use super::event::Event;
 use super::window::Window;
 
-/// The shortest time between two reads of who is present.
+/// The shortest time between two reads of the present users.
 ///
 /// When many people join at once, each of them triggers a change: this bounds the reads, whatever the
 /// number of changes.
@@ -19,7 +19,7 @@ const MIN_PRESENCE_INTERVAL: Duration = Duration::from_millis(250);
 /// The shortest time between two reads of what the calls used.
 const MIN_USAGE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The longest time without a read of who is present, where no announcement can expire.
+/// The longest time without a read of the present users, where no announcement can expire.
 const MAX_PRESENCE_AGE: Duration = Duration::from_hours(1);
 
 /// Reads the states of one chat that have no sequence, and puts them into its window.
@@ -38,7 +38,7 @@ impl StateFeed {
         Self { store, scope, chat_id, presence_changed, usage_changed }
     }
 
-    /// Requests a read of who is present.
+    /// Requests a read of the present users.
     pub(super) fn presence_changed(&self) {
         self.presence_changed.notify_one();
     }

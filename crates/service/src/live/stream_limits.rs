@@ -81,7 +81,7 @@ impl RightsCheck {
             sleep(self.interval.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
             match self.check().await {
                 Err(problem) if problem.kind().status.is_client_error() => return problem,
-                // While the store is away nobody loses a stream: the right was valid at the last check.
+                // A store that is away ends no stream: the right was valid at the last check.
                 Err(problem) => tracing::debug!(?problem, "failed to check the rights of a stream"),
                 Ok(()) => {}
             }

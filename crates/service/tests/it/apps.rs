@@ -49,12 +49,12 @@ async fn an_app_that_is_not_registered_is_not_found() {
 
 #[tokio::test]
 async fn only_operators_manage_the_registry() {
-    let anybody = client(hs256());
-    let operator = anybody.with_token(token(&json!({"role": "operator", "apps": null})));
+    let unauthenticated = client(hs256());
+    let operator = unauthenticated.with_token(token(&json!({"role": "operator", "apps": null})));
     assert_eq!(operator.put("/api/apps/acme_corp", json!({})).await.status, 200);
     assert_eq!(operator.get("/api/chats/acme_corp").await.status, 403, "it is no role for chats");
     for role in ["service", "admin", "Operator"] {
-        let other = anybody.with_token(token(&json!({"role": role, "apps": ["*"]})));
+        let other = unauthenticated.with_token(token(&json!({"role": role, "apps": ["*"]})));
         for answer in [
             other.get("/api/apps").await,
             other.get("/api/apps/acme_corp").await,

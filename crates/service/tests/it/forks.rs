@@ -92,10 +92,10 @@ async fn a_fork_under_an_id_that_exists_is_a_conflict() {
 
 #[tokio::test]
 async fn a_user_forks_visible_chats_for_themselves() {
-    let anybody = client(hs256());
+    let unauthenticated = client(hs256());
     let service = json!({"sub": "orchestrator", "role": "service", "apps": ["*"]});
-    let service = anybody.with_token(token(&service));
-    let bob = anybody.with_token(token(&json!({"sub": "bob", "team": "blue"})));
+    let service = unauthenticated.with_token(token(&service));
+    let bob = unauthenticated.with_token(token(&json!({"sub": "bob", "team": "blue"})));
     for (visibility, status) in [("app", 201), ("team", 201), ("private", 404)] {
         let chat = json!({
             "chat_id": visibility, "workflow_name": "Generator", "visibility": visibility,

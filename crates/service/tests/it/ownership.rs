@@ -84,11 +84,11 @@ fn callers() -> Vec<(Value, [bool; 3])> {
 
 #[tokio::test]
 async fn every_endpoint_answers_by_owner_team_visibility_and_app_and_changes_nothing_else() {
-    let anybody = client(hs256());
-    let service = anybody.with_token(service_token());
+    let unauthenticated = client(hs256());
+    let service = unauthenticated.with_token(service_token());
     let mut cells = 0;
     for (changes, expected) in callers() {
-        let caller = anybody.with_token(token(&changes));
+        let caller = unauthenticated.with_token(token(&changes));
         for (visibility, may_see) in ["app", "team", "private"].into_iter().zip(expected) {
             for (method, below, body) in endpoints() {
                 let chat_id = format!("c{cells}");
@@ -130,8 +130,8 @@ async fn chat_of_alice(service: &Client, chat_id: &str, visibility: &str) -> Str
 
 #[tokio::test]
 async fn another_apps_chat_is_answered_like_an_unknown_one() {
-    let anybody = client(hs256());
-    let service = anybody.with_token(service_token());
+    let unauthenticated = client(hs256());
+    let service = unauthenticated.with_token(service_token());
     service.create_chat("c1").await;
     for (method, below, body) in endpoints() {
         let taken = format!("/api/chats/other_app/c1{below}");
@@ -156,13 +156,13 @@ async fn an_app_the_token_does_not_name_is_forbidden_as_a_whole() {
 
 #[tokio::test]
 async fn a_list_shows_only_what_the_caller_may_see() {
-    let anybody = client(hs256());
-    let service = anybody.with_token(service_token());
+    let unauthenticated = client(hs256());
+    let service = unauthenticated.with_token(service_token());
     for visibility in ["app", "team", "private"] {
         chat_of_alice(&service, visibility, visibility).await;
     }
     for (changes, expected) in callers() {
-        let caller = anybody.with_token(token(&changes));
+        let caller = unauthenticated.with_token(token(&changes));
         let answer = caller.get("/api/chats/acme_corp?user_id=alice").await;
         if answer.status == 403 {
             continue;

@@ -76,8 +76,8 @@ async fn too_few_tokens_are_a_problem_or_a_null() {
     let debit = json!({"entry_id": "call_1", "amount": 101, "strict": false});
     let lenient = client.post(&format!("{WALLET}/debit"), debit.clone()).await;
     assert_json_snapshot!("lenient", lenient.snapshot());
-    let nobody = client.post("/api/wallets/acme_corp/bob/debit", debit).await;
-    assert_eq!((nobody.status, &nobody.body()["entry"]), (200, &json!(null)));
+    let missing = client.post("/api/wallets/acme_corp/bob/debit", debit).await;
+    assert_eq!((missing.status, &missing.body()["entry"]), (200, &json!(null)));
     assert_eq!(client.get(WALLET).await.body()["entry_count"], 1);
 }
 
@@ -124,10 +124,11 @@ async fn an_invalid_amount_is_refused_with_a_pointer() {
 
 #[tokio::test]
 async fn a_user_reads_and_debits_their_own_wallet_and_credits_none() {
-    let anybody = client(hs256());
-    let service = anybody.with_token(token(&json!({"sub": "orchestrator", "role": "service"})));
-    let alice = anybody.with_token(token(&json!({})));
-    let bob = anybody.with_token(token(&json!({"sub": "bob"})));
+    let unauthenticated = client(hs256());
+    let service =
+        unauthenticated.with_token(token(&json!({"sub": "orchestrator", "role": "service"})));
+    let alice = unauthenticated.with_token(token(&json!({})));
+    let bob = unauthenticated.with_token(token(&json!({"sub": "bob"})));
     service.post(&format!("{WALLET}/ensure"), json!({"initial_balance": 100})).await;
     assert_eq!(alice.get(WALLET).await.body()["balance"], 100);
     let change = json!({"entry_id": "e", "amount": 1});
@@ -138,7 +139,7 @@ async fn a_user_reads_and_debits_their_own_wallet_and_credits_none() {
     assert_eq!(ensure.problem(), (403, "forbidden-role".to_owned()));
     for answer in [
         bob.get(WALLET).await,
-        bob.get("/api/wallets/acme_corp/nobody").await,
+        bob.get("/api/wallets/acme_corp/missing").await,
         bob.get(&format!("{WALLET}/entries")).await,
         bob.post(&format!("{WALLET}/debit"), change.clone()).await,
         bob.post(&format!("{WALLET}/credit"), change.clone()).await,
@@ -156,8 +157,8 @@ async fn the_routes_of_the_original_use_the_same_wallets() {
     let client = with_wallet().await;
     let balance = client.get("/api/tokens/alice/balance?app_id=acme_corp").await;
     assert_json_snapshot!("token_balance", balance.snapshot());
-    let nobody = client.get("/api/tokens/bob/balance?app_id=acme_corp").await.body();
-    assert_eq!((&nobody["balance"], &nobody["remaining"]), (&json!(0), &json!(0)));
+    let missing = client.get("/api/tokens/bob/balance?app_id=acme_corp").await.body();
+    assert_eq!((&missing["balance"], &missing["remaining"]), (&json!(0), &json!(0)));
     let consume = json!({"app_id": "acme_corp", "amount": 30, "entry_id": "call_1"});
     for _ in 0..2 {
         let consumed = client.post("/api/tokens/alice/consume", consume.clone()).await;
