@@ -6,7 +6,7 @@ use super::Algorithm;
 /// Why the service refuses its settings; each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Without authentication, anybody on the network could read and write everything.
+    /// Without authentication, any machine on the network could read and write everything.
     #[error(
         "auth.mode = \"none\" requires a loopback address, and {listen} is not one: \
          listen on 127.0.0.1, or set auth.mode = \"jwt\" with auth.algorithm and a key"

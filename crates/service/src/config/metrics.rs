@@ -8,7 +8,7 @@ use super::listed;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetricsConfig {
-    /// Whether anybody may read the metrics. Otherwise, with authentication, only the roles `service` and
+    /// Whether every caller may read the metrics. Otherwise, with authentication, only the roles `service` and
     /// `operator` may.
     pub public: bool,
     /// The apps with labels of their own; all others are labelled `other`.

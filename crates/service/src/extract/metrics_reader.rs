@@ -5,7 +5,7 @@ use crate::auth::Privilege;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// A caller that may read the metrics: anybody if they are public, otherwise the roles `service` and
+/// A caller that may read the metrics: any caller if they are public, otherwise the roles `service` and
 /// `operator`.
 #[derive(Debug)]
 pub(crate) struct MetricsReader;

@@ -18,7 +18,7 @@ use tower::ServiceExt as _;
 use crate::harness::{Client, memory};
 use crate::tokens::{hs256, seconds, token};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// A server-sent event.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ impl Reader {
     }
 
     async fn receive(&mut self) -> Option<()> {
-        let chunk = timeout(PATIENCE, self.body.next()).await.expect("something is sent")?;
+        let chunk = timeout(MAX_WAIT, self.body.next()).await.expect("something is sent")?;
         self.text.push_str(std::str::from_utf8(&chunk.unwrap()).unwrap());
         while let Some((block, rest)) = self.text.split_once("\n\n") {
             match event(block) {

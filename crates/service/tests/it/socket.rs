@@ -13,7 +13,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::serve::Server;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 
 /// The path of the socket of chat `c1` of `acme_corp`, as Alice.
 pub(crate) const JOIN: &str = "/ws/Generator/acme_corp/c1/alice";
@@ -84,7 +84,7 @@ impl Socket {
 
     pub(crate) async fn receive_any(&mut self) -> Received {
         loop {
-            let next = timeout(PATIENCE, self.stream.next()).await.expect("something comes");
+            let next = timeout(MAX_WAIT, self.stream.next()).await.expect("something comes");
             return match next {
                 Some(Ok(Message::Text(text))) => {
                     Received::Frame(serde_json::from_str(&text).unwrap())

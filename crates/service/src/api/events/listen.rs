@@ -86,7 +86,7 @@ pub(crate) enum ListenEvent {
     InputRequest(Box<InputRequestResponse>),
     Status(StatusResponse),
     Version(VersionResponse),
-    /// With `presence`: everybody who is present, after `caught-up` and after each change.
+    /// With `presence`: all users who are present, after `caught-up` and after each change.
     Presence(PresenceResponse),
     /// With `usage`: the usage of all calls of the chat, after `caught-up` if there are any, and after each change.
     Usage(UsageFields),

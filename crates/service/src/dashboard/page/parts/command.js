@@ -15,7 +15,7 @@ export function firstChat(appId, workflow) {
   return command(lines.join("\n"));
 }
 
-// Anybody can write the URL: text with a meaning to a shell must not get into a command.
+// Any page can set the URL: text with a meaning to a shell must not get into a command.
 function plain(text, otherwise) {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text ?? "") ? text : otherwise;
 }

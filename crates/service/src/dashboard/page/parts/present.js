@@ -1,7 +1,7 @@
 import { h } from "../dom.js";
 import { count as counted } from "../format.js";
 
-/** A list of those who are present; null if nobody is. */
+/** A list of those who are present; null if there are none. */
 export function presentLine({ present, count }) {
   if (count === 0) return null;
   const rest = count - present.length;
