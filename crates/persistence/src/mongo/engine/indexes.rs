@@ -8,7 +8,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::{Failure, code};
 
-/// How an index stands after [`MongoStore::ensure_indexes`](super::MongoStore::ensure_indexes).
+/// How an index stands after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexReport {
     /// The collection it belongs to.
