@@ -135,6 +135,6 @@ test("an invalid address does no harm", async () => {
       await page.getByText("This URL names no view.").waitFor();
     }
     await place.open("#/apps/hostile/workflows/..");
-    await page.getByText("This name cannot be part of an address.").waitFor();
+    await page.getByText("This name cannot be part of a URL.").waitFor();
   });
 });
