@@ -18,7 +18,9 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cargo run --quiet --locked --package tests --bin renderings -- --out "$work"
+# With the features of the whole workspace: those of the tests crate alone would build every dependency again.
+cargo build --quiet --locked --workspace --bin renderings
+"${CARGO_TARGET_DIR:-target}/debug/renderings" --out "$work"
 
 printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
 export PYTHONDONTWRITEBYTECODE=1
