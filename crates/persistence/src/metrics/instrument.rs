@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::family::{Distribution, Labels};
+use super::reading::{Distribution, Labels};
 
 /// What is counted with, and read when it is rendered.
 pub(crate) trait Instrument {

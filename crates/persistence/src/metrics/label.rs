@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
-use super::family::Labels;
 use super::instrument::Instrument;
+use super::reading::Labels;
 
 /// A label, as the type of its values.
 pub(crate) trait Label: Copy + std::fmt::Debug + 'static {

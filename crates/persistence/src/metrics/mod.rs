@@ -7,6 +7,7 @@
 mod family;
 mod instrument;
 mod label;
+mod reading;
 
 mod appends;
 mod attempts;
@@ -16,8 +17,9 @@ mod sealing;
 mod sweeps;
 
 pub use calls::Call;
-pub use family::{Distribution, Family, Labels, Series};
+pub use family::{Family, Series};
 pub use instrument::duration_bounds_sec;
+pub use reading::{Distribution, Labels};
 
 pub(crate) use appends::{AppendMetrics, QueueBound, Queued};
 pub(crate) use attempts::{AttemptMetrics, Direction, FailureReason};
