@@ -11,14 +11,12 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use bson::doc;
-use records::{ChatId, Scope};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
 use crate::metrics::Direction;
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::{BoxError, StoreError};
 
 /// When a caller who was told `Unavailable` may try again.
@@ -141,24 +139,6 @@ impl Deref for WriteCall {
 }
 
 impl WriteCall {
-    /// Attempts a transaction until it is committed or its deadline passes; see
-    /// [`transact`](MongoStore::transact).
-    pub(crate) async fn transact<'s, T, F>(
-        &'s self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        round: impl Fn(Transaction<'s>) -> F,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = Result<Round<T>, Failure>>,
-    {
-        let round = &round;
-        self.attempt(
-            |attempt| async move { self.store.transact(&attempt, scope, chat_id, round).await },
-        )
-        .await
-    }
-
     /// Attempts the write until it succeeds or its deadline passes.
     ///
     /// The attempt must be safe to repeat: it finds out whether an earlier one was applied, unless it

@@ -16,8 +16,9 @@ use records::{ChatId, ChatSession, Scope};
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::time::{sleep, timeout_at};
 
+use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::engine::calls::Attempt;
+use crate::mongo::engine::calls::{Attempt, WriteCall};
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::stats::Stripe;
 
@@ -103,6 +104,26 @@ impl Transaction<'_> {
     /// Returns the attempt that the round belongs to.
     pub(crate) fn attempt(&self) -> &Attempt {
         &self.0.attempt
+    }
+}
+
+impl WriteCall {
+    /// Attempts a transaction until it is committed or its deadline passes; see
+    /// [`MongoStore::transact`].
+    pub(crate) async fn transact<'s, T, F>(
+        &'s self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        round: impl Fn(Transaction<'s>) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<Round<T>, Failure>>,
+    {
+        let round = &round;
+        self.attempt(|attempt| async move {
+            MongoStore::transact(self, &attempt, scope, chat_id, round).await
+        })
+        .await
     }
 }
 
