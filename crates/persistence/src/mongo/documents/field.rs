@@ -3,21 +3,21 @@ use chrono::{DateTime, Utc};
 use records::JsonObject;
 use serde_json::Value;
 
-use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::document_name::DocumentName;
 use crate::mongo::engine::json;
 use crate::{BoxError, StoreError};
 
 /// Reads one field of a stored document; one that is missing reads like null.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
-    fields: Fields<'a>,
+    document: DocumentName<'a>,
     name: &'a str,
     value: RawBsonRef<'a>,
 }
 
 impl<'a> Field<'a> {
-    pub(crate) fn new(fields: Fields<'a>, name: &'a str, value: RawBsonRef<'a>) -> Self {
-        Self { fields, name, value }
+    pub(crate) fn new(document: DocumentName<'a>, name: &'a str, value: RawBsonRef<'a>) -> Self {
+        Self { document, name, value }
     }
 
     pub(crate) fn name(&self) -> &'a str {
@@ -36,7 +36,7 @@ impl<'a> Field<'a> {
 
     /// Says that the field is not what it should be.
     fn corrupt(&self, source: Option<BoxError>) -> StoreError {
-        self.fields.corrupt(self.name, source)
+        self.document.corrupt(self.name, source)
     }
 
     /// Returns what was read, if that is something.

@@ -6,6 +6,7 @@ use records::JsonObject;
 use serde_json::Value;
 
 use crate::mongo::documents::NEWEST_VERSION;
+use crate::mongo::documents::document_name::DocumentName;
 use crate::mongo::documents::field::Field;
 use crate::{BoxError, StoreError};
 
@@ -15,8 +16,7 @@ use crate::{BoxError, StoreError};
 /// there are [`each`](Fields::each) and [`collect`](Fields::collect).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields<'a> {
-    collection: &'static str,
-    id: &'a str,
+    document: DocumentName<'a>,
     raw: &'a RawDocument,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         id: &'a str,
         raw: &'a RawDocument,
     ) -> Result<Self, StoreError> {
-        let fields = Self { collection, id, raw };
+        let fields = Self { document: DocumentName { collection, id }, raw };
         let found = fields.integer("schema_version")?;
         if found > supported {
             let id = id.to_owned();
@@ -60,8 +60,7 @@ impl<'a> Fields<'a> {
 
     /// Says that a field is not what it should be.
     pub(crate) fn corrupt(&self, field: &str, source: Option<BoxError>) -> StoreError {
-        let (collection, id, field) = (self.collection, self.id.to_owned(), field.to_owned());
-        StoreError::Corrupt { collection, id, field, source }
+        self.document.corrupt(field, source)
     }
 
     /// Returns every field that is stored, in order.
@@ -71,7 +70,7 @@ impl<'a> Fields<'a> {
             let element = element.map_err(|e| fields.corrupt("(unreadable)", Some(e.into())))?;
             let name = element.key().as_str();
             let value = element.value().map_err(|e| fields.corrupt(name, Some(e.into())))?;
-            Ok(Field::new(fields, name, value))
+            Ok(Field::new(fields.document, name, value))
         })
     }
 
@@ -93,7 +92,7 @@ impl<'a> Fields<'a> {
     /// Returns a field; one that is missing reads like null.
     pub(crate) fn field(&self, name: &'a str) -> Result<Field<'a>, StoreError> {
         let value = self.raw.get(name).map_err(|e| self.corrupt(name, Some(e.into())))?;
-        Ok(Field::new(*self, name, value.unwrap_or(RawBsonRef::Null)))
+        Ok(Field::new(self.document, name, value.unwrap_or(RawBsonRef::Null)))
     }
 
     pub(crate) fn optional_text(&self, field: &'a str) -> Result<Option<&'a str>, StoreError> {
@@ -184,6 +183,6 @@ impl<'a> Collected<'a> {
                 self.found[place].1
             }
         };
-        Field::new(self.fields, name, value)
+        Field::new(self.fields.document, name, value)
     }
 }

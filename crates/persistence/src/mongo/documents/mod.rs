@@ -4,6 +4,7 @@ mod app;
 mod blob;
 mod chat_session;
 mod context_version;
+mod document_name;
 pub(crate) mod field;
 pub(crate) mod fields;
 mod input_request;
