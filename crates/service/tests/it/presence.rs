@@ -38,7 +38,7 @@ async fn subscribed_people_are_present_and_services_are_not() {
     let (service, person) = callers(memory());
     let path = service.create_chat("c1").await;
     let (events, presence) = (format!("{path}/events"), format!("{path}/presence"));
-    assert_json_snapshot!("missing", service.get(&presence).await.snapshot());
+    assert_json_snapshot!("empty", service.get(&presence).await.snapshot());
     let _service = Reader::open(&service, &events, None).await;
     let alice = Reader::open(&person("alice"), &events, None).await;
     until(&service, &presence, &[("alice", 1)]).await;
@@ -68,8 +68,8 @@ async fn subscribers_are_sent_who_is_present() {
     let events = format!("{path}/events");
     let mut watching = Reader::open(&service, &events, None).await;
     watching.until("caught-up").await;
-    let missing = watching.until_present(|_| true).await;
-    assert_eq!(missing, json!({"chat_id": "c1", "present": [], "count": 0}));
+    let empty = watching.until_present(|_| true).await;
+    assert_eq!(empty, json!({"chat_id": "c1", "present": [], "count": 0}));
     let mut alice = Reader::open(&here("alice"), &events, None).await;
     alice.until_present(|now| users(now) == [("alice", 1)]).await;
     let bob = Reader::open(&there("bob"), &events, None).await;
