@@ -54,7 +54,7 @@ impl Presence for MemoryStore {
                     return Ok(ChatPresence::default());
                 }
                 let now = self.clock.now();
-                // Nobody else sweeps here.
+                // No other task removes expired announcements.
                 chat.announced.retain(|_, announced| announced.expires_at > now);
                 let announced = chat.announced.values().cloned();
                 Ok(ChatPresence::at(now, announced, &chat.participants))

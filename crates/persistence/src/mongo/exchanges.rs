@@ -32,15 +32,15 @@ impl Exchanges for MongoStore {
                 ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
             self.inner.metrics.appends.given(&exchange.messages);
             let recording = Marked { id: ids.mint("recording_"), billing };
-            let fenced = (scope, chat_id);
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
-            let appended = self.write(|call| async move {
+            self.write(|call| async move {
                 let round = |tx| call.exchange_round(tx, &scope, &chat_id, &exchange, &recording);
-                let appended = call.transact(&scope, &chat_id, round).await?;
+                let appended = call.transact(&scope, &chat_id, round).await;
+                let appended = call.fenced_if_late(&scope, &chat_id, appended).await?;
                 call.tell_exchange(&scope, &chat_id, &appended);
                 Ok(appended.answer)
-            });
-            self.fenced_if_late(fenced.0, fenced.1, appended.await).await
+            })
+            .await
         })
         .await
     }

@@ -94,7 +94,7 @@ impl Ledger {
         self.may_have_applied.load(Ordering::Acquire)
     }
 
-    /// Says what a caller is told who waits no longer.
+    /// Returns the error for a caller whose deadline has passed.
     fn given_up(&self, source: BoxError) -> StoreError {
         if self.may_have_applied() || self.is_under_way.load(Ordering::Acquire) {
             StoreError::OutcomeUnknown { source }

@@ -69,7 +69,7 @@ impl Transaction<'_> {
         attempt.check_goes_on()?;
         let mut started = store.inner.database.client().start_session().await?;
         started.start_transaction().await?;
-        // Nobody else begins it: a round begins once.
+        // It is not set yet: a round begins its transaction once.
         drop(session.set(Mutex::new(started)));
         Ok(())
     }

@@ -45,17 +45,18 @@ impl InputRequests for MongoStore {
         self.observe(Call::RequestInput, Some(chat_id), async {
             let asked = KeptInput::asked(chat_id, new, &*self.inner.clock, &*self.inner.ids)?;
             let asking_id = self.inner.ids.mint("asking_");
-            let (fenced, scope) = ((scope, chat_id), scope.clone());
-            let requested = self.write(|call| async move {
+            let scope = scope.clone();
+            self.write(|call| async move {
                 let chat_id = &asked.request.chat_id;
                 let round = |tx| call.ask_round(tx, &scope, &asked, &asking_id);
-                let requested = call.transact(&scope, chat_id, round).await?;
+                let requested = call.transact(&scope, chat_id, round).await;
+                let requested = call.fenced_if_late(&scope, chat_id, requested).await?;
                 if requested.outcome == Outcome::Stored {
                     call.tell_change(chat_id);
                 }
                 Ok(requested)
-            });
-            self.fenced_if_late(fenced.0, fenced.1, requested.await).await
+            })
+            .await
         })
         .await
     }

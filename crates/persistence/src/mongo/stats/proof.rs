@@ -173,7 +173,7 @@ impl MongoStore {
         }
         let id = rollup_id(&workflow.app_id, &workflow.workflow_name, key, 0);
         let added = self.inner.workflow_stats.update_one(doc! { "_id": id }, update);
-        // Not tried again by us: nobody could tell whether it was added already.
+        // Not retried: a retry could not tell whether the amount was added already.
         added.upsert(true).await.map_err(|e| StoreError::OutcomeUnknown { source: e.into() })?;
         Ok(())
     }

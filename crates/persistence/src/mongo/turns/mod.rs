@@ -30,12 +30,13 @@ impl Turns for MongoStore {
         self.observe(Call::AppendTurn, Some(chat_id), async {
             let turn = TurnBatch::check(&scope.caller, turn, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&turn.messages);
-            let fenced = (scope, chat_id);
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
-            let appended = self.write(|call| async move {
-                call.attempt(|attempt| call.write_turn(&scope, &chat_id, &turn, attempt)).await
-            });
-            self.fenced_if_late(fenced.0, fenced.1, appended.await).await
+            self.write(|call| async move {
+                let write = |attempt| call.write_turn(&scope, &chat_id, &turn, attempt);
+                let appended = call.attempt(write).await;
+                call.fenced_if_late(&scope, &chat_id, appended).await
+            })
+            .await
         })
         .await
     }
