@@ -1,5 +1,6 @@
 //! A TCP proxy in front of a member, for faults that no fail point can cause.
 
+mod delay;
 mod silence;
 
 pub use silence::Source;
@@ -14,9 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use self::delay::Delayed;
 use self::silence::{Line, Silence};
 
-/// A proxy between a client and one member, which drops selected replies and can go silent.
+/// A proxy between a client and one member, which drops selected replies, delays selected requests and can
+/// go silent.
 ///
 /// When a reply is dropped, its request reaches the server and is executed; then the connection is closed
 /// instead of answered. Dropping this value stops the proxy.
@@ -24,6 +27,7 @@ use self::silence::{Line, Silence};
 pub struct Proxy {
     address: SocketAddr,
     losses: Arc<Mutex<Losses>>,
+    delayed: Arc<Delayed>,
     silence: Arc<Silence>,
     listening: JoinHandle<()>,
 }
@@ -51,15 +55,16 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let losses = Arc::<Mutex<Losses>>::default();
+        let delayed = Arc::<Delayed>::default();
         let silence = Arc::<Silence>::default();
-        let shared = (Arc::clone(&losses), Arc::clone(&silence));
+        let shared = (Arc::clone(&losses), Arc::clone(&delayed), Arc::clone(&silence));
         let listening = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (losses, line) = (Arc::clone(&shared.0), Line::of(&shared.1));
-                tokio::spawn(join(client, port, losses, line));
+                let (losses, delayed) = (Arc::clone(&shared.0), Arc::clone(&shared.1));
+                tokio::spawn(join(client, port, losses, delayed, Line::of(&shared.2)));
             }
         });
-        Ok(Self { address, losses, silence, listening })
+        Ok(Self { address, losses, delayed, silence, listening })
     }
 
     /// The address of the proxy, `127.0.0.1:PORT`.
@@ -80,11 +85,21 @@ impl Proxy {
     /// Cuts the replies to the next `times` commands of a name after their first bytes.
     pub fn cut_replies(&self, command: &str, times: usize, cut: Cut) {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
-        // In a request the name of the command is the key of its first element.
-        losses.command = [command.as_bytes(), b"\0"].concat();
+        losses.command = command_key(command);
         losses.wanted = times;
         losses.done = 0;
         losses.cut = cut;
+    }
+
+    /// Delays the next `times` commands of a name: their connections are closed at once, and they reach the
+    /// server with [`deliver_delayed`](Self::deliver_delayed), as after a packet that the network kept.
+    pub fn delay_requests(&self, command: &str, times: usize) {
+        self.delayed.begin(command, times);
+    }
+
+    /// Sends the delayed requests to the server; returns how many it has executed.
+    pub async fn deliver_delayed(&self) -> usize {
+        self.delayed.deliver().await
     }
 
     /// Withholds all data from and to a source, on connections that stay open.
@@ -112,9 +127,7 @@ impl Drop for Proxy {
 /// How to drop the reply to a request, if at all.
 fn loss(losses: &Mutex<Losses>, request: &[u8]) -> Option<Cut> {
     let mut losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = &losses.command;
-    let is_named = !name.is_empty() && request.windows(name.len()).any(|window| window == name);
-    if losses.wanted == 0 || !is_named {
+    if losses.wanted == 0 || !has_command(request, &losses.command) {
         return None;
     }
     losses.wanted -= 1;
@@ -122,36 +135,57 @@ fn loss(losses: &Mutex<Losses>, request: &[u8]) -> Option<Cut> {
     Some(losses.cut)
 }
 
+/// The bytes by which a request with a command is recognized: the key of its first element.
+fn command_key(command: &str) -> Vec<u8> {
+    [command.as_bytes(), b"\0"].concat()
+}
+
+fn has_command(request: &[u8], key: &[u8]) -> bool {
+    !key.is_empty() && request.windows(key.len()).any(|window| window == key)
+}
+
 async fn join(
     client: TcpStream,
     port: u16,
     losses: Arc<Mutex<Losses>>,
+    delayed: Arc<Delayed>,
     line: Line,
 ) -> io::Result<()> {
     let server = TcpStream::connect(("127.0.0.1", port)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
-    let (from_server, to_server) = server.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
     let (cut, is_cut) = oneshot::channel();
-    tokio::select! {
-        sent = requests(from_client, to_server, &losses, &line, cut) => sent,
-        answered = replies(from_server, to_client, &line, is_cut) => answered,
-    }
+    // The halves of the client's connection belong to the two futures, so it closes when one of them ends.
+    let request = tokio::select! {
+        sent = requests(from_client, &mut to_server, &losses, &delayed, &line, cut) => sent?,
+        answered = replies(&mut from_server, to_client, &line, is_cut) => return answered,
+    };
+    let executed = delayed.wait().await;
+    to_server.write_all(&request).await?;
+    frame(&mut from_server).await?;
+    let _ = executed.send(());
+    Ok(())
 }
 
-/// Passes requests on, and reports the request whose reply is to be dropped.
+/// Passes requests on, and reports the request whose reply is to be dropped; returns one that is to be
+/// delayed.
 async fn requests(
     mut client: OwnedReadHalf,
-    mut server: OwnedWriteHalf,
+    server: &mut OwnedWriteHalf,
     losses: &Mutex<Losses>,
+    delayed: &Delayed,
     line: &Line,
     cut: oneshot::Sender<Cut>,
-) -> io::Result<()> {
+) -> io::Result<Vec<u8>> {
     loop {
         let request = frame(&mut client).await?;
         line.note(&request);
         line.is_open().await;
+        if delayed.takes(&request) {
+            return Ok(request);
+        }
         if let Some(how) = loss(losses, &request) {
             let _ = cut.send(how);
             server.write_all(&request).await?;
@@ -164,13 +198,13 @@ async fn requests(
 
 /// Passes replies on, until one is to be dropped.
 async fn replies(
-    mut server: OwnedReadHalf,
+    server: &mut OwnedReadHalf,
     mut client: OwnedWriteHalf,
     line: &Line,
     mut is_cut: oneshot::Receiver<Cut>,
 ) -> io::Result<()> {
     loop {
-        let reply = frame(&mut server).await?;
+        let reply = frame(server).await?;
         line.is_open().await;
         if let Ok(cut) = is_cut.try_recv() {
             client.write_all(&reply[..reply.len().min(cut.after_bytes)]).await?;
