@@ -45,15 +45,16 @@ impl Attempt {
 
     /// Records a write whose outcome is unknown.
     pub(crate) fn note_unknown_write(&self) {
-        self.ledger.may_have_applied.store(true, Ordering::Release);
+        self.ledger.note_unknown_write();
     }
 
-    /// Records that no earlier write of this call was applied, nor can be any more.
+    /// Records that no earlier write of this call is in the store.
     ///
-    /// To be called by an attempt that has looked for the marks or ids of the earlier ones: what it
-    /// decides from then on is the answer, not a doubt.
+    /// To be called by an attempt that has looked for the marks or ids of the earlier ones: if it decides
+    /// to refuse the call, the caller is told that reason. For any other failure the earlier ones count
+    /// still: their requests may reach the server later.
     pub(crate) fn note_nothing_applied(&self) {
-        self.ledger.may_have_applied.store(false, Ordering::Release);
+        self.ledger.is_found_absent.store(true, Ordering::Release);
     }
 
     /// Returns when the caller stops waiting.
@@ -83,6 +84,8 @@ impl Attempt {
 struct Ledger {
     /// A write was sent whose outcome is unknown.
     may_have_applied: AtomicBool,
+    /// A later attempt has found nothing of it in the store.
+    is_found_absent: AtomicBool,
     /// An attempt is under way.
     is_under_way: AtomicBool,
     /// The caller is gone.
@@ -94,6 +97,11 @@ impl Ledger {
         self.may_have_applied.load(Ordering::Acquire)
     }
 
+    fn note_unknown_write(&self) {
+        self.is_found_absent.store(false, Ordering::Release);
+        self.may_have_applied.store(true, Ordering::Release);
+    }
+
     /// Returns the error for a caller whose deadline has passed.
     fn given_up(&self, source: BoxError) -> StoreError {
         if self.may_have_applied() || self.is_under_way.load(Ordering::Acquire) {
@@ -103,9 +111,12 @@ impl Ledger {
         }
     }
 
-    /// Says that an attempt was refused; what became of an earlier one is another matter.
+    /// Returns the error for a call that an attempt has refused.
+    ///
+    /// An earlier attempt may have been applied all the same, unless it was looked for. A request of it
+    /// that is still on its way is refused for the same reason when it arrives.
     fn refused(&self, error: StoreError) -> StoreError {
-        if self.may_have_applied() {
+        if self.may_have_applied() && !self.is_found_absent.load(Ordering::Acquire) {
             StoreError::OutcomeUnknown { source: error.into() }
         } else {
             error
@@ -252,7 +263,7 @@ impl MongoStore {
                 metrics.failed(direction, reason);
             }
             if is_write && failure.may_have_applied() {
-                ledger.may_have_applied.store(true, Ordering::Release);
+                ledger.note_unknown_write();
             }
             ledger.is_under_way.store(false, Ordering::Release);
             let error = match failure.into_final() {
@@ -292,4 +303,37 @@ fn pauses() -> impl Iterator<Item = Duration> {
         .with_jitter()
         .without_max_times()
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unavailable(error: &StoreError) -> bool {
+        matches!(error, StoreError::Unavailable { .. })
+    }
+
+    #[test]
+    fn a_call_that_wrote_nothing_is_unavailable_and_may_be_refused() {
+        let ledger = Ledger::default();
+        assert!(unavailable(&ledger.given_up("late".into())));
+        assert!(unavailable(&ledger.refused(ledger.given_up("late".into()))));
+        ledger.is_under_way.store(true, Ordering::Release);
+        assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
+    }
+
+    #[test]
+    fn an_unknown_write_is_remembered_through_all_attempts() {
+        let ledger = Ledger::default();
+        ledger.note_unknown_write();
+        let refusal = || StoreError::Overloaded { retry_after: RETRY_AFTER };
+        assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
+        assert!(matches!(ledger.refused(refusal()), StoreError::OutcomeUnknown { .. }));
+        ledger.is_found_absent.store(true, Ordering::Release);
+        // A reason to refuse the call is the answer now; the loss of the server is none.
+        assert!(matches!(ledger.refused(refusal()), StoreError::Overloaded { .. }));
+        assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
+        ledger.note_unknown_write();
+        assert!(matches!(ledger.refused(refusal()), StoreError::OutcomeUnknown { .. }));
+    }
 }

@@ -13,6 +13,7 @@ mod formats;
 mod groups;
 mod growth;
 mod large_groups;
+mod late_requests;
 mod lists;
 mod lost_replies;
 mod many_chats;

@@ -108,13 +108,17 @@ impl MongoStore {
         let mut open = Open::new(chat_id, sent);
         // What is sealed below it has been looked through for the ids of this group.
         let mut looked_below = None;
+        let mut first_sequence = self.inner.known_chats.first_sequence(chat_id);
         while !open.is_answered() {
             let recall = self.inner.known_chats.recall(chat_id, &open.event_ids());
             let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
             let looked = looked_below.unwrap_or(0);
             let sealed_below = if recall.may_hold { looked } else { looked.max(recall.below) };
-            let condition =
-                if may_repeat { Condition::NoneOfTheIds { sealed_below } } else { Condition::None };
+            let condition = if may_repeat {
+                Condition::NoneOfTheIds { sealed_below }
+            } else {
+                Condition::NewIds { first_sequence }
+            };
             let plans = open.plans();
             let fresh: Vec<&Entry> = plans
                 .iter()
@@ -138,6 +142,7 @@ impl MongoStore {
                 }
             }
             let probe = self.probe_session(scope, chat_id).await?;
+            first_sequence = probe.tail.first_sequence;
             if may_repeat && (recall.may_hold || probe.tail.first_sequence > sealed_below) {
                 let ids = open.event_ids();
                 open.learn(self.find_sealed_duplicates(scope, chat_id, ids, &probe).await?);

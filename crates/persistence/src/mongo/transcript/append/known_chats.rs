@@ -30,6 +30,8 @@ pub(crate) struct KnownChats {
 
 #[derive(Debug, Default)]
 struct Held {
+    /// Where the tail began after the last append.
+    first_sequence: u64,
     below: u64,
     ids: HashSet<u64>,
     misses: u64,
@@ -144,6 +146,13 @@ impl KnownChats {
         is_known.then_some(last.tail)
     }
 
+    /// Returns a sequence at or below which the tail of a chat began when it was last appended to, here.
+    ///
+    /// It may have been sealed since. 0 if nothing is known: true of every chat at some time.
+    pub(crate) fn first_sequence(&self, chat_id: &ChatId) -> u64 {
+        self.chats.get(chat_id).map_or(0, |held| lock(&held).first_sequence)
+    }
+
     /// Notes the tail that an append has left, which gave its messages the sequences from
     /// `first_sequence` on.
     pub(crate) fn appended(
@@ -154,6 +163,7 @@ impl KnownChats {
         tail: &Tail,
     ) {
         self.change(chat_id, |held| {
+            held.first_sequence = held.first_sequence.max(tail.first_sequence);
             let last = &mut held.last_append;
             let before = last.as_ref().map_or(0, |last| last.tail.last_sequence);
             let follows_ours = before == first_sequence;
@@ -326,6 +336,17 @@ mod tests {
         known.forget_tail(&chat);
         assert!(known.tail(&ours, &chat).is_none());
         assert_eq!(append(10, 11), None);
+    }
+
+    #[test]
+    fn the_first_sequence_outlives_the_tail() {
+        let known = KnownChats::default();
+        let chat = chat("chat_a");
+        assert_eq!(known.first_sequence(&chat), 0);
+        let sealed = Tail { first_sequence: 7, ..tail(9) };
+        known.appended(&scope("app_a"), &chat, 8, &sealed);
+        known.forget_tail(&chat);
+        assert_eq!(known.first_sequence(&chat), 7);
     }
 
     #[test]

@@ -18,10 +18,15 @@ use crate::rules::batch::Entry;
 use crate::rules::turn_batch::TurnMark;
 
 /// What else must hold of the session for a push to be carried out.
+///
+/// There is always something: a request may reach the server after its call has retried. It must not match
+/// then, or its messages would be stored twice.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Condition {
-    /// Nothing: the ids are new, having just been minted.
-    None,
+    /// The ids were minted for this push. No message of the tail has one, and the tail still begins at or
+    /// below this sequence: had an earlier request stored them, and had they been sealed since, it would
+    /// begin later.
+    NewIds { first_sequence: u64 },
     /// No message has one of the ids: none in the tail, and what is sealed lies below this sequence,
     /// where none has.
     NoneOfTheIds { sealed_below: u64 },
@@ -131,7 +136,7 @@ impl MongoStore {
         let known = &self.inner.known_chats;
         let tail = known.tail(push.scope, push.chat_id)?;
         let are_new = match push.condition {
-            Condition::None => true,
+            Condition::NewIds { .. } => true,
             Condition::NoneOfTheIds { sealed_below } => sealed_below >= tail.last_sequence,
             Condition::NothingAppended { .. } => false,
         };
@@ -195,9 +200,9 @@ impl MongoStore {
     fn push_command(&self, push: &Push<'_>) -> Result<RawDocumentBuf, Failure> {
         let mut filter = self.appendable(push);
         match push.condition {
-            Condition::None => {}
-            Condition::NoneOfTheIds { sealed_below } => {
-                filter.insert("first_sequence", doc! { "$lte": counter(sealed_below) });
+            Condition::NewIds { first_sequence: limit }
+            | Condition::NoneOfTheIds { sealed_below: limit } => {
+                filter.insert("first_sequence", doc! { "$lte": counter(limit) });
                 filter.insert("messages.event_id", doc! { "$nin": &push.event_ids });
             }
             Condition::NothingAppended { last_sequence } => {

@@ -103,9 +103,9 @@ impl Before {
             messages.push(message.raw().to_owned());
         }
         let may_follow = match push.condition {
-            Condition::None => true,
-            Condition::NoneOfTheIds { sealed_below } => {
-                tail.first_sequence <= sealed_below && !has_one_of_the_ids
+            Condition::NewIds { first_sequence: limit }
+            | Condition::NoneOfTheIds { sealed_below: limit } => {
+                tail.first_sequence <= limit && !has_one_of_the_ids
             }
             Condition::NothingAppended { last_sequence } => tail.last_sequence == last_sequence,
         };
