@@ -13,6 +13,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::mongo::transcript::append::{Condition, Push, verdict};
+use crate::mongo::transcript::unlink::Progress;
 use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Appended, Billing, Exchange, Exchanges, Outcome};
 
@@ -54,9 +55,13 @@ impl Exchanges for MongoStore {
         self.observe(Call::DeletionOfCalls, Some(chat_id), async {
             let (scope, chat_id, call_id) = (scope.clone(), chat_id.clone(), call_id.clone());
             self.write(|call| async move {
-                let round = |tx| call.delete_call_round(tx, &scope, &chat_id, &call_id);
-                call.transact(&scope, &chat_id, round).await?;
-                call.tell_change(&chat_id);
+                let mut done = Progress::default();
+                // A transaction for each batch of messages; the last one deletes the call.
+                while !done.is_complete {
+                    let round = |tx| call.delete_call_round(tx, &scope, &chat_id, &call_id, done);
+                    done = call.transact(&scope, &chat_id, round).await?;
+                    call.tell_change(&chat_id);
+                }
                 call.tell_usage(&chat_id);
                 Ok(())
             })
@@ -148,28 +153,37 @@ impl MongoStore {
         self.tell_usage(chat_id);
     }
 
-    /// Deletes a call, unless an earlier round has, or another caller beside it.
+    /// Unlinks messages of a call, and deletes it once none is left.
     async fn delete_call_round(
         &self,
         tx: Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         call_id: &CallId,
-    ) -> Result<Round<()>, Failure> {
+        done: Progress,
+    ) -> Result<Round<Progress>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let one = doc! { "_id": call_key(chat_id, call_id), "app_id": scope.app_id.as_str() };
         tx.begin_counted(&chat).await?;
-        self.unlink_within(&tx, scope, chat_id, call_id).await?;
-        let delete = self.inner.provider_calls.find_one_and_delete(one);
-        let Some(raw) = delete.session(&mut *tx.session().await?).await? else {
+        let done = self.unlink_within(&tx, scope, chat_id, call_id, done).await?;
+        let calls = &self.inner.provider_calls;
+        let found = if done.is_complete {
+            calls.find_one_and_delete(one).session(&mut *tx.session().await?).await?
+        } else {
+            calls.find_one(one).session(&mut *tx.session().await?).await?
+        };
+        let Some(raw) = found else {
+            // An earlier round has deleted it.
             if !tx.is_first() {
-                return Ok(Round::Done(()));
+                return Ok(Round::Done(done.completed()));
             }
             let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
             return Err(StoreError::CallNotFound { chat_id, call_id }.into());
         };
-        let call = call_record(&open_call(&raw)?)?.call;
-        self.count_calls(&Counted::of(&chat), &[&call], -1, &tx).await?;
-        Ok(Round::Done(()))
+        if done.is_complete {
+            let call = call_record(&open_call(&raw)?)?.call;
+            self.count_calls(&Counted::of(&chat), &[&call], -1, &tx).await?;
+        }
+        Ok(Round::Done(done))
     }
 }

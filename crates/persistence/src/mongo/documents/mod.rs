@@ -59,7 +59,9 @@ pub(crate) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,
 };
-pub(crate) use segment::{Segment, SegmentHead, segment_document, segment_id, segments_between};
+pub(crate) use segment::{
+    LINK, Segment, SegmentHead, segment_document, segment_id, segments_between,
+};
 pub(crate) use status_change::{status_change_document, status_change_id, status_change_record};
 pub(crate) use store_format::{format_document, format_number, one_format, raised_format};
 pub(crate) use ticket::{ticket_document, ticket_record};

@@ -8,6 +8,9 @@ use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
 
+/// Where the messages of a session or a segment name the call that has produced them.
+pub(crate) const LINK: &str = "messages.produced_by_call_id";
+
 /// A run of sealed messages.
 #[derive(Debug)]
 pub(crate) struct Segment {

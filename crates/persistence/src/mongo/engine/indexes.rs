@@ -6,6 +6,7 @@ use mongodb::{Collection, IndexModel};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::documents::LINK;
 use crate::mongo::engine::failure::{Failure, code};
 
 /// How an index stands after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
@@ -40,9 +41,13 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
     store.read(|| store.know_format()).await?;
     let mut reports = Vec::new();
     for (collection, name, keys) in wanted(store) {
-        let options = IndexOptions::builder().name(name.to_owned());
-        let options =
-            options.expire_after(name.ends_with("_ttl").then_some(Duration::ZERO)).build();
+        let options = IndexOptions::builder()
+            .name(name.to_owned())
+            .expire_after(name.ends_with("_ttl").then_some(Duration::ZERO))
+            .partial_filter_expression(
+                (name == SEGMENT_CALLS).then(|| doc! { LINK: { "$exists": true } }),
+            )
+            .build();
         let index = IndexModel::builder().keys(keys).options(options).build();
         let state = store.read(|| async { create(collection, index.clone()).await }).await?;
         let report =
@@ -68,11 +73,14 @@ async fn create(
     }
 }
 
+/// The index that finds the sealed messages of a call. Chats whose messages name no calls take no room in it.
+const SEGMENT_CALLS: &str = "seg_app_chat_call";
+
 /// One index for each way of asking; a query that scans a collection is a fault.
 ///
 /// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
 /// then by id, so each of their indexes ends so.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 21] {
+fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 22] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;
     let calls = &store.inner.provider_calls;
@@ -106,6 +114,11 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
             segments,
             "seg_app_chat_event",
             doc! { "app_id": 1, "_id.chat_id": 1, "messages.event_id": 1 },
+        ),
+        (
+            segments,
+            SEGMENT_CALLS,
+            doc! { "app_id": 1, "_id.chat_id": 1, LINK: 1, "_id.first_sequence": 1 },
         ),
         (
             calls,

@@ -1,6 +1,7 @@
 //! Messages that name a call which is deleted, and name none from then on.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
@@ -11,8 +12,8 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    Lineage, Segment, Tail, VersionKey, counter, open_chat_session, segment_id, segments_between,
-    versions_by,
+    CHAT_SEGMENTS, LINK, Lineage, Segment, Tail, VersionKey, counter, open_chat_session,
+    segment_id, versions_by,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
@@ -20,27 +21,62 @@ use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::edit::{Found, Place, noted};
 use crate::mongo::transcript::reader::has_gap;
 
-/// Where a stored message names its call.
-const LINK: &str = "messages.produced_by_call_id";
-
 /// Where a version of one does.
 const VERSION_LINK: &str = "message.produced_by_call_id";
 
+/// At most so many segments and shared messages are changed by one transaction. It locks the session, so that
+/// appends wait for it.
+const BATCH: usize = 64;
+
+/// How far the messages of a call are unlinked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Progress {
+    /// None of the sealed messages that are shared with other chats name the call below this sequence, where
+    /// a segment begins, unless a version of one does.
+    shared_below: u64,
+    /// No message of the chat names the call.
+    pub(crate) is_complete: bool,
+}
+
+impl Progress {
+    pub(crate) fn completed(self) -> Self {
+        Self { is_complete: true, ..self }
+    }
+}
+
+/// What a transaction has unlinked.
+#[derive(Debug, Default)]
+struct Unlinked {
+    sequences: BTreeSet<u64>,
+    /// More messages may name the call.
+    has_more: bool,
+}
+
+/// A segment with messages that name a call.
+struct LinkedSegment {
+    first_sequence: u64,
+    /// The sequences of these messages.
+    linked: Vec<u64>,
+}
+
 impl MongoStore {
-    /// Unlinks the messages that name a call; each of them counts as edited.
+    /// Unlinks messages that name a call, as many as one transaction may; each of them counts as edited.
+    ///
+    /// Takes and returns how far that is done, for the next transaction.
     pub(crate) async fn unlink_within(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
         chat_id: &ChatId,
         call_id: &CallId,
-    ) -> Result<(), Failure> {
+        mut progress: Progress,
+    ) -> Result<Progress, Failure> {
         let nothing = || doc! { "messages.$[produced].produced_by_call_id": null };
         let of_call = || doc! { "produced.produced_by_call_id": call_id.as_str() };
         let sessions = &self.inner.chat_sessions;
 
-        // First, and whether or not the tail names the call, so that appends which come meanwhile wait
-        // for this, and not the reverse.
+        // First, even if the tail does not name the call: appends and edits that come meanwhile wait for
+        // this transaction. If it waited for them, it could fail because of every one of them.
         let unlink = doc! { "$set": nothing(), "$inc": { "revision": 1_i64 } };
         let unlink = sessions.find_one_and_update(writable_chat(scope, chat_id), unlink);
         let fields = Lineage::projected(with_links(Tail::projection()));
@@ -52,70 +88,141 @@ impl MongoStore {
         let fields = open_chat_session(&before)?;
         let first_sequence = Tail::read(&fields)?.first_sequence;
         let lineage = Lineage::read(chat_id, &fields)?;
-        let in_tail = linked(first_sequence, &fields, call_id)?;
 
-        let mut unlinked = self.unlink_sealed(tx, scope, &lineage, first_sequence, call_id).await?;
-        unlinked.extend(in_tail);
+        let own = self.unlink_own(tx, scope, &lineage, first_sequence, call_id).await?;
+        let shared = self.unlink_all_shared(tx, scope, &lineage, call_id, &mut progress).await?;
+        let mut unlinked = own.sequences;
+        unlinked.extend(shared.sequences);
+        unlinked.extend(linked(first_sequence, &fields, call_id)?);
 
-        // One move of the revision is made already.
+        // The revision has moved by one already.
         let further = counter(unlinked.len() as u64) - 1;
         let note = doc! { "$inc": { "revision": further }, "$push": noted(unlinked) };
         let update = sessions.update_one(writable_chat(scope, chat_id), note);
         update.session(&mut *tx.session().await?).await?;
-        Ok(())
+        progress.is_complete = !own.has_more && !shared.has_more;
+        Ok(progress)
     }
 
-    /// Unlinks those that are sealed; returns their sequences, in order.
-    async fn unlink_sealed(
+    /// Unlinks sealed messages of this chat alone, in their segments, the newest first.
+    async fn unlink_own(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
         lineage: &Lineage,
         sealed_below: u64,
         call_id: &CallId,
-    ) -> Result<BTreeSet<u64>, Failure> {
-        let segments = &self.inner.chat_segments;
-        let shared_below = lineage.shared_below();
-        let (mut unlinked, mut shared) = (BTreeSet::new(), BTreeSet::new());
-        for (chat_id, piece) in lineage.pieces(0..sealed_below) {
-            let mut filter = segments_between(scope, chat_id, piece.clone());
-            filter.insert(LINK, call_id.as_str());
-            let find = segments.find(filter).projection(with_links(doc! { "schema_version": 1 }));
-            let mut session = tx.session().await?;
-            let mut found = find.session(&mut *session).await?;
-            let found: Vec<_> = found.stream(&mut session).try_collect().await?;
-            drop(session);
-            for raw in found {
-                let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
-                let linked = linked(first_sequence, &fields, call_id)?.into_iter();
-                let (of_others, own): (Vec<_>, Vec<_>) = linked
-                    .filter(|sequence| piece.contains(sequence))
-                    .partition(|sequence| *sequence < shared_below);
-                shared.extend(of_others);
-                if own.is_empty() {
-                    continue;
-                }
-                let field = |sequence| {
-                    let index = sequence - first_sequence;
-                    (format!("messages.{index}.{}", MessageBody::PRODUCED_BY), Bson::Null)
-                };
-                let nothing: Document = own.iter().map(field).collect();
-                let unlink = doc! { "$set": nothing, "$inc": { "edits": 1_i64 } };
-                let one = doc! {
-                    "_id": segment_id(chat_id, first_sequence),
-                    "app_id": scope.app_id.as_str(),
-                };
-                segments.update_one(one, unlink).session(&mut *tx.session().await?).await?;
-                unlinked.extend(own);
-            }
+    ) -> Result<Unlinked, Failure> {
+        let (chat_id, shared_below) = (lineage.chat_id(), lineage.shared_below());
+        let mut found =
+            self.linked_segments(tx, scope, chat_id, 0..sealed_below, -1, call_id).await?;
+        // Newest first, so whatever comes after a segment with shared messages only is shared, too.
+        for segment in &mut found {
+            segment.linked.retain(|sequence| *sequence >= shared_below && *sequence < sealed_below);
         }
-        shared.extend(self.versions_of_call(scope, lineage, call_id).await?);
-        for sequence in shared {
-            if self.unlink_shared(tx, scope, lineage, sequence, call_id).await? {
-                unlinked.insert(sequence);
+        let own = found.iter().take_while(|segment| !segment.linked.is_empty()).count();
+        let has_more = own > BATCH;
+        found.truncate(own.min(BATCH));
+        if found.is_empty() {
+            return Ok(Unlinked::default());
+        }
+        let updates = found.iter().map(|segment| {
+            let field = |sequence: &u64| {
+                let index = sequence - segment.first_sequence;
+                (format!("messages.{index}.{}", MessageBody::PRODUCED_BY), Bson::Null)
+            };
+            let nothing: Document = segment.linked.iter().map(field).collect();
+            let one = doc! {
+                "_id": segment_id(chat_id, segment.first_sequence),
+                "app_id": scope.app_id.as_str(),
+            };
+            doc! { "q": one, "u": { "$set": nothing, "$inc": { "edits": 1_i64 } } }
+        });
+        let updates: Vec<Document> = updates.collect();
+        let command = doc! { "update": CHAT_SEGMENTS, "updates": updates };
+        self.inner.database.run_command(command).session(&mut *tx.session().await?).await?;
+        let sequences = found.into_iter().flat_map(|segment| segment.linked).collect();
+        Ok(Unlinked { sequences, has_more })
+    }
+
+    /// Unlinks sealed messages that other chats share, for this chat alone, the oldest first.
+    ///
+    /// Their segments never change, so those that were read need not be read again. Versions of them can begin
+    /// to name the call.
+    async fn unlink_all_shared(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        lineage: &Lineage,
+        call_id: &CallId,
+        progress: &mut Progress,
+    ) -> Result<Unlinked, Failure> {
+        let mut unlinked = Unlinked::default();
+        for (chat_id, piece) in lineage.pieces(progress.shared_below..lineage.shared_below()) {
+            let found = self.linked_segments(tx, scope, chat_id, piece.clone(), 1, call_id).await?;
+            let is_last = found.len() <= BATCH;
+            for LinkedSegment { first_sequence, linked } in found {
+                progress.shared_below = first_sequence;
+                if unlinked.sequences.len() >= BATCH {
+                    unlinked.has_more = true;
+                    return Ok(unlinked);
+                }
+                for sequence in linked.into_iter().filter(|sequence| piece.contains(sequence)) {
+                    if self.unlink_shared(tx, scope, lineage, sequence, call_id).await? {
+                        unlinked.sequences.insert(sequence);
+                    }
+                }
+            }
+            if !is_last {
+                unlinked.has_more = true;
+                return Ok(unlinked);
+            }
+            progress.shared_below = piece.end;
+        }
+        for sequence in self.versions_of_call(scope, lineage, call_id).await? {
+            unlinked.has_more = unlinked.sequences.len() >= BATCH;
+            if unlinked.has_more {
+                break;
+            }
+            if !unlinked.sequences.contains(&sequence)
+                && self.unlink_shared(tx, scope, lineage, sequence, call_id).await?
+            {
+                unlinked.sequences.insert(sequence);
             }
         }
         Ok(unlinked)
+    }
+
+    /// Finds segments of a chat with messages that name a call, of those that begin within a span: at most one
+    /// more than a transaction may change.
+    async fn linked_segments(
+        &self,
+        tx: &Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        span: Range<u64>,
+        order: i32,
+        call_id: &CallId,
+    ) -> Result<Vec<LinkedSegment>, Failure> {
+        let filter = doc! {
+            "app_id": scope.app_id.as_str(),
+            "_id.chat_id": chat_id.as_str(),
+            LINK: call_id.as_str(),
+            "_id.first_sequence": { "$gte": counter(span.start), "$lt": counter(span.end) },
+        };
+        let find = self.inner.chat_segments.find(filter);
+        let find = find.sort(doc! { "_id.first_sequence": order }).limit(BATCH as i64 + 1);
+        let find = find.projection(with_links(doc! { "schema_version": 1 }));
+        let mut session = tx.session().await?;
+        let mut found = find.session(&mut *session).await?;
+        let mut segments = Vec::new();
+        while let Some(raw) = found.next(&mut session).await {
+            let raw = raw?;
+            let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
+            let linked = linked(first_sequence, &fields, call_id)?;
+            segments.push(LinkedSegment { first_sequence, linked });
+        }
+        Ok(segments)
     }
 
     /// Returns the sequences of shared messages of which some version names a call.

@@ -1,8 +1,12 @@
 //! Calls and their rollups stay together, whatever becomes of the transaction.
 
-use bson::{RawDocumentBuf, doc};
-use persistence::{Billing, Calls, ChatSessions, Exchanges, Outcome};
-use records::{CallId, ChatId, EventId, MessageBody, NewMessage, NewProviderCall, Usage};
+use bson::{Document, RawDocumentBuf, doc};
+use futures::{StreamExt as _, TryStreamExt as _};
+use persistence::mongo::Interruption;
+use persistence::{
+    Billing, Calls, Changes, ChatSessions, Exchanges, Forks, Messages, Outcome, StoreError,
+};
+use records::{CallId, ChatId, EventId, MessageBody, NewFork, NewMessage, NewProviderCall, Usage};
 
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, database_behind_proxy, scope};
@@ -136,4 +140,113 @@ async fn an_exchange_that_fails_half_way_leaves_nothing() {
             (0, Usage::default())
         );
     }
+}
+
+/// A message that fills a good part of a segment, and names a call if one is given.
+fn large(call_id: Option<&str>) -> NewMessage {
+    let mut body = MessageBody::new("assistant", Some("planner"), "x".repeat(2_000));
+    body.extra.extend(call_id.map(|id| (MessageBody::PRODUCED_BY.to_owned(), id.into())));
+    body.into()
+}
+
+/// A chat with so many batches of sealed messages; the first message of each names the call that is returned.
+async fn chat_of(database: &Database, batches: usize, is_named: impl Fn(usize) -> bool) -> ChatId {
+    let chat_id = chat(database).await;
+    for batch in 0..batches {
+        let mut messages = vec![large(None); 31];
+        messages.insert(0, large(is_named(batch).then_some("call_1")));
+        database.append(&scope(), &chat_id, messages).await.unwrap();
+    }
+    database.seal(&scope().app_id, &chat_id, Interruption::Never).await.unwrap();
+    let recorded = vec![call("call_1")];
+    database.record_calls(&scope(), &chat_id, recorded, Billing::Free).await.unwrap();
+    chat_id
+}
+
+async fn links(database: &Database, chat_id: &ChatId) -> usize {
+    let scope = scope();
+    let mut history = database.history(&scope, chat_id);
+    let mut links = 0;
+    while let Some(message) = history.next().await {
+        let link = message.unwrap().body.extra.get(MessageBody::PRODUCED_BY).cloned();
+        links += usize::from(link.is_some_and(|link| !link.is_null()));
+    }
+    links
+}
+
+/// Deletes the call under the profiler; returns what was done to the collections with this name.
+async fn delete_profiled(database: &Database, chat_id: &ChatId, names: &str) -> Vec<Document> {
+    let profile = database.raw.collection::<Document>("system.profile");
+    profile.drop().await.unwrap();
+    database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
+    database.delete_call(&scope(), chat_id, &CallId::parse("call_1").unwrap()).await.unwrap();
+    database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
+    let of_these = doc! { "ns": { "$regex": format!("\\.({names})$") } };
+    profile.find(of_these).await.unwrap().try_collect().await.unwrap()
+}
+
+#[tokio::test]
+async fn deleting_a_call_reads_only_the_segments_that_name_it() {
+    let database = Database::create().await;
+    let chat_id = chat_of(&database, 60, |batch| batch % 25 == 3).await;
+    assert_eq!(links(&database, &chat_id).await, 3);
+    let operations = delete_profiled(&database, &chat_id, "chat_segments").await;
+    assert_eq!(links(&database, &chat_id).await, 0);
+    assert!(!operations.is_empty());
+    for operation in operations {
+        let examined = operation.get_i32("docsExamined").unwrap();
+        assert!(examined <= 3, "{operation}");
+    }
+}
+
+/// Appends to the chat wait for one batch at most, not for all.
+#[tokio::test]
+async fn a_call_that_many_messages_name_is_deleted_in_batches() {
+    const BATCHES: usize = 150;
+    const SEGMENTS_AT_ONCE: usize = 64;
+    let database = Database::create().await;
+    let chat_id = chat_of(&database, BATCHES, |_| true).await;
+    let fork = database.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap().chat_id;
+    database.record_calls(&scope(), &fork, vec![call("call_1")], Billing::Free).await.unwrap();
+    database.append(&scope(), &fork, vec![large(Some("call_1"))]).await.unwrap();
+    database.append(&scope(), &chat_id, vec![large(Some("call_1"))]).await.unwrap();
+    assert_eq!(links(&database, &chat_id).await, BATCHES + 1);
+
+    // All sealed messages are shared now, so each chat has versions of its own.
+    delete_profiled(&database, &fork, "chat_segments").await;
+    assert_eq!(links(&database, &fork).await, 0);
+    assert_eq!(links(&database, &chat_id).await, BATCHES + 1);
+    assert_eq!(usage(&database, &fork).await, Usage::default());
+    delete_profiled(&database, &chat_id, "chat_segments").await;
+    assert_eq!(links(&database, &chat_id).await, 0);
+    let head = database.confirmed_head(&scope(), &chat_id).await.unwrap();
+    assert_eq!(head.revision, BATCHES as u64 + 1);
+
+    let chat_id = chat_of(&database, BATCHES, |_| true).await;
+    // Each transaction begins with the session, and goes on with segments.
+    let mut transactions: Vec<usize> = Vec::new();
+    for operation in delete_profiled(&database, &chat_id, "chat_sessions|chat_segments").await {
+        let is_of_segments = operation.get_str("ns").unwrap().ends_with("chat_segments");
+        if operation.get_document("command").unwrap().contains_key("findAndModify") {
+            transactions.push(0);
+        } else if is_of_segments && operation.get_str("op").unwrap() == "update" {
+            *transactions.last_mut().unwrap() += 1;
+        }
+    }
+    assert_eq!(links(&database, &chat_id).await, 0);
+    assert_eq!(usage(&database, &chat_id).await, Usage::default());
+    assert_eq!(transactions.iter().sum::<usize>(), BATCHES, "{transactions:?}");
+    assert!(transactions.iter().all(|segments| *segments <= SEGMENTS_AT_ONCE), "{transactions:?}");
+}
+
+/// A call that does not exist is not found, and no batch of its messages is unlinked.
+#[tokio::test]
+async fn deleting_a_missing_call_changes_no_message() {
+    let database = Database::create().await;
+    let chat_id = chat_of(&database, 70, |_| true).await;
+    database.raw.collection::<Document>("provider_calls").delete_many(doc! {}).await.unwrap();
+    let missing = CallId::parse("call_1").unwrap();
+    let error = database.delete_call(&scope(), &chat_id, &missing).await.unwrap_err();
+    assert!(matches!(error, StoreError::CallNotFound { .. }), "{error:?}");
+    assert_eq!(links(&database, &chat_id).await, 70);
 }
