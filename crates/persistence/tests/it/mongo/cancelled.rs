@@ -8,6 +8,7 @@ use std::time::Duration;
 use bson::doc;
 use local_mongod::{LocalMongod, Options};
 use persistence::memory::MemoryStore;
+use persistence::mongo::WalletProof;
 use persistence::{Billing, ChatSessions, MessageRange, Messages, Store};
 use records::{
     CallId, ChatId, ChatStatus, EntryId, EventId, InputKind, InputRequestId, JsonObject,
@@ -270,6 +271,14 @@ async fn drop_calls(calls: usize) {
         database.verify_stats(&workflow, &|| {}, &mut tell).await.unwrap();
         assert!(differences.is_empty(), "{differences:?}");
     }
+    let mut differences = Vec::new();
+    let mut tell = |proof: WalletProof<'_>| {
+        if let WalletProof::Difference(wallet, words) = proof {
+            differences.push(format!("{}: {words}", wallet.user_id));
+        }
+    };
+    database.verify_wallets(None, &mut tell).await.unwrap();
+    assert!(differences.is_empty(), "{differences:?}");
     agree(&database, &chat_ids, rounds).await;
 }
 
