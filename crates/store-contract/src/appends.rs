@@ -38,7 +38,7 @@ pub async fn a_batch_is_stored_in_its_order(store: Arc<dyn Store>) {
     assert!(ids.iter().map(|m| &m.event_id).eq(messages.iter().map(|m| &m.event_id)));
 }
 
-pub async fn every_field_of_a_message_comes_back(store: Arc<dyn Store>) {
+pub async fn every_field_of_a_message_is_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let extra = MessageBody::free_extra().map(|name| (name.to_owned(), json!([{"of": name}])));
     let full = MessageBody {
@@ -71,7 +71,7 @@ pub async fn an_append_updates_the_chat(store: Arc<dyn Store>) {
     assert_eq!(after.session.created_at, before.created_at);
 }
 
-pub async fn two_messages_with_equal_text_and_no_ids_are_two(store: Arc<dyn Store>) {
+pub async fn equal_messages_without_ids_are_both_stored(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("go on"), message("go on")]).await.unwrap();
     let third = chat.append([message("go on")]).await.unwrap();
@@ -101,7 +101,7 @@ pub async fn appending_to_an_unknown_chat_is_refused_and_stores_nothing(store: A
     assert_eq!(chat.history().await.unwrap(), []);
 }
 
-pub async fn an_ended_chat_takes_no_more_messages(store: Arc<dyn Store>) {
+pub async fn an_ended_chat_accepts_no_messages(store: Arc<dyn Store>) {
     for status in [ChatStatus::Completed, ChatStatus::Failed] {
         let chat = TestChat::create(&store).await;
         chat.append([message("before")]).await.unwrap();
@@ -115,7 +115,7 @@ pub async fn an_ended_chat_takes_no_more_messages(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_paused_and_a_reopened_chat_take_messages(store: Arc<dyn Store>) {
+pub async fn paused_and_reopened_chats_accept_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("while running")]).await.unwrap();
     chat.set_status(ChatStatus::Paused, None).await.unwrap();
@@ -127,7 +127,7 @@ pub async fn a_paused_and_a_reopened_chat_take_messages(store: Arc<dyn Store>) {
 }
 
 /// More than one database document can hold.
-pub async fn thirty_messages_of_900_kb_all_come_back(store: Arc<dyn Store>) {
+pub async fn thirty_messages_of_900_kb_are_all_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let text = |n: usize| format!("{n}:").repeat(900_000 / format!("{n}:").len());
     for n in 0..30 {

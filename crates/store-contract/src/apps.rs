@@ -7,7 +7,7 @@ use records::{AppId, AppStatus};
 use super::fixture::{a_moment_passes, assert_refused, race, some_scope};
 use persistence::{Store, StoreError};
 
-pub async fn an_app_that_is_registered_is_enabled(store: Arc<dyn Store>) {
+pub async fn a_registered_app_is_enabled(store: Arc<dyn Store>) {
     let app_id = some_scope().app_id;
     assert_eq!(store.get_app(&app_id).await.unwrap(), None);
     let app = store.register_app(&app_id).await.unwrap();
@@ -28,7 +28,7 @@ pub async fn an_app_is_disabled_and_enabled_again(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn what_an_app_is_already_moves_nothing(store: Arc<dyn Store>) {
+pub async fn setting_the_current_app_status_changes_nothing(store: Arc<dyn Store>) {
     let app_id = some_scope().app_id;
     store.register_app(&app_id).await.unwrap();
     let disabled = store.set_app_status(&app_id, AppStatus::Disabled).await.unwrap();
@@ -38,14 +38,14 @@ pub async fn what_an_app_is_already_moves_nothing(store: Arc<dyn Store>) {
     assert_eq!(store.register_app(&app_id).await.unwrap(), disabled, "it stays disabled");
 }
 
-pub async fn an_app_never_registered_cannot_be_disabled(store: Arc<dyn Store>) {
+pub async fn an_unregistered_app_cannot_be_disabled(store: Arc<dyn Store>) {
     let app_id = some_scope().app_id;
     let disabling = store.set_app_status(&app_id, AppStatus::Disabled).await;
     assert_refused(disabling, &StoreError::AppNotFound(app_id.clone()));
     assert_eq!(store.get_app(&app_id).await.unwrap(), None);
 }
 
-pub async fn racing_registrations_are_answered_alike(store: Arc<dyn Store>) {
+pub async fn racing_registrations_get_the_same_answer(store: Arc<dyn Store>) {
     let app_id = some_scope().app_id;
     let rivals = (0..16).map(|_| {
         let (store, app_id) = (Arc::clone(&store), app_id.clone());

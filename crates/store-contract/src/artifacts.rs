@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::fixture::{TestChat, a_moment_passes, assert_invalid, message, nested};
 use persistence::Store;
 
-pub async fn all_six_fields_come_back(store: Arc<dyn Store>) {
+pub async fn all_six_fields_are_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let updated_at = moment();
     let new = NewArtifact {
@@ -27,7 +27,9 @@ pub async fn all_six_fields_come_back(store: Arc<dyn Store>) {
     assert_eq!(chat.get_artifact().await.unwrap(), Some(kept));
 }
 
-pub async fn missing_fields_stay_missing_and_the_time_is_that_of_storing(store: Arc<dyn Store>) {
+pub async fn missing_fields_stay_missing_and_the_default_time_is_the_write_time(
+    store: Arc<dyn Store>,
+) {
     let chat = TestChat::create(&store).await;
     a_moment_passes().await;
     let kept = chat.update_artifact(NewArtifact::default()).await.unwrap();
@@ -47,7 +49,7 @@ pub async fn a_given_time_is_kept_to_the_millisecond(store: Arc<dyn Store>) {
     assert_eq!(chat.get_artifact().await.unwrap(), Some(kept));
 }
 
-pub async fn a_later_artifact_replaces_the_whole_of_the_former(store: Arc<dyn Store>) {
+pub async fn a_later_artifact_replaces_the_whole_old_one(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let former = NewArtifact { display: Some("inline".to_owned()), ..of(json!({"a": {"b": 1}})) };
     chat.update_artifact(former).await.unwrap();
@@ -56,7 +58,7 @@ pub async fn a_later_artifact_replaces_the_whole_of_the_former(store: Arc<dyn St
     assert_eq!(chat.get_artifact().await.unwrap(), Some(kept));
 }
 
-pub async fn clearing_removes_it_and_may_be_repeated(store: Arc<dyn Store>) {
+pub async fn clearing_removes_the_artifact_and_is_idempotent(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("kept")]).await.unwrap();
     chat.update_artifact(of(json!(1))).await.unwrap();
@@ -70,7 +72,7 @@ pub async fn clearing_removes_it_and_may_be_repeated(store: Arc<dyn Store>) {
     assert_eq!(chat.get_artifact().await.unwrap(), Some(kept));
 }
 
-pub async fn an_artifact_touches_the_chat_and_not_its_messages(store: Arc<dyn Store>) {
+pub async fn an_artifact_updates_the_chat_and_not_its_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("kept")]).await.unwrap();
     let before = chat.whole().await;
@@ -83,7 +85,7 @@ pub async fn an_artifact_touches_the_chat_and_not_its_messages(store: Arc<dyn St
     assert_eq!(after, before);
 }
 
-pub async fn large_payloads_follow_small_ones_and_back(store: Arc<dyn Store>) {
+pub async fn payloads_grow_large_and_small_again(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let large = |bytes: usize| Value::from("x".repeat(bytes));
     for payload in

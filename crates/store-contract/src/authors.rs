@@ -13,7 +13,7 @@ use super::fixture::{
 };
 use persistence::{Billing, MessageRange, Outcome, Store};
 
-pub async fn what_a_person_appends_is_theirs_in_every_way(store: Arc<dyn Store>) {
+pub async fn a_user_is_the_author_of_every_message_they_append(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let by_alice = chat.seen_by("alice", None);
     by_alice.persist_initial(numbered(0..3)).await.unwrap();
@@ -43,7 +43,7 @@ pub async fn a_service_states_who_wrote_a_message(store: Arc<dyn Store>) {
     assert_eq!(authors(&chat).await, [None, Some(named), bob.clone(), bob, None]);
 }
 
-pub async fn a_person_may_name_themselves_and_nobody_else(store: Arc<dyn Store>) {
+pub async fn a_user_may_state_only_themselves_as_author(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let by_alice = chat.seen_by("alice", None);
     let display_name = DisplayName::parse("Alice").ok();
@@ -61,7 +61,7 @@ pub async fn a_person_may_name_themselves_and_nobody_else(store: Arc<dyn Store>)
     assert_eq!(chat.usage().await.calls, 0);
 }
 
-pub async fn who_sent_a_message_first_stays_its_author(store: Arc<dyn Store>) {
+pub async fn the_first_sender_stays_the_author_of_a_message(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let (alice, bob) = (chat.seen_by("alice", None), chat.seen_by("bob", None));
     alice.append([event("a", "hello")]).await.unwrap();

@@ -17,7 +17,7 @@ async fn chat_of_alice(store: &Arc<dyn Store>, scope: &Scope, tokens: i64) -> Te
     TestChat::create_in(scope, store, new).await
 }
 
-pub async fn billed_calls_take_their_tokens_from_the_wallet(store: Arc<dyn Store>) {
+pub async fn billed_calls_debit_the_wallet(store: Arc<dyn Store>) {
     let chat = chat_of_alice(&store, &some_scope(), 100).await;
     let recording = record(&chat, vec![call("call_1", 10), call("call_2", 20)]).await;
     let Payment::Paid(entry) = recording.payment else { panic!("{:?}", recording.payment) };
@@ -51,7 +51,7 @@ pub async fn an_empty_wallet_pauses_the_chat_and_keeps_the_calls(store: Arc<dyn 
     assert_eq!(counters, [1, 1, 0]);
 }
 
-pub async fn without_a_wallet_there_is_nothing_to_pay_with(store: Arc<dyn Store>) {
+pub async fn an_unknown_wallet_pays_nothing(store: Arc<dyn Store>) {
     let scope = some_scope();
     let new = NewChatSession { user_id: Some(alice()), ..new_chat() };
     let poor = TestChat::create_in(&scope, &store, new).await;
@@ -63,7 +63,7 @@ pub async fn without_a_wallet_there_is_nothing_to_pay_with(store: Arc<dyn Store>
     assert_eq!(nobodys.session().await.status, ChatStatus::Running);
 }
 
-pub async fn an_exchange_is_paid_for_with_its_call(store: Arc<dyn Store>) {
+pub async fn an_exchange_is_billed_for_its_call(store: Arc<dyn Store>) {
     let chat = chat_of_alice(&store, &some_scope(), 10).await;
     let exchange = async |id: &str| {
         let messages = vec![MessageBody::new("assistant", None, id).into()];

@@ -9,7 +9,7 @@ use records::{CallId, ChatStatus, Limits, Model, NewProviderCall, Tokens, Usage}
 use super::fixture::{TestChat, assert_invalid, assert_refused, race, some_scope};
 use persistence::{CallCursor, Outcome, Store, StoreError};
 
-pub async fn every_field_of_a_call_comes_back(store: Arc<dyn Store>) {
+pub async fn every_field_of_a_call_is_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let new = NewProviderCall {
         agent: Some("planner.$a_b".to_owned()),
@@ -26,7 +26,7 @@ pub async fn every_field_of_a_call_comes_back(store: Arc<dyn Store>) {
     assert_eq!(chat.calls().await, [recorded.call]);
 }
 
-pub async fn what_a_chat_has_used_is_the_sum_of_its_calls(store: Arc<dyn Store>) {
+pub async fn the_usage_of_a_chat_is_the_sum_of_its_calls(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     assert_eq!(chat.usage().await, Usage::default());
     let slow = NewProviderCall { duration_ms: 500, total_tokens: Some(30), ..call("call_1") };
@@ -39,7 +39,7 @@ pub async fn what_a_chat_has_used_is_the_sum_of_its_calls(store: Arc<dyn Store>)
     assert_eq!(other.usage().await, Usage::default());
 }
 
-pub async fn a_repeated_call_is_answered_as_the_first_time_and_counted_once(store: Arc<dyn Store>) {
+pub async fn a_repeated_call_gets_the_first_answer_and_counts_once(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let first = chat.record(vec![call("call_1")]).await.unwrap().remove(0);
     let again = chat.record(vec![call("call_2"), call("call_1")]).await.unwrap();
@@ -65,7 +65,7 @@ pub async fn a_call_id_with_another_body_refuses_the_whole_batch(store: Arc<dyn 
     assert_eq!(chat.usage().await.calls, 1);
 }
 
-pub async fn calls_of_an_unknown_chat_are_refused_and_counted_nowhere(store: Arc<dyn Store>) {
+pub async fn calls_of_an_unknown_chat_are_refused_and_not_counted(store: Arc<dyn Store>) {
     let unknown = TestChat::unknown(&store);
     let not_found = StoreError::ChatNotFound(unknown.id.clone());
     assert_refused(unknown.record(vec![call("call_1")]).await, &not_found);
@@ -111,7 +111,7 @@ pub async fn calls_are_listed_newest_first_in_pages(store: Arc<dyn Store>) {
     assert_eq!(found, ["call_5", "call_0", "call_4", "call_3", "call_2", "call_1"]);
 }
 
-pub async fn an_ended_chat_takes_calls(store: Arc<dyn Store>) {
+pub async fn an_ended_chat_accepts_calls(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.set_status(ChatStatus::Completed, None).await.unwrap();
     chat.record(vec![call("call_1")]).await.unwrap();

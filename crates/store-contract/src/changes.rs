@@ -17,7 +17,7 @@ use persistence::{Billing, Change, ChatChange, ChatHead, Store, StoreError};
 /// Long enough for any store to tell what it has to.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub async fn whoever_listens_is_told_of_every_append(store: Arc<dyn Store>) {
+pub async fn listeners_receive_every_append(store: Arc<dyn Store>) {
     let chats = [TestChat::create(&store).await, TestChat::create(&store).await];
     let mut told = Told::listen(&store).await;
     for chat in &chats {
@@ -29,7 +29,7 @@ pub async fn whoever_listens_is_told_of_every_append(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn whatever_else_changes_is_told_too(store: Arc<dyn Store>) {
+pub async fn listeners_receive_all_other_changes(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..3)).await.unwrap();
     chat.bury().await;
@@ -51,7 +51,7 @@ pub async fn whatever_else_changes_is_told_too(store: Arc<dyn Store>) {
     told.until(&chat.id, is_more).await;
 }
 
-pub async fn calls_that_are_recorded_and_deleted_are_told(store: Arc<dyn Store>) {
+pub async fn listeners_receive_recorded_and_deleted_calls(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut told = Told::listen(&store).await;
     let usage = Change::Usage(chat.id.clone());
@@ -67,7 +67,7 @@ pub async fn calls_that_are_recorded_and_deleted_are_told(store: Arc<dyn Store>)
     told.until_change(&usage).await;
 }
 
-pub async fn changes_of_racing_writers_end_with_the_last(store: Arc<dyn Store>) {
+pub async fn the_last_change_of_racing_writers_is_received(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut told = Told::listen(&store).await;
     let writers = (0..8).map(|writer| {
@@ -82,7 +82,7 @@ pub async fn changes_of_racing_writers_end_with_the_last(store: Arc<dyn Store>) 
     told.until(&chat.id, |change| change.last_sequence == Some(200)).await;
 }
 
-pub async fn listeners_are_independent_of_each_other(store: Arc<dyn Store>) {
+pub async fn listeners_are_independent(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut first = Told::listen(&store).await;
     let never_read = store.changes();
@@ -94,7 +94,7 @@ pub async fn listeners_are_independent_of_each_other(store: Arc<dyn Store>) {
     drop(never_read);
 }
 
-pub async fn a_head_moves_with_whatever_changes(store: Arc<dyn Store>) {
+pub async fn every_change_moves_the_head(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut expected = ChatHead {
         chat_id: chat.id.clone(),
@@ -138,7 +138,7 @@ pub async fn a_head_moves_with_whatever_changes(store: Arc<dyn Store>) {
     assert_eq!(head(&chat).await, expected);
 }
 
-pub async fn a_head_names_what_was_edited_last_wherever_it_lies(store: Arc<dyn Store>) {
+pub async fn a_head_lists_the_last_edits_of_old_and_new_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..10)).await.unwrap();
     chat.bury().await;
@@ -154,7 +154,7 @@ pub async fn a_head_names_what_was_edited_last_wherever_it_lies(store: Arc<dyn S
     assert_eq!(head.edits_since(99), Some(vec![(100, edited[99])]));
 }
 
-pub async fn heads_are_those_of_the_scope(store: Arc<dyn Store>) {
+pub async fn heads_are_limited_to_the_scope(store: Arc<dyn Store>) {
     let (chat, other) = (TestChat::create(&store).await, TestChat::create(&store).await);
     let unknown = TestChat::unknown(&store);
     chat.append([message("hello")]).await.unwrap();

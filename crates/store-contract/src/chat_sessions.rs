@@ -28,7 +28,7 @@ pub async fn a_new_chat_is_running_and_empty(store: Arc<dyn Store>) {
     assert_eq!(whole.artifact, None);
 }
 
-pub async fn every_field_of_a_new_chat_comes_back(store: Arc<dyn Store>) {
+pub async fn every_field_of_a_new_chat_is_returned(store: Arc<dyn Store>) {
     let scope = some_scope();
     let new = NewChatSession {
         chat_id: Some(ChatId::mint(&Uuid7Ids)),
@@ -57,7 +57,7 @@ pub async fn every_field_of_a_new_chat_comes_back(store: Arc<dyn Store>) {
     assert_eq!(created.app_id, scope.app_id);
 }
 
-pub async fn a_missing_chat_id_is_minted_anew_each_time(store: Arc<dyn Store>) {
+pub async fn every_chat_created_without_an_id_gets_a_new_one(store: Arc<dyn Store>) {
     let scope = some_scope();
     let first = store.create_chat(&scope, new_chat()).await.unwrap();
     let second = store.create_chat(&scope, new_chat()).await.unwrap();
@@ -72,7 +72,7 @@ pub async fn a_missing_cache_seed_is_derived_from_app_and_chat(store: Arc<dyn St
 }
 
 /// The only promise that needs ids of its own choosing; another run may have created them.
-pub async fn derived_cache_seeds_are_the_published_ones(store: Arc<dyn Store>) {
+pub async fn derived_cache_seeds_equal_the_published_ones(store: Arc<dyn Store>) {
     let vectors = [
         ("acme_corp", "chat_abc123", 1_607_456_783),
         ("acme_corp", "c1", 2_346_697_438),
@@ -106,7 +106,7 @@ pub async fn creating_a_chat_that_exists_is_refused_and_changes_nothing(store: A
     assert_eq!(chat.whole().await, before);
 }
 
-pub async fn of_sixteen_racing_creators_exactly_one_wins(store: Arc<dyn Store>) {
+pub async fn exactly_one_of_sixteen_racing_creators_wins(store: Arc<dyn Store>) {
     let chat = TestChat::unknown(&store);
     let racers = (0..16).map(|seed| {
         let chat = chat.clone();
@@ -123,7 +123,7 @@ pub async fn of_sixteen_racing_creators_exactly_one_wins(store: Arc<dyn Store>) 
     assert_eq!(winners, [chat.session().await]);
 }
 
-pub async fn a_chat_never_created_is_none(store: Arc<dyn Store>) {
+pub async fn getting_an_unknown_chat_returns_none(store: Arc<dyn Store>) {
     assert_eq!(TestChat::unknown(&store).get().await.unwrap(), None);
 }
 

@@ -17,7 +17,7 @@ pub async fn a_chat_without_snapshots_has_no_versions(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn every_snapshot_that_was_written_is_a_version(store: Arc<dyn Store>) {
+pub async fn every_written_snapshot_is_a_version(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut written = Vec::new();
     for n in 0..30_u64 {
@@ -76,7 +76,7 @@ pub async fn versions_are_listed_newest_first_in_pages(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn versions_come_back_whatever_their_keys(store: Arc<dyn Store>) {
+pub async fn versions_are_returned_with_any_keys(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let odd =
         object(json!({"a.b": 1, "$set": {"$literal": ["$last_sequence"], "": {"$a": "$$ROOT"}}}));
@@ -103,7 +103,7 @@ pub async fn a_refused_snapshot_leaves_no_version(store: Arc<dyn Store>) {
     assert_eq!(chat.context_versions().await.unwrap(), before);
 }
 
-pub async fn racing_snapshots_are_each_a_version_of_their_own(store: Arc<dyn Store>) {
+pub async fn every_racing_snapshot_gets_its_own_version(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let writers = (0..8).map(|writer| {
         let chat = chat.clone();

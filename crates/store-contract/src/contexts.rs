@@ -18,7 +18,7 @@ pub async fn a_chat_without_a_snapshot_has_an_empty_one(store: Arc<dyn Store>) {
     assert_eq!(chat.load_context().await.unwrap(), ContextSnapshot::default());
 }
 
-pub async fn replacing_leaves_nothing_of_the_former(store: Arc<dyn Store>) {
+pub async fn replacing_a_snapshot_keeps_nothing_of_the_old_one(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for data in [json!({"a": {"b": 1}, "c": 2}), json!({"a": {"d": null}}), json!({})] {
         let replaced = chat.replace_context(object(data.clone())).await.unwrap();
@@ -61,7 +61,7 @@ pub async fn keys_keep_their_order(store: Arc<dyn Store>) {
     assert_eq!(loaded, text);
 }
 
-pub async fn a_snapshot_knows_the_sequence_it_was_taken_at(store: Arc<dyn Store>) {
+pub async fn a_snapshot_records_the_sequence_at_which_it_was_taken(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     assert_eq!(chat.replace_context(JsonObject::new()).await.unwrap().sequence, 0);
     chat.append(numbered(0..3)).await.unwrap();
@@ -73,7 +73,7 @@ pub async fn a_snapshot_knows_the_sequence_it_was_taken_at(store: Arc<dyn Store>
     assert_eq!(chat.load_context().await.unwrap().sequence, 503);
 }
 
-pub async fn a_snapshot_touches_the_chat_and_not_its_messages(store: Arc<dyn Store>) {
+pub async fn a_snapshot_updates_the_chat_and_not_its_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("kept")]).await.unwrap();
     let mut before = chat.whole().await;
@@ -93,7 +93,7 @@ pub async fn a_snapshot_touches_the_chat_and_not_its_messages(store: Arc<dyn Sto
     }
 }
 
-pub async fn a_snapshot_is_taken_in_every_status(store: Arc<dyn Store>) {
+pub async fn a_chat_accepts_snapshots_in_every_status(store: Arc<dyn Store>) {
     for status in ChatStatus::ALL {
         let chat = TestChat::create(&store).await;
         chat.set_status(status, None).await.unwrap();
@@ -162,7 +162,7 @@ pub async fn a_reader_sees_a_large_snapshot_whole_while_it_is_replaced(store: Ar
     writing.await.unwrap();
 }
 
-pub async fn large_snapshots_follow_small_ones_and_back(store: Arc<dyn Store>) {
+pub async fn snapshots_grow_large_and_small_again(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for bytes in [100, 1 << 20, 5 << 20, 100, Limits::SNAPSHOT_BYTES, 0] {
         let data = of_bytes(bytes);

@@ -12,7 +12,7 @@ use super::fixture::{
 };
 use persistence::{MessageRange, Outcome, Store, StoreError};
 
-pub async fn an_edit_changes_what_it_names_and_nothing_else(store: Arc<dyn Store>) {
+pub async fn an_edit_changes_only_the_fields_it_names(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let body = MessageBody {
         timestamp: Some("then".to_owned()),
@@ -57,7 +57,7 @@ pub async fn old_messages_are_edited_like_new_ones(store: Arc<dyn Store>) {
     assert_dense(&expected);
 }
 
-pub async fn a_deleted_message_leaves_a_tombstone_and_no_hole(store: Arc<dyn Store>) {
+pub async fn a_deleted_message_leaves_a_tombstone_and_no_gap(store: Arc<dyn Store>) {
     let chat = long_chat(&store).await;
     let mut expected = chat.history().await.unwrap();
     for sequence in OLD_AND_NEW {
@@ -79,7 +79,7 @@ pub async fn a_deleted_message_leaves_a_tombstone_and_no_hole(store: Arc<dyn Sto
     assert_eq!(sequences(&next), [expected.len() as u64]);
 }
 
-pub async fn nothing_of_a_deleted_body_is_left_but_role_and_name(store: Arc<dyn Store>) {
+pub async fn a_tombstone_keeps_only_role_and_name(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let body = MessageBody {
         timestamp: Some("then".to_owned()),
@@ -93,7 +93,7 @@ pub async fn nothing_of_a_deleted_body_is_left_but_role_and_name(store: Arc<dyn 
     assert_eq!(left, MessageBody::new("tool", Some("search"), Value::Null));
 }
 
-pub async fn deleting_twice_is_answered_as_the_first_time(store: Arc<dyn Store>) {
+pub async fn deleting_twice_gets_the_first_answer(store: Arc<dyn Store>) {
     let chat = long_chat(&store).await;
     for sequence in OLD_AND_NEW {
         let first = chat.delete_message(sequence).await.unwrap();
@@ -124,7 +124,7 @@ pub async fn a_deleted_or_missing_message_cannot_be_edited(store: Arc<dyn Store>
     assert_eq!(chat.whole().await, before);
 }
 
-pub async fn an_original_repeated_after_an_edit_or_deletion_is_still_known(store: Arc<dyn Store>) {
+pub async fn a_repeated_original_is_recognised_after_an_edit_or_deletion(store: Arc<dyn Store>) {
     let chat = long_chat(&store).await;
     for sequence in OLD_AND_NEW {
         let id = format!("e{sequence}");
@@ -177,7 +177,7 @@ pub async fn an_edit_past_a_limit_is_refused_and_changes_nothing(store: Arc<dyn 
 }
 
 /// Six neighbours of 3 MiB are more than one database document can hold.
-pub async fn old_neighbours_may_grow_to_3_mib_each(store: Arc<dyn Store>) {
+pub async fn adjacent_old_messages_may_grow_to_3_mib_each(store: Arc<dyn Store>) {
     let chat = long_chat(&store).await;
     grow_and_compare(&chat, [0, 3, 4, 5, 6, 7, 8, 200, 301, 302]).await;
 }

@@ -27,7 +27,7 @@ pub async fn an_exchange_stores_messages_and_their_call(store: Arc<dyn Store>) {
     assert_eq!((chat.usage().await.calls, chat.calls().await.len()), (1, 1));
 }
 
-pub async fn a_repeated_exchange_is_answered_as_the_first_time(store: Arc<dyn Store>) {
+pub async fn a_repeated_exchange_gets_the_first_answer(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let messages = || vec![event("q", "question"), said("a", "answer")];
     let first = exchange(&chat, messages(), call("call_1")).await.unwrap();
@@ -81,7 +81,7 @@ pub async fn an_exchange_with_an_unknown_chat_changes_nothing(store: Arc<dyn Sto
     assert_refused(delete(&unknown, "call_1").await, &not_found);
 }
 
-pub async fn a_deleted_call_counts_no_longer_and_leaves_its_messages(store: Arc<dyn Store>) {
+pub async fn a_deleted_call_is_excluded_from_usage_and_keeps_its_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     exchange(&chat, vec![said("a", "answer")], call("call_1")).await.unwrap();
     exchange(&chat, vec![said("b", "another")], call("call_2")).await.unwrap();

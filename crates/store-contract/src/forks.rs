@@ -20,7 +20,7 @@ const SEQUENCES: [u64; 9] = [0, 1, 31, 32, 33, 200, 318, 319, 320];
 /// Sequences of a [`long_chat`], from the oldest to the newest.
 const OLD_AND_NEW: [u64; 4] = [0, 40, 318, 319];
 
-pub async fn a_fork_holds_what_its_source_holds_below_its_sequence(store: Arc<dyn Store>) {
+pub async fn a_fork_holds_the_messages_of_its_source_below_its_sequence(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     source.update_message(30, new_content("edited")).await.unwrap();
     source.delete_message(31).await.unwrap();
@@ -39,7 +39,7 @@ pub async fn a_fork_holds_what_its_source_holds_below_its_sequence(store: Arc<dy
     assert_same(&source, &messages).await;
 }
 
-pub async fn every_field_of_a_fork_comes_back(store: Arc<dyn Store>) {
+pub async fn every_field_of_a_fork_is_returned(store: Arc<dyn Store>) {
     let source = TestChat::create_from(
         &store,
         NewChatSession {
@@ -87,7 +87,7 @@ pub async fn a_fork_of_a_chat_without_messages_has_none(store: Arc<dyn Store>) {
     assert_eq!((sequences(&append), source.session().await.last_sequence), (vec![0], 0));
 }
 
-pub async fn a_fork_is_running_and_has_nothing_else_of_its_source(store: Arc<dyn Store>) {
+pub async fn a_fork_is_running_and_inherits_no_other_records(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     source.update_artifact(NewArtifact::default()).await.unwrap();
     source.record(vec![NewProviderCall::default()]).await.unwrap();
@@ -151,7 +151,7 @@ pub async fn a_fork_has_the_context_snapshot_of_its_sequence(store: Arc<dyn Stor
     }
 }
 
-pub async fn both_go_on_from_their_own_counters(store: Arc<dyn Store>) {
+pub async fn source_and_fork_continue_with_separate_counters(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     let (early, late) = (source.fork_at(100).await, source.fork_at(320).await);
     for (chat, first) in [(&early, 100), (&late, 320), (&source, 320)] {
@@ -167,7 +167,7 @@ pub async fn both_go_on_from_their_own_counters(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn what_changes_in_the_source_does_not_show_in_its_forks(store: Arc<dyn Store>) {
+pub async fn changes_of_a_source_do_not_affect_its_forks(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     source.update_message(40, new_content("before")).await.unwrap();
     let forks = [source.fork_at(300).await, source.fork_at(320).await];
@@ -187,7 +187,7 @@ pub async fn what_changes_in_the_source_does_not_show_in_its_forks(store: Arc<dy
     }
 }
 
-pub async fn what_changes_in_a_fork_does_not_show_in_its_source(store: Arc<dyn Store>) {
+pub async fn changes_of_a_fork_do_not_affect_its_source(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     let before = source.history().await.unwrap();
     let (fork, sibling) = (source.fork_at(320).await, source.fork_at(320).await);
@@ -203,7 +203,7 @@ pub async fn what_changes_in_a_fork_does_not_show_in_its_source(store: Arc<dyn S
     assert_same(&sibling, &before).await;
 }
 
-pub async fn forks_of_forks_go_their_own_ways(store: Arc<dyn Store>) {
+pub async fn forks_of_forks_are_independent(store: Arc<dyn Store>) {
     let mut family = vec![long_chat(&store).await];
     for generation in 1..5 {
         let parent = family.last().unwrap();
@@ -242,7 +242,7 @@ pub async fn forks_of_forks_go_their_own_ways(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_message_changed_again_and_again_is_what_it_was_at_each_fork(store: Arc<dyn Store>) {
+pub async fn each_fork_keeps_the_version_that_it_inherited(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     let mut forks = vec![(source.fork_at(320).await, source.get_message(7).await.unwrap())];
     for round in 0..4 {
@@ -279,7 +279,7 @@ pub async fn shared_messages_may_grow_to_3_mib_each(store: Arc<dyn Store>) {
     assert!(source.history().await.unwrap() == before);
 }
 
-pub async fn ids_that_came_with_a_fork_are_known_in_it(store: Arc<dyn Store>) {
+pub async fn a_fork_recognises_inherited_event_ids(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     let fork = source.fork_at(310).await;
     fork.update_message(5, new_content("changed")).await.unwrap();
@@ -323,7 +323,7 @@ pub async fn initial_messages_are_recognised_in_a_fork(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn deleting_a_call_in_a_fork_leaves_its_source_alone(store: Arc<dyn Store>) {
+pub async fn deleting_a_call_in_a_fork_does_not_affect_its_source(store: Arc<dyn Store>) {
     let source = TestChat::create(&store).await;
     source.append([linked("q", "call_a"), linked("r", "call_b")]).await.unwrap();
     source.bury().await;
@@ -380,7 +380,7 @@ pub async fn a_fork_under_an_id_that_exists_is_refused_and_changes_nothing(store
     }
 }
 
-pub async fn of_sixteen_racing_forks_under_one_id_exactly_one_wins(store: Arc<dyn Store>) {
+pub async fn exactly_one_of_sixteen_racing_forks_under_one_id_wins(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     let chat_id = ChatId::mint(&Uuid7Ids);
     let rivals = (0..16).map(|n| {
@@ -400,9 +400,7 @@ pub async fn of_sixteen_racing_forks_under_one_id_exactly_one_wins(store: Arc<dy
     assert_eq!(vec![fork.session().await.last_sequence], won);
 }
 
-pub async fn forks_of_a_chat_that_is_written_to_are_whole_and_stay_as_they_are(
-    store: Arc<dyn Store>,
-) {
+pub async fn forks_of_a_chat_under_writes_are_whole_and_stay_unchanged(store: Arc<dyn Store>) {
     let source = long_chat(&store).await;
     let writers = (0..4).map(|writer: u64| {
         let source = source.clone();

@@ -23,7 +23,7 @@ pub async fn initial_messages_are_appended_in_their_order(store: Arc<dyn Store>)
     assert!(ids.eq(messages.iter().map(|m| &m.event_id)));
 }
 
-pub async fn handed_in_again_without_ids_they_are_recognised(store: Arc<dyn Store>) {
+pub async fn repeated_initial_messages_without_ids_are_recognised(store: Arc<dyn Store>) {
     for count in [1, 2, 5, 200] {
         let chat = TestChat::create(&store).await;
         chat.append([message("something before")]).await.unwrap();
@@ -41,7 +41,7 @@ pub async fn handed_in_again_without_ids_they_are_recognised(store: Arc<dyn Stor
 }
 
 /// What was stored long ago, and stands at the end of a long chat, is among the newest still.
-pub async fn at_the_end_of_a_long_chat_they_are_recognised(store: Arc<dyn Store>) {
+pub async fn initial_messages_are_recognised_at_the_end_of_a_long_chat(store: Arc<dyn Store>) {
     for length in [62, 63, 64, 65, 500] {
         let chat = TestChat::create(&store).await;
         chat.append(numbered(0..length)).await.unwrap();
@@ -70,7 +70,7 @@ pub async fn structured_content_is_recognised_by_its_structure(store: Arc<dyn St
     }
 }
 
-pub async fn another_role_is_another_message_and_another_name_is_not(store: Arc<dyn Store>) {
+pub async fn messages_are_compared_by_role_and_not_by_name(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let said_by =
         |role: &str, name: &str| [NewMessage::from(MessageBody::new(role, Some(name), "begin"))];
@@ -81,7 +81,7 @@ pub async fn another_role_is_another_message_and_another_name_is_not(store: Arc<
     assert_answer(&other_role, &[(1, Stored)]);
 }
 
-pub async fn with_ids_they_are_known_by_their_ids_alone(store: Arc<dyn Store>) {
+pub async fn initial_messages_with_ids_are_compared_by_id_only(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.persist_initial([event("a", "begin")]).await.unwrap();
     let same_text = chat.persist_initial([event("b", "begin")]).await.unwrap();
@@ -100,7 +100,7 @@ pub async fn with_ids_they_are_known_by_their_ids_alone(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.last_sequence, 502);
 }
 
-pub async fn those_that_overlap_the_newest_are_stored_from_there_on(store: Arc<dyn Store>) {
+pub async fn only_messages_after_the_overlap_are_stored(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.persist_initial([message("a"), message("b")]).await.unwrap();
     let longer = chat.persist_initial([message("a"), message("b"), message("c")]).await.unwrap();
@@ -109,7 +109,7 @@ pub async fn those_that_overlap_the_newest_are_stored_from_there_on(store: Arc<d
     assert_answer(&shifted, &[(2, Duplicate), (3, Stored)]);
 }
 
-pub async fn those_that_are_no_longer_the_newest_are_stored_again(store: Arc<dyn Store>) {
+pub async fn messages_that_are_no_longer_the_newest_are_stored_again(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.persist_initial([message("a")]).await.unwrap();
     chat.append([message("x")]).await.unwrap();
@@ -117,7 +117,7 @@ pub async fn those_that_are_no_longer_the_newest_are_stored_again(store: Arc<dyn
     assert_answer(&again, &[(2, Stored)]);
 }
 
-pub async fn of_equal_neighbours_one_is_kept(store: Arc<dyn Store>) {
+pub async fn one_of_equal_adjacent_messages_is_kept(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let call = || ["a", "a", "b", "a"].map(message);
     let first = chat.persist_initial(call()).await.unwrap();
@@ -127,27 +127,27 @@ pub async fn of_equal_neighbours_one_is_kept(store: Arc<dyn Store>) {
     assert_eq!(contents(&chat.history().await.unwrap()), ["a", "b", "a"]);
 }
 
-pub async fn an_equal_neighbour_with_an_id_is_kept(store: Arc<dyn Store>) {
+pub async fn an_equal_adjacent_message_with_an_id_is_kept(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let answer = chat.persist_initial([message("a"), event("id", "a")]).await.unwrap();
     assert_answer(&answer, &[(0, Stored), (1, Stored)]);
 }
 
-pub async fn what_follows_a_new_message_is_not_sought_among_the_old(store: Arc<dyn Store>) {
+pub async fn messages_after_a_new_one_are_not_compared_with_old_ones(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("a")]).await.unwrap();
     let answer = chat.persist_initial([event("id", "new"), message("a")]).await.unwrap();
     assert_answer(&answer, &[(1, Stored), (2, Stored)]);
 }
 
-pub async fn what_follows_a_known_message_is_not_sought_before_it(store: Arc<dyn Store>) {
+pub async fn messages_after_a_known_one_are_not_compared_with_earlier_ones(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("a"), event("id", "known")]).await.unwrap();
     let answer = chat.persist_initial([event("id", "known"), message("a")]).await.unwrap();
     assert_answer(&answer, &[(1, Duplicate), (2, Stored)]);
 }
 
-pub async fn some_with_ids_among_those_without_are_recognised_too(store: Arc<dyn Store>) {
+pub async fn initial_messages_with_and_without_ids_are_recognised_together(store: Arc<dyn Store>) {
     let calls = [
         [message("a"), event("id", "b"), message("c")],
         [event("id", "a"), message("b"), message("c")],
@@ -161,7 +161,7 @@ pub async fn some_with_ids_among_those_without_are_recognised_too(store: Arc<dyn
     }
 }
 
-pub async fn eight_racers_store_one_copy(store: Arc<dyn Store>) {
+pub async fn eight_racing_callers_store_one_copy(store: Arc<dyn Store>) {
     let calls = [
         vec![message("a")],
         vec![message(json!({"a": 1, "b": 2})), message("b")],
@@ -204,7 +204,7 @@ pub async fn a_deleted_message_is_not_recognised(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn an_edited_message_is_recognised_by_what_it_says_now(store: Arc<dyn Store>) {
+pub async fn an_edited_message_is_recognised_by_its_current_content(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.persist_initial([message("draft")]).await.unwrap();
     chat.update_message(0, new_content("final")).await.unwrap();
@@ -214,7 +214,7 @@ pub async fn an_edited_message_is_recognised_by_what_it_says_now(store: Arc<dyn 
     assert_answer(&original, &[(1, Stored)]);
 }
 
-pub async fn in_an_ended_chat_they_are_recognised_and_new_ones_refused(store: Arc<dyn Store>) {
+pub async fn an_ended_chat_recognises_known_messages_and_refuses_new_ones(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.persist_initial([message("begin")]).await.unwrap();
     chat.set_status(ChatStatus::Completed, None).await.unwrap();

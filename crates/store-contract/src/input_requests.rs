@@ -55,7 +55,7 @@ pub async fn a_question_pauses_its_chat_until_it_is_answered(store: Arc<dyn Stor
     assert_eq!(moves.map(|counter| stats.total.count(counter)), [1, 1]);
 }
 
-pub async fn of_many_answers_one_wins_and_the_others_are_shown_it(store: Arc<dyn Store>) {
+pub async fn one_of_many_answers_wins_and_the_others_receive_it(store: Arc<dyn Store>) {
     const RIVALS: usize = 64;
     let chat = TestChat::create(&store).await;
     ask(&chat, question("q1", "Who?")).await.unwrap();
@@ -80,7 +80,7 @@ pub async fn of_many_answers_one_wins_and_the_others_are_shown_it(store: Arc<dyn
     assert_eq!(contents, [&json!({ "rival": winner })]);
 }
 
-pub async fn answers_race_with_appends_in_one_order(store: Arc<dyn Store>) {
+pub async fn racing_answers_and_appends_share_one_order(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for n in 0..8 {
         ask(&chat, question(&format!("q{n}"), "?")).await.unwrap();
@@ -103,7 +103,7 @@ pub async fn answers_race_with_appends_in_one_order(store: Arc<dyn Store>) {
     assert_eq!((session.status, session.pending_inputs), (ChatStatus::Running, Vec::new()));
 }
 
-pub async fn a_repeated_question_is_answered_as_it_stands(store: Arc<dyn Store>) {
+pub async fn a_repeated_question_gets_its_current_state(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let first = ask(&chat, question("q1", "Why?")).await.unwrap();
     let again = ask(&chat, question("q1", "Why?")).await.unwrap();
@@ -122,7 +122,7 @@ pub async fn a_repeated_question_is_answered_as_it_stands(store: Arc<dyn Store>)
     assert!(one != other && one.as_str().starts_with("input_"));
 }
 
-pub async fn a_repeated_answer_is_answered_as_the_first_time(store: Arc<dyn Store>) {
+pub async fn a_repeated_answer_gets_the_first_result(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     ask(&chat, question("q1", "Why?")).await.unwrap();
     let named = |content: &str| NewInputAnswer {
@@ -149,7 +149,7 @@ pub async fn a_repeated_answer_is_answered_as_the_first_time(store: Arc<dyn Stor
     assert_eq!((chat.history().await.unwrap().len(), answered.request.state()), (3, "answered"));
 }
 
-pub async fn an_answer_must_fit_its_question(store: Arc<dyn Store>) {
+pub async fn an_answer_must_match_its_question(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let choice = Question {
         kind: InputKind::Choice,
@@ -219,7 +219,7 @@ pub async fn an_answer_for_other_arguments_is_refused(store: Arc<dyn Store>) {
     assert!(matches!(other, Err(StoreError::ToolCallMismatch { .. })));
 }
 
-pub async fn a_question_is_taken_back_once(store: Arc<dyn Store>) {
+pub async fn a_question_is_cancelled_once(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     ask(&chat, question("q1", "Why?")).await.unwrap();
     ask(&chat, question("q2", "How?")).await.unwrap();
@@ -262,7 +262,7 @@ pub async fn a_question_expires(store: Arc<dyn Store>) {
     assert_eq!(chat.history().await.unwrap(), []);
 }
 
-pub async fn a_chat_that_ends_closes_its_questions(store: Arc<dyn Store>) {
+pub async fn ending_a_chat_closes_its_questions(store: Arc<dyn Store>) {
     for status in [ChatStatus::Completed, ChatStatus::Failed] {
         let chat = TestChat::create(&store).await;
         ask(&chat, question("q1", "Why?")).await.unwrap();
@@ -314,7 +314,7 @@ pub async fn a_chat_paused_for_another_reason_stays_paused(store: Arc<dyn Store>
     assert_eq!(chat.session().await.status, ChatStatus::Running);
 }
 
-pub async fn questions_keep_to_their_limits(store: Arc<dyn Store>) {
+pub async fn questions_past_a_limit_are_refused(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let asked =
         |question: Question| NewInputRequest { request_id: None, question, expires_in_sec: None };
@@ -367,7 +367,7 @@ pub async fn questions_are_listed_newest_first_and_found_by_their_id(store: Arc<
     assert_eq!(found(&TestChat::unknown(&store), "q1").await, []);
 }
 
-pub async fn a_pending_question_is_found_behind_any_number_of_others(store: Arc<dyn Store>) {
+pub async fn a_pending_question_is_found_among_any_number_of_closed_ones(store: Arc<dyn Store>) {
     let first = TestChat::create(&store).await;
     let mut mine = new_chat();
     (mine.visibility, mine.user_id) = (Visibility::Private, Some(UserId::parse("ann").unwrap()));
@@ -393,7 +393,7 @@ pub async fn a_pending_question_is_found_behind_any_number_of_others(store: Arc<
     assert_eq!(found.iter().map(|found| &found.chat_id).collect::<Vec<_>>(), [&chat.id]);
 }
 
-pub async fn a_head_says_what_became_of_questions(store: Arc<dyn Store>) {
+pub async fn a_head_lists_changed_questions(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let head = async || store.confirmed_head(&chat.scope, &chat.id).await.unwrap();
     let before = head().await;
@@ -410,7 +410,7 @@ pub async fn a_head_says_what_became_of_questions(store: Arc<dyn Store>) {
     assert_eq!(ended.pending_inputs, []);
 }
 
-pub async fn questions_of_unknown_chats_are_not_there(store: Arc<dyn Store>) {
+pub async fn questions_of_unknown_chats_are_not_found(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     ask(&chat, question("q1", "Why?")).await.unwrap();
     for stranger in [TestChat::unknown(&store), chat.seen_from(super::fixture::some_scope())] {

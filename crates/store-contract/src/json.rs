@@ -12,13 +12,13 @@ use super::fixture::{TestChat, event, message, new_chat, object, outcomes};
 use super::poison;
 use persistence::{ChatFilter, MessageRange, Outcome, Store};
 
-pub async fn every_poisonous_value_comes_back(store: Arc<dyn Store>) {
+pub async fn every_poisonous_value_is_returned_unchanged(store: Arc<dyn Store>) {
     for value in poison::values() {
         comes_back(Arc::clone(&store), value).await;
     }
 }
 
-pub async fn poison_comes_back_from_long_ago(store: Arc<dyn Store>) {
+pub async fn poison_in_old_messages_is_returned_unchanged(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let poison: Vec<_> = (0..).zip(poison::values()).collect();
     let batch = || poison.iter().map(|(n, value)| with_body(&format!("e{n}"), body_of(value)));

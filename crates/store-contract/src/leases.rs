@@ -20,7 +20,7 @@ use persistence::{Billing, Interrupted, Store, StoreError};
 const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Lease::MIN_TTL;
 
-pub async fn a_lease_has_one_holder_until_it_is_given_back(store: Arc<dyn Store>) {
+pub async fn a_lease_has_one_holder_until_it_is_released(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let first = acquire(&chat, "ann", LONG).await.unwrap();
     assert_eq!((first.owner.as_str(), first.fencing_token), ("ann", 1));
@@ -54,7 +54,7 @@ pub async fn acquiring_a_lease_is_safe_to_repeat(store: Arc<dyn Store>) {
     assert_eq!(anew.fencing_token, 2);
 }
 
-pub async fn of_32_rivals_one_gets_the_lease(store: Arc<dyn Store>) {
+pub async fn one_of_32_racing_workers_gets_the_lease(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for round in 1..=3_u64 {
         let rivals = (0..32).map(|rival| {
@@ -78,7 +78,7 @@ pub async fn of_32_rivals_one_gets_the_lease(store: Arc<dyn Store>) {
 }
 
 /// Every rival comes, writes and goes, some overstaying: whoever has been replaced writes nothing more.
-pub async fn what_rivals_write_stands_in_the_order_of_their_tokens(store: Arc<dyn Store>) {
+pub async fn messages_of_competing_workers_follow_the_order_of_their_tokens(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let rivals = (0..32_u64).map(|rival| {
         let chat = chat.clone();
@@ -117,7 +117,7 @@ pub async fn what_rivals_write_stands_in_the_order_of_their_tokens(store: Arc<dy
     assert!(!stored.is_empty());
 }
 
-pub async fn a_lease_that_has_expired_holds_until_it_is_taken_over(store: Arc<dyn Store>) {
+pub async fn an_expired_lease_holds_until_it_is_taken_over(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let lease = acquire(&chat, "ann", SHORT).await.unwrap();
     sleep(SHORT * 2).await;
@@ -135,7 +135,7 @@ pub async fn a_lease_that_has_expired_holds_until_it_is_taken_over(store: Arc<dy
     under(&chat, 2).append(numbered(1..2)).await.unwrap();
 }
 
-pub async fn whoever_has_lost_the_lease_changes_nothing(store: Arc<dyn Store>) {
+pub async fn a_worker_that_lost_the_lease_changes_nothing(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..3)).await.unwrap();
     chat.replace_context(object(json!({"kept": 1}))).await.unwrap();
@@ -175,7 +175,7 @@ pub async fn whoever_has_lost_the_lease_changes_nothing(store: Arc<dyn Store>) {
     assert_eq!(late.history().await.unwrap().len(), 5);
 }
 
-pub async fn what_is_sealed_is_fenced_as_well(store: Arc<dyn Store>) {
+pub async fn edits_of_sealed_messages_are_fenced(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..3)).await.unwrap();
     chat.bury().await;
@@ -185,7 +185,7 @@ pub async fn what_is_sealed_is_fenced_as_well(store: Arc<dyn Store>) {
     assert_refused(late.delete_message(1).await, &fenced(&chat, 7));
 }
 
-pub async fn what_was_stored_under_a_lease_is_answered_ever_after(store: Arc<dyn Store>) {
+pub async fn repeats_of_a_write_under_a_released_lease_succeed(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     acquire(&chat, "ann", LONG).await.unwrap();
     let mine = under(&chat, 1);
@@ -197,7 +197,7 @@ pub async fn what_was_stored_under_a_lease_is_answered_ever_after(store: Arc<dyn
     assert_refused(more, &fenced(&chat, 1));
 }
 
-pub async fn whoever_has_lost_the_lease_is_told_so_of_what_was_stored_since(store: Arc<dyn Store>) {
+pub async fn a_worker_that_lost_the_lease_gets_fenced_before_a_conflict(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     acquire(&chat, "ann", LONG).await.unwrap();
     release(&chat, 1).await.unwrap();
@@ -243,7 +243,7 @@ pub async fn whoever_has_lost_the_lease_is_told_so_of_what_was_stored_since(stor
     }
 }
 
-pub async fn a_chat_that_ends_gives_its_lease_up(store: Arc<dyn Store>) {
+pub async fn ending_a_chat_releases_its_lease(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     acquire(&chat, "ann", LONG).await.unwrap();
     let ended = under(&chat, 1).set_status(ChatStatus::Completed, None).await.unwrap();
@@ -257,7 +257,7 @@ pub async fn a_chat_that_ends_gives_its_lease_up(store: Arc<dyn Store>) {
     assert_eq!(acquire(&chat, "bob", LONG).await.unwrap().fencing_token, 2);
 }
 
-pub async fn a_lease_keeps_to_its_limits_and_its_scope(store: Arc<dyn Store>) {
+pub async fn a_lease_has_limits_and_a_scope(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for ttl in [Duration::ZERO, SHORT / 2, Lease::MAX_TTL * 2] {
         assert_invalid(acquire(&chat, "ann", ttl).await, "/ttl_ms", NotAdmitted);

@@ -62,7 +62,7 @@ pub async fn a_thousand_messages_in_one_append_are_stored(store: Arc<dyn Store>)
     assert!(stored.into_iter().eq((0..Limits::BATCH_MESSAGES).map(Value::from)));
 }
 
-pub async fn the_deepest_nesting_allowed_comes_back(store: Arc<dyn Store>) {
+pub async fn the_deepest_allowed_nesting_is_returned(store: Arc<dyn Store>) {
     let body = MessageBody {
         metadata: Some(object(json!({"a": nested(Limits::NESTING - 1)}))),
         extra: object(json!({"tool_calls": nested(Limits::NESTING)})),
@@ -86,7 +86,7 @@ pub async fn the_deepest_nesting_allowed_comes_back(store: Arc<dyn Store>) {
 }
 
 /// The largest of everything at once is more than one database document can hold.
-pub async fn a_chat_may_hold_the_largest_of_everything_at_once(store: Arc<dyn Store>) {
+pub async fn a_chat_may_hold_every_record_at_its_largest_size(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let large = object(json!({"a": "s".repeat(Limits::SNAPSHOT_BYTES - 64)}));
     let artifact = NewArtifact {

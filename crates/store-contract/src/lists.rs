@@ -17,19 +17,19 @@ pub async fn chats_are_listed_newest_first(store: Arc<dyn Store>) {
     assert_eq!(list(&store, &scope, ChatFilter::default()).await, chats);
 }
 
-pub async fn chats_of_one_moment_are_listed_by_id(store: Arc<dyn Store>) {
+pub async fn chats_created_at_the_same_time_are_listed_by_id(store: Arc<dyn Store>) {
     let scope = some_scope();
     let mut chats = create_at_once(40, &scope, &store).await;
     chats.sort_by_key(|chat| std::cmp::Reverse((chat.created_at, chat.chat_id.clone())));
     assert_eq!(list(&store, &scope, ChatFilter::default()).await, chats);
 }
 
-pub async fn an_app_without_chats_lists_none(store: Arc<dyn Store>) {
+pub async fn an_app_without_chats_has_an_empty_list(store: Arc<dyn Store>) {
     TestChat::create(&store).await;
     assert_eq!(list(&store, &some_scope(), ChatFilter::default()).await, []);
 }
 
-pub async fn each_filter_and_all_together_admit_what_they_say(store: Arc<dyn Store>) {
+pub async fn filters_select_the_matching_chats_alone_and_combined(store: Arc<dyn Store>) {
     let scope = some_scope();
     let mut chats = Vec::new();
     for workflow_name in ["a_b", "a"] {
@@ -76,7 +76,7 @@ pub async fn each_filter_and_all_together_admit_what_they_say(store: Arc<dyn Sto
     }
 }
 
-pub async fn a_filter_follows_the_status(store: Arc<dyn Store>) {
+pub async fn a_status_filter_follows_status_changes(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let running = ChatFilter { status: Some(ChatStatus::Running), ..ChatFilter::default() };
     assert_eq!(list(&store, &chat.scope, running.clone()).await.len(), 1);
@@ -106,7 +106,7 @@ pub async fn a_page_that_holds_the_last_chat_has_no_next(store: Arc<dyn Store>) 
     }
 }
 
-pub async fn chats_created_while_paging_hide_none_and_repeat_none(store: Arc<dyn Store>) {
+pub async fn chats_created_while_paging_cause_no_gap_and_no_repeat(store: Arc<dyn Store>) {
     let scope = some_scope();
     create_over_time(6, &scope, &store).await;
     let whole = list(&store, &scope, ChatFilter::default()).await;
@@ -117,7 +117,7 @@ pub async fn chats_created_while_paging_hide_none_and_repeat_none(store: Arc<dyn
     assert_eq!([first.chats, rest].concat(), whole);
 }
 
-pub async fn a_cursor_is_a_position_even_where_no_chat_is(store: Arc<dyn Store>) {
+pub async fn a_cursor_needs_no_chat_at_its_position(store: Arc<dyn Store>) {
     let scope = some_scope();
     let chats = create_over_time(3, &scope, &store).await;
     let just_after_the_second = Cursor {

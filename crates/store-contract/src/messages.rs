@@ -10,7 +10,7 @@ use super::fixture::{
 };
 use persistence::{MessageRange, Store, StoreError, Transcript};
 
-pub async fn a_message_is_found_by_its_id_wherever_it_lies(store: Arc<dyn Store>) {
+pub async fn old_and_new_messages_are_found_by_their_ids(store: Arc<dyn Store>) {
     let chat = chat_of(300, &store).await;
     let all = chat.history().await.unwrap();
     let find = async |event_id| store.get_message_by_id(&chat.scope, &chat.id, event_id).await;
@@ -23,7 +23,7 @@ pub async fn a_message_is_found_by_its_id_wherever_it_lies(store: Arc<dyn Store>
     assert_refused(found, &StoreError::ChatNotFound(stranger.id));
 }
 
-pub async fn ranges_select_what_a_slice_of_the_history_would(store: Arc<dyn Store>) {
+pub async fn a_range_equals_a_slice_of_the_history(store: Arc<dyn Store>) {
     let chat = chat_of(300, &store).await;
     let all = chat.history().await.unwrap();
     let afters = [None, Some(0), Some(31), Some(149), Some(298), Some(299), Some(u64::MAX)];
@@ -42,7 +42,7 @@ pub async fn ranges_select_what_a_slice_of_the_history_would(store: Arc<dyn Stor
     }
 }
 
-pub async fn pages_of_any_size_join_into_the_whole(store: Arc<dyn Store>) {
+pub async fn pages_of_any_size_join_into_the_history(store: Arc<dyn Store>) {
     let chat = chat_of(300, &store).await;
     let all = chat.history().await.unwrap();
     for limit in [7, 32, 100, 299, 300] {
@@ -70,7 +70,7 @@ pub async fn the_history_streams_everything_in_order(store: Arc<dyn Store>) {
     );
 }
 
-pub async fn what_is_appended_while_the_history_is_read_is_not_in_it(store: Arc<dyn Store>) {
+pub async fn a_history_excludes_messages_appended_while_it_is_read(store: Arc<dyn Store>) {
     let chat = chat_of_8_mib(&store).await;
     let mut history = chat.store.history(&chat.scope, &chat.id);
     let mut read = vec![history.try_next().await.unwrap().unwrap()];
@@ -80,7 +80,7 @@ pub async fn what_is_appended_while_the_history_is_read_is_not_in_it(store: Arc<
     assert_eq!(read.len(), 16);
 }
 
-pub async fn an_edit_while_the_history_is_read_shows_in_what_comes_later_or_not_at_all(
+pub async fn an_edit_while_the_history_is_read_affects_unread_messages_at_most(
     store: Arc<dyn Store>,
 ) {
     let chat = chat_of_8_mib(&store).await;
@@ -97,7 +97,7 @@ pub async fn an_edit_while_the_history_is_read_shows_in_what_comes_later_or_not_
     assert!(read.iter().all(|message| !is_deleted(message) || may_show(message)));
 }
 
-pub async fn the_history_of_a_chat_never_created_is_an_error_and_ends(store: Arc<dyn Store>) {
+pub async fn the_history_of_an_unknown_chat_is_one_error(store: Arc<dyn Store>) {
     let chat = TestChat::unknown(&store);
     let mut history = chat.store.history(&chat.scope, &chat.id);
     assert_refused(history.try_next().await, &StoreError::ChatNotFound(chat.id.clone()));
@@ -118,7 +118,7 @@ pub async fn a_message_is_found_by_its_sequence(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_page_ends_early_past_16_mib_and_the_next_goes_on_from_there(store: Arc<dyn Store>) {
+pub async fn a_page_ends_past_16_mib_and_the_next_continues_there(store: Arc<dyn Store>) {
     const MESSAGE: usize = 900_000;
     const PAGE: usize = 16 << 20;
     let chat = TestChat::create(&store).await;

@@ -65,7 +65,7 @@ pub async fn every_call_is_counted_with_its_outcome(store: Arc<dyn Store>) {
     assert_eq!((messages("stored"), messages("duplicate")), (2, 1));
 }
 
-pub async fn calls_made_at_once_are_all_counted(store: Arc<dyn Store>) {
+pub async fn concurrent_calls_are_all_counted(store: Arc<dyn Store>) {
     let calls = |outcome| count(&*store, "reprise_store_calls_total", &["ping", outcome]);
     let durations = || count(&*store, "reprise_store_call_duration_seconds", &["ping"]);
     let before = (calls("ok"), durations());
@@ -81,7 +81,7 @@ pub async fn calls_made_at_once_are_all_counted(store: Arc<dyn Store>) {
     assert_eq!((calls("ok"), durations()), (before.0 + 1_000, before.1 + 1_000));
 }
 
-pub async fn appends_are_measured_as_they_were_given(store: Arc<dyn Store>) {
+pub async fn appends_are_measured_by_their_requested_size(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let counts = || {
         (count(&*store, "reprise_append_messages", &[]), sum(&*store, "reprise_append_messages"))

@@ -10,7 +10,7 @@ use persistence::{Joined, Outcome, ParticipantCursor, Store, StoreError};
 /// Names that a database might take for more than names.
 const POISON: [&str; 6] = ["$where", "a.b", "participants.$", "{\"$ne\": null}", "0", "\u{202e}"];
 
-pub async fn a_user_who_joins_takes_part(store: Arc<dyn Store>) {
+pub async fn a_user_who_joins_is_a_participant(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     assert_eq!(listed(&chat).await, []);
     let before = chat.whole().await;
@@ -26,7 +26,7 @@ pub async fn a_user_who_joins_takes_part(store: Arc<dyn Store>) {
     assert_eq!(chat.whole().await, before, "it changes nothing of the chat");
 }
 
-pub async fn joining_again_changes_the_name_at_most(store: Arc<dyn Store>) {
+pub async fn joining_again_changes_at_most_the_name(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let first = join(&chat, "alice", None).await.unwrap().participant;
     join(&chat, "bob", Some("Bob")).await.unwrap();
@@ -40,7 +40,7 @@ pub async fn joining_again_changes_the_name_at_most(store: Arc<dyn Store>) {
     assert_eq!(listed(&chat).await[1].display_name, name(Some("Bob")));
 }
 
-pub async fn whoever_leaves_takes_part_no_longer(store: Arc<dyn Store>) {
+pub async fn leaving_removes_the_participant(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     leave(&chat, "alice").await;
     for user_id in ["alice", "bob"] {
@@ -80,7 +80,7 @@ pub async fn participants_are_listed_oldest_first_page_by_page(store: Arc<dyn St
     }
 }
 
-pub async fn of_racing_joins_of_one_user_one_is_new(store: Arc<dyn Store>) {
+pub async fn one_of_the_racing_joins_of_a_user_is_new(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let racers = (0..16).map(|n| {
         let chat = chat.clone();
@@ -92,7 +92,7 @@ pub async fn of_racing_joins_of_one_user_one_is_new(store: Arc<dyn Store>) {
     assert_eq!(names(&listed(&chat).await), ["alice"]);
 }
 
-pub async fn a_chat_has_room_for_so_many_participants(store: Arc<dyn Store>) {
+pub async fn the_number_of_participants_is_limited(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let racers = (0..26).map(|racer| {
         let chat = chat.clone();
@@ -122,7 +122,7 @@ pub async fn a_chat_has_room_for_so_many_participants(store: Arc<dyn Store>) {
     assert_eq!(join(&chat, "late", None).await.unwrap().outcome, Outcome::Stored);
 }
 
-pub async fn participants_of_other_chats_stay_apart(store: Arc<dyn Store>) {
+pub async fn participants_of_different_chats_are_independent(store: Arc<dyn Store>) {
     let (chat, other) = (TestChat::create(&store).await, TestChat::create(&store).await);
     join(&chat, "alice", Some("Alice")).await.unwrap();
     join(&other, "alice", None).await.unwrap();
@@ -131,7 +131,7 @@ pub async fn participants_of_other_chats_stay_apart(store: Arc<dyn Store>) {
     assert_eq!(listed(&other).await, []);
 }
 
-pub async fn names_are_nothing_but_names(store: Arc<dyn Store>) {
+pub async fn names_are_never_interpreted(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for poison in POISON {
         for display_name in POISON {
@@ -151,7 +151,7 @@ pub async fn names_are_nothing_but_names(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_chat_in_any_status_may_be_joined(store: Arc<dyn Store>) {
+pub async fn a_chat_can_be_joined_in_every_status(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for (user_id, status) in [("a", ChatStatus::Paused), ("b", ChatStatus::Completed)] {
         chat.set_status(status, None).await.unwrap();

@@ -4,6 +4,6 @@ use std::sync::Arc;
 
 use persistence::Store;
 
-pub async fn a_store_that_can_be_used_answers(store: Arc<dyn Store>) {
+pub async fn a_usable_store_answers_a_ping(store: Arc<dyn Store>) {
     store.ping().await.unwrap();
 }

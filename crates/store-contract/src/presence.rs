@@ -13,7 +13,7 @@ use persistence::{Change, ChatPresence, Store};
 const HOUR: Duration = Duration::from_hours(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub async fn whoever_is_announced_is_present(store: Arc<dyn Store>) {
+pub async fn an_announced_user_is_present(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     assert_eq!(presence(&chat).await, ChatPresence::default());
     announce(&chat, &[of(&chat, "bob"), of(&chat, "bob")], HOUR).await;
@@ -27,7 +27,7 @@ pub async fn whoever_is_announced_is_present(store: Arc<dyn Store>) {
     assert!(presence.lasting.is_some_and(|lasting| lasting <= HOUR));
 }
 
-pub async fn participants_are_present_by_their_names(store: Arc<dyn Store>) {
+pub async fn presence_shows_the_names_of_participants(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let name = DisplayName::parse("Alice").unwrap();
     let alice = UserId::parse("alice").unwrap();
@@ -39,7 +39,7 @@ pub async fn participants_are_present_by_their_names(store: Arc<dyn Store>) {
     assert_eq!(names, [Some(&name), None]);
 }
 
-pub async fn an_announcement_lasts_as_long_as_it_says(store: Arc<dyn Store>) {
+pub async fn an_announcement_lasts_for_the_stated_time(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let (alice, bob) = (of(&chat, "alice"), of(&chat, "bob"));
     announce(&chat, &[alice.clone(), bob.clone()], Duration::ZERO).await;
@@ -50,7 +50,7 @@ pub async fn an_announcement_lasts_as_long_as_it_says(store: Arc<dyn Store>) {
     assert_eq!(users(&presence(&chat).await), [("bob", 1)]);
 }
 
-pub async fn announcing_again_changes_nothing_but_the_end(store: Arc<dyn Store>) {
+pub async fn announcing_again_changes_only_the_expiry(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let alice = of(&chat, "alice");
     announce(&chat, std::slice::from_ref(&alice), HOUR).await;
@@ -62,7 +62,7 @@ pub async fn announcing_again_changes_nothing_but_the_end(store: Arc<dyn Store>)
     assert!(after.lasting > before.lasting);
 }
 
-pub async fn what_is_withdrawn_is_gone(store: Arc<dyn Store>) {
+pub async fn a_withdrawn_connection_is_not_present(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let (first, second, bob) = (of(&chat, "alice"), of(&chat, "alice"), of(&chat, "bob"));
     announce(&chat, &[first.clone(), second.clone(), bob.clone()], HOUR).await;
@@ -92,7 +92,7 @@ pub async fn presence_stays_within_its_chat_and_app(store: Arc<dyn Store>) {
     withdraw(&unknown, &[of(&unknown, "alice")]).await;
 }
 
-pub async fn more_persons_than_are_named_are_counted(store: Arc<dyn Store>) {
+pub async fn users_beyond_the_listed_ones_are_counted(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let crowd: Vec<_> = (0..Limits::PRESENT + 50).map(|n| of(&chat, &format!("{n:04}"))).collect();
     announce(&chat, &crowd, HOUR).await;
@@ -102,7 +102,7 @@ pub async fn more_persons_than_are_named_are_counted(store: Arc<dyn Store>) {
     assert!(named.into_iter().eq(crowd[..Limits::PRESENT].iter().map(|of| &of.user_id)));
 }
 
-pub async fn whoever_listens_is_told_who_comes_and_goes(store: Arc<dyn Store>) {
+pub async fn listeners_receive_presence_changes(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let mut changes = store.changes();
     while changes.next().await != Some(Change::Began) {}

@@ -11,7 +11,7 @@ use super::fixture::{
 use persistence::{MessageRange, Store, StoreError};
 
 /// Sixteen writers, fifty messages each, a tenth of them sent twice at once.
-pub async fn racing_writers_leave_no_gap_and_no_double(store: Arc<dyn Store>) {
+pub async fn racing_writers_leave_no_gap_and_no_duplicate(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let writers = (0..16).map(|writer| {
         let chat = chat.clone();
@@ -106,7 +106,7 @@ pub async fn completion_and_racing_appends_agree_on_what_was_stored(store: Arc<d
     assert_dense(&messages);
 }
 
-pub async fn racing_appends_to_different_chats_stay_apart(store: Arc<dyn Store>) {
+pub async fn racing_appends_to_different_chats_are_independent(store: Arc<dyn Store>) {
     let first = TestChat::create(&store).await;
     let mut chats = vec![first.clone()];
     for _ in 0..7 {
@@ -130,7 +130,7 @@ pub async fn racing_appends_to_different_chats_stay_apart(store: Arc<dyn Store>)
     }
 }
 
-pub async fn a_refused_append_leaves_its_racing_neighbours_alone(store: Arc<dyn Store>) {
+pub async fn a_refused_append_does_not_affect_racing_appends(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([event("taken", "original")]).await.unwrap();
     let writers = (0..16).map(|n| {
@@ -197,7 +197,7 @@ pub async fn racing_edits_of_different_messages_all_survive(store: Arc<dyn Store
     }
 }
 
-pub async fn a_deletion_that_races_with_edits_prevails(store: Arc<dyn Store>) {
+pub async fn a_deletion_wins_over_racing_edits(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.bury().await;
     for sequence in [0, 499] {

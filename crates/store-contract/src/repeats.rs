@@ -44,7 +44,7 @@ pub async fn a_repeat_may_order_its_keys_differently(store: Arc<dyn Store>) {
     assert_eq!(outcomes(&again), [Duplicate]);
 }
 
-pub async fn a_batch_that_repeats_in_part_stores_only_what_is_new(store: Arc<dyn Store>) {
+pub async fn a_batch_with_repeats_stores_only_new_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([event("a", 0), event("b", 1)]).await.unwrap();
     let batch = [event("c", 2), event("b", 1), message(3), event("a", 0), event("d", 4)];
@@ -105,7 +105,7 @@ pub async fn an_event_id_with_another_body_refuses_the_whole_batch(store: Arc<dy
 }
 
 /// Bodies that a careless comparison takes for one another.
-pub async fn bodies_that_look_alike_conflict(store: Arc<dyn Store>) {
+pub async fn similar_but_unequal_bodies_conflict(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let contents = [
         json!(1),
@@ -146,7 +146,9 @@ pub async fn a_value_moved_to_another_field_conflicts(store: Arc<dyn Store>) {
     assert_refused(moved, &conflict(&chat, "e", 0, 0));
 }
 
-pub async fn repeats_and_conflicts_are_known_after_500_further_messages(store: Arc<dyn Store>) {
+pub async fn repeats_and_conflicts_are_recognised_after_500_further_messages(
+    store: Arc<dyn Store>,
+) {
     let chat = TestChat::create(&store).await;
     chat.append([event("a", "first"), event("b", "second")]).await.unwrap();
     chat.bury().await;
@@ -194,7 +196,7 @@ pub async fn racing_batches_that_overlap_store_each_message_once(store: Arc<dyn 
     assert_eq!(stored.count(), 13);
 }
 
-pub async fn of_racing_bodies_under_one_event_id_one_wins(store: Arc<dyn Store>) {
+pub async fn one_of_the_racing_bodies_under_one_event_id_wins(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let callers = (0..8).map(|n| {
         let chat = chat.clone();
@@ -212,7 +214,7 @@ pub async fn of_racing_bodies_under_one_event_id_one_wins(store: Arc<dyn Store>)
     }
 }
 
-pub async fn a_repeat_is_answered_even_after_the_chat_has_ended(store: Arc<dyn Store>) {
+pub async fn a_repeat_succeeds_after_the_chat_has_ended(store: Arc<dyn Store>) {
     for status in [ChatStatus::Completed, ChatStatus::Failed] {
         let chat = TestChat::create(&store).await;
         chat.append([event("a", 0), event("b", 1)]).await.unwrap();

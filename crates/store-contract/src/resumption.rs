@@ -12,7 +12,7 @@ use serde_json::json;
 use super::fixture::{TestChat, assert_dense, assert_refused, message, numbered, object, race};
 use persistence::{ResumePointFilter, Store, StoreError};
 
-pub async fn a_chat_is_brought_back_whole(store: Arc<dyn Store>) {
+pub async fn resuming_reads_all_records_of_a_chat(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let fresh = resume(&chat).await.unwrap();
     assert_eq!(fresh.messages, []);
@@ -50,7 +50,7 @@ pub async fn a_chat_is_brought_back_whole(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_chat_elsewhere_is_not_brought_back(store: Arc<dyn Store>) {
+pub async fn a_chat_outside_the_scope_is_not_resumed(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     for elsewhere in [chat.seen_from(super::fixture::some_scope()), TestChat::unknown(&store)] {
         let unknown = StoreError::ChatNotFound(elsewhere.id.clone());
@@ -59,7 +59,7 @@ pub async fn a_chat_elsewhere_is_not_brought_back(store: Arc<dyn Store>) {
 }
 
 /// What is read together belongs together, whatever is written meanwhile.
-pub async fn a_chat_is_brought_back_as_it_was_at_one_moment(store: Arc<dyn Store>) {
+pub async fn resuming_reads_one_consistent_state(store: Arc<dyn Store>) {
     const ROUNDS: usize = 25;
     let chat = TestChat::create(&store).await;
     let writing = {

@@ -11,11 +11,11 @@ use super::fixture::{
 };
 use persistence::{ChatFilter, MessageRange, Store, StoreError};
 
-pub async fn a_chat_never_created_is_not_found_by_any_call(store: Arc<dyn Store>) {
+pub async fn no_call_finds_an_unknown_chat(store: Arc<dyn Store>) {
     assert_hidden(&TestChat::unknown(&store)).await;
 }
 
-pub async fn a_chat_of_another_app_is_not_found_by_any_call(store: Arc<dyn Store>) {
+pub async fn no_call_finds_a_chat_of_another_app(store: Arc<dyn Store>) {
     let chat = full_chat(&store, Visibility::App, None, None).await;
     let before = chat.whole().await;
     let stranger = chat.seen_from(some_scope());
@@ -26,9 +26,7 @@ pub async fn a_chat_of_another_app_is_not_found_by_any_call(store: Arc<dyn Store
     assert_hidden(&stranger).await;
 }
 
-pub async fn a_chat_is_open_to_whom_its_visibility_admits_and_to_nobody_else(
-    store: Arc<dyn Store>,
-) {
+pub async fn only_users_admitted_by_its_visibility_reach_a_chat(store: Arc<dyn Store>) {
     let (owner, team) = (Some("owner"), Some("team"));
     let cases = [
         // visibility, owner, team of the chat; user, team of the caller; admitted?
@@ -67,7 +65,7 @@ pub async fn a_chat_is_open_to_whom_its_visibility_admits_and_to_nobody_else(
     }
 }
 
-pub async fn a_list_shows_a_user_exactly_what_they_may_open(store: Arc<dyn Store>) {
+pub async fn a_list_shows_a_user_exactly_the_chats_they_may_read(store: Arc<dyn Store>) {
     let scope = some_scope();
     let mut chats = Vec::new();
     for visibility in [Visibility::App, Visibility::Team, Visibility::Private] {

@@ -10,14 +10,14 @@ use records::{
 use super::fixture::{TestChat, race, some_scope, workflow};
 use persistence::{ChatStats, Store, WorkflowStats};
 
-pub async fn a_workflow_that_nobody_has_used_counts_nothing(store: Arc<dyn Store>) {
+pub async fn an_unused_workflow_has_empty_stats(store: Arc<dyn Store>) {
     let scope = some_scope();
     assert_eq!(stats(&store, &scope, "research").await, WorkflowStats::default());
     assert_eq!(store.app_stats(&scope.app_id).await.unwrap(), []);
     assert_eq!(chats(&store, &scope, "research").await, []);
 }
 
-pub async fn every_start_and_every_move_is_counted(store: Arc<dyn Store>) {
+pub async fn every_start_and_every_status_change_is_counted(store: Arc<dyn Store>) {
     let scope = some_scope();
     let [running, paused, completed, failed] = [
         begin(&store, &scope, "research").await,
@@ -101,7 +101,7 @@ pub async fn calls_add_up_by_workflow_agent_and_model(store: Arc<dyn Store>) {
     assert_eq!((usage, one.usage().await), (sum(&[100, 10, 1]), sum(&[100, 10, 1])));
 }
 
-pub async fn names_that_look_alike_are_counted_apart(store: Arc<dyn Store>) {
+pub async fn similar_names_are_counted_separately(store: Arc<dyn Store>) {
     let scope = some_scope();
     let names = ["a_b", "a.b", "a", "b", "$a", "a.$b", "agents", "_id", "ä\u{301}", "hour"];
     for (index, name) in names.into_iter().enumerate() {
@@ -126,7 +126,7 @@ pub async fn names_that_look_alike_are_counted_apart(store: Arc<dyn Store>) {
     assert_eq!(found, expected);
 }
 
-pub async fn hours_add_up_to_the_whole(store: Arc<dyn Store>) {
+pub async fn hours_add_up_to_the_total(store: Arc<dyn Store>) {
     let scope = some_scope();
     let [one, other] = [begin(&store, &scope, "one").await, begin(&store, &scope, "other").await];
     for (chat, seconds) in [(&one, 0), (&one, 3_599), (&one, 3_600), (&other, 7_200)] {
@@ -152,7 +152,7 @@ pub async fn hours_add_up_to_the_whole(store: Arc<dyn Store>) {
     assert_eq!(found[0].rollup.histogram(Measure::CallTokens).count(), 1);
 }
 
-pub async fn a_reopened_chat_leaves_the_hour_it_had_ended_in(store: Arc<dyn Store>) {
+pub async fn a_reopened_chat_is_removed_from_the_hour_of_its_end(store: Arc<dyn Store>) {
     let scope = some_scope();
     let chat = begin(&store, &scope, "research").await;
     chat.set_status(ChatStatus::Failed, None).await.unwrap();
@@ -166,7 +166,7 @@ pub async fn a_reopened_chat_leaves_the_hour_it_had_ended_in(store: Arc<dyn Stor
     assert_eq!(ended.sum::<i64>(), 0);
 }
 
-pub async fn chats_are_listed_newest_first_with_what_they_took(store: Arc<dyn Store>) {
+pub async fn chats_are_listed_newest_first_with_their_usage(store: Arc<dyn Store>) {
     let scope = some_scope();
     for _ in 0..5 {
         begin(&store, &scope, "research").await;
@@ -187,7 +187,7 @@ pub async fn chats_are_listed_newest_first_with_what_they_took(store: Arc<dyn St
     assert!(found.is_sorted_by(|a, b| a > b), "{found:?}");
 }
 
-pub async fn apps_are_counted_apart_and_listed(store: Arc<dyn Store>) {
+pub async fn apps_are_counted_separately_and_listed(store: Arc<dyn Store>) {
     let scopes = [some_scope(), some_scope(), some_scope()];
     for scope in &scopes {
         begin(&store, scope, "research").await;
@@ -205,7 +205,7 @@ pub async fn apps_are_counted_apart_and_listed(store: Arc<dyn Store>) {
     assert_eq!((&first.apps[..], first.next.as_ref()), (&found[..1], found.first()));
 }
 
-pub async fn racing_moves_and_calls_are_counted_once_each(store: Arc<dyn Store>) {
+pub async fn racing_status_changes_and_calls_are_counted_once(store: Arc<dyn Store>) {
     let scope = some_scope();
     let chat = begin(&store, &scope, "research").await;
     let racers = (0..24).map(|racer| {

@@ -7,7 +7,7 @@ use records::ChatStatus::{self, Completed, Failed, Paused, Running};
 use super::fixture::{TestChat, a_moment_passes, assert_refused, message, race};
 use persistence::{Store, StoreError};
 
-pub async fn a_chat_moves_only_where_it_may(store: Arc<dyn Store>) {
+pub async fn only_allowed_status_changes_are_applied(store: Arc<dyn Store>) {
     let legal = [
         (Running, Paused),
         (Running, Completed),
@@ -38,7 +38,7 @@ pub async fn a_chat_moves_only_where_it_may(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_chat_that_is_already_there_does_not_move(store: Arc<dyn Store>) {
+pub async fn setting_the_current_status_changes_nothing(store: Arc<dyn Store>) {
     for status in ChatStatus::ALL {
         let chat = chat_in(status, &store).await;
         let before = chat.session().await;
@@ -49,7 +49,7 @@ pub async fn a_chat_that_is_already_there_does_not_move(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn ending_counts_the_seconds_from_the_creation(store: Arc<dyn Store>) {
+pub async fn ending_a_chat_records_the_seconds_since_its_creation(store: Arc<dyn Store>) {
     for end in [Completed, Failed] {
         let chat = TestChat::create(&store).await;
         a_moment_passes().await;
@@ -100,7 +100,7 @@ pub async fn completing_and_reopening_keep_no_reason(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn racing_completions_are_answered_alike(store: Arc<dyn Store>) {
+pub async fn racing_completions_get_the_same_answer(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let racers = (0..8).map(|_| {
         let chat = chat.clone();
@@ -110,7 +110,7 @@ pub async fn racing_completions_are_answered_alike(store: Arc<dyn Store>) {
     assert_eq!(answers, vec![chat.session().await; 8]);
 }
 
-pub async fn of_racing_completions_and_failures_one_kind_wins(store: Arc<dyn Store>) {
+pub async fn completed_or_failed_wins_when_both_race(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let racers = (0..8).map(|n| {
         let chat = chat.clone();
@@ -130,7 +130,7 @@ pub async fn of_racing_completions_and_failures_one_kind_wins(store: Arc<dyn Sto
     }
 }
 
-pub async fn a_move_leaves_all_else_as_it_is(store: Arc<dyn Store>) {
+pub async fn a_status_change_keeps_all_other_fields(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append([message("kept")]).await.unwrap();
     let before = chat.whole().await;

@@ -24,7 +24,7 @@ fn user() -> Caller {
     Caller::User { user_id, team_id: Some(team_id) }
 }
 
-pub async fn a_ticket_lets_its_caller_in_once(store: Arc<dyn Store>) {
+pub async fn a_ticket_admits_its_caller_once(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let app_id = &chat.scope.app_id;
     for (name, caller) in [("a", Caller::Service), ("b", user())] {
@@ -64,7 +64,7 @@ pub async fn a_ticket_expires(store: Arc<dyn Store>) {
     assert_eq!(redeemed, None);
 }
 
-pub async fn of_racing_callers_with_one_ticket_one_is_let_in(store: Arc<dyn Store>) {
+pub async fn one_of_the_racing_callers_with_one_ticket_is_admitted(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let new = some_ticket(&chat);
     let digest = new.digest;
@@ -79,7 +79,7 @@ pub async fn of_racing_callers_with_one_ticket_one_is_let_in(store: Arc<dyn Stor
     assert_eq!(let_in, 1);
 }
 
-pub async fn there_is_no_ticket_to_a_chat_that_is_not_seen(store: Arc<dyn Store>) {
+pub async fn no_ticket_is_issued_for_an_invisible_chat(store: Arc<dyn Store>) {
     let unknown = TestChat::unknown(&store);
     let refused = store.create_ticket(&unknown.scope, &unknown.id, some_ticket(&unknown)).await;
     assert_refused(refused, &StoreError::ChatNotFound(unknown.id.clone()));

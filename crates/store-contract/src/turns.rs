@@ -18,7 +18,7 @@ use persistence::{
     Store, StoreError,
 };
 
-pub async fn a_turn_is_written_whole_and_noted_with_its_chat(store: Arc<dyn Store>) {
+pub async fn a_turn_is_written_whole_and_recorded_in_its_chat(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..2)).await.unwrap();
     let new = NewTurn {
@@ -47,7 +47,7 @@ pub async fn a_turn_is_written_whole_and_noted_with_its_chat(store: Arc<dyn Stor
     assert_eq!(session.last_connector.as_deref(), Some("deepseek.v3"), "the last one named");
 }
 
-pub async fn a_repeated_turn_is_answered_as_the_first_time(store: Arc<dyn Store>) {
+pub async fn a_repeated_turn_gets_the_first_answer(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let broken = || NewTurn { steps: nested(), ..broken("r1", ["hello", "hello"]) };
     let first = write(&chat, broken()).await.unwrap();
@@ -67,7 +67,7 @@ pub async fn a_repeated_turn_is_answered_as_the_first_time(store: Arc<dyn Store>
     assert_refused(write(&chat, turn("r3", ["late"])).await, &ended);
 }
 
-pub async fn a_turn_with_anything_else_in_it_conflicts(store: Arc<dyn Store>) {
+pub async fn a_repeated_turn_with_other_content_conflicts(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let first = || NewTurn { steps: nested(), ..broken("r1", ["hello", "hi"]) };
     write(&chat, first()).await.unwrap();
@@ -90,7 +90,7 @@ pub async fn a_turn_with_anything_else_in_it_conflicts(store: Arc<dyn Store>) {
     assert_eq!((chat.whole().await, points(&chat).await), before);
 }
 
-pub async fn only_steps_that_were_not_done_are_kept(store: Arc<dyn Store>) {
+pub async fn only_unfinished_steps_are_kept(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     write(&chat, NewTurn { steps: nested(), ..turn("done", ["a"]) }).await.unwrap();
     assert_eq!(points(&chat).await, []);
@@ -191,7 +191,7 @@ pub async fn resume_points_come_in_pages(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_turn_may_be_nothing_but_steps(store: Arc<dyn Store>) {
+pub async fn a_turn_may_consist_of_steps_only(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let silent = || NewTurn { steps: nested(), ..broken("r1", []) };
     let first = write(&chat, silent()).await.unwrap();
@@ -207,7 +207,7 @@ pub async fn a_turn_may_be_nothing_but_steps(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.last_message_at, None);
 }
 
-pub async fn the_name_of_a_turn_is_taken_whatever_is_in_it(store: Arc<dyn Store>) {
+pub async fn a_turn_id_is_used_once_with_or_without_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let silent = || NewTurn { steps: nested(), ..broken("r1", []) };
     let said = || turn("r2", ["a"]);
@@ -231,7 +231,7 @@ pub async fn the_name_of_a_turn_is_taken_whatever_is_in_it(store: Arc<dyn Store>
 }
 
 /// The name is promised for good: also after many other turns, and without resume points to tell.
-pub async fn a_turn_without_messages_is_known_for_ever(store: Arc<dyn Store>) {
+pub async fn a_turn_without_messages_is_always_recognised(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let silent = || NewTurn { steps: nested(), ..broken("silent", []) };
     write(&chat, silent()).await.unwrap();
@@ -265,7 +265,7 @@ pub async fn a_turn_without_messages_is_known_for_ever(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.last_turn.unwrap().turn, 23);
 }
 
-pub async fn a_fork_knows_the_turns_whose_messages_it_took_over(store: Arc<dyn Store>) {
+pub async fn a_fork_recognises_the_turns_of_its_inherited_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     write(&chat, turn("r1", ["a"])).await.unwrap();
     write(&chat, NewTurn { steps: nested(), ..broken("r2", []) }).await.unwrap();
@@ -282,7 +282,7 @@ pub async fn a_fork_knows_the_turns_whose_messages_it_took_over(store: Arc<dyn S
     assert_eq!(other.outcome, Outcome::Stored);
 }
 
-pub async fn every_field_of_a_step_comes_back(store: Arc<dyn Store>) {
+pub async fn every_field_of_a_step_is_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let tricky = || object(json!({"a.b": {"$set": [1, null, "x"]}, "": {"$oid": "zz"}}));
     let root = StackFrame::root(stack("s$1"));
@@ -301,7 +301,7 @@ pub async fn every_field_of_a_step_comes_back(store: Arc<dyn Store>) {
     assert_eq!(points(&chat).await[0].step, step);
 }
 
-pub async fn a_turn_keeps_to_its_limits(store: Arc<dyn Store>) {
+pub async fn a_turn_past_a_limit_is_refused(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let with = |change: fn(&mut NewTurn)| {
         let mut turn = NewTurn { steps: nested(), ..broken("r1", ["a", "b"]) };
@@ -389,7 +389,7 @@ pub async fn readers_see_racing_turns_whole_or_not_at_all(store: Arc<dyn Store>)
 }
 
 /// More than an append may hold, over what is in the tail and in the way of it.
-pub async fn a_turn_larger_than_an_append_is_written_at_once(store: Arc<dyn Store>) {
+pub async fn a_turn_larger_than_an_append_is_written_whole(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..5)).await.unwrap();
     let text = "x".repeat(100_000);

@@ -11,7 +11,7 @@ use super::fixture::{
 };
 use persistence::{Store, StoreError};
 
-pub async fn a_wallet_never_created_is_none_and_takes_no_change(store: Arc<dyn Store>) {
+pub async fn an_unknown_wallet_is_none_and_accepts_no_change(store: Arc<dyn Store>) {
     let wallet = TestWallet::unknown(&store);
     let user_id = wallet.user_id.clone();
     let not_found = StoreError::WalletNotFound(user_id.clone());
@@ -51,7 +51,7 @@ pub async fn the_initial_balance_counts_only_at_the_creation(store: Arc<dyn Stor
     assert_eq!(empty.entries(10).await, []);
 }
 
-pub async fn every_change_is_an_entry_and_the_balance_their_sum(store: Arc<dyn Store>) {
+pub async fn every_change_is_an_entry_and_the_balance_is_their_sum(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 10).await;
     a_moment_passes().await;
     let reason = Some("top-up $ü".to_owned());
@@ -68,7 +68,7 @@ pub async fn every_change_is_an_entry_and_the_balance_their_sum(store: Arc<dyn S
     wallet.assert_sound().await;
 }
 
-pub async fn a_repeat_is_answered_as_the_first_time_and_changes_nothing(store: Arc<dyn Store>) {
+pub async fn a_repeat_gets_the_first_answer_and_changes_nothing(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 10).await;
     let credit = wallet.credit("credit", 5).await.unwrap();
     let debit = wallet.debit("debit", 15).await.unwrap();
@@ -82,7 +82,7 @@ pub async fn a_repeat_is_answered_as_the_first_time_and_changes_nothing(store: A
     assert_eq!(wallet.wallet().await, before);
 }
 
-pub async fn a_repeat_is_known_after_200_further_changes(store: Arc<dyn Store>) {
+pub async fn a_repeat_is_recognised_after_200_further_changes(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 0).await;
     let first = wallet.credit("first", 1_000).await.unwrap();
     for n in 0..200 {
@@ -116,7 +116,7 @@ pub async fn an_entry_id_with_another_amount_or_kind_conflicts(store: Arc<dyn St
     assert_eq!(wallet.wallet().await, before);
 }
 
-pub async fn a_debit_of_more_than_there_is_changes_nothing(store: Arc<dyn Store>) {
+pub async fn a_debit_beyond_the_balance_changes_nothing(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 10).await;
     let before = wallet.wallet().await;
     let user_id = wallet.user_id.clone();
@@ -184,7 +184,7 @@ pub async fn entries_are_listed_newest_first_page_by_page(store: Arc<dyn Store>)
     assert_eq!((none.entries.len(), none.next), (0, None));
 }
 
-pub async fn of_64_rivals_for_the_last_tokens_as_many_win_as_there_are(store: Arc<dyn Store>) {
+pub async fn racing_debits_succeed_for_exactly_the_tokens_left(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 20 * 3 + 2).await;
     let rivals = (0..64).map(|n| {
         let wallet = wallet.clone();
@@ -213,7 +213,7 @@ pub async fn racing_repeats_change_the_wallet_once(store: Arc<dyn Store>) {
     wallet.assert_sound().await;
 }
 
-pub async fn of_racing_amounts_under_one_id_one_wins(store: Arc<dyn Store>) {
+pub async fn one_of_the_racing_amounts_under_one_id_wins(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 1_000).await;
     let rivals = (1..=16).map(|amount| {
         let wallet = wallet.clone();
@@ -227,7 +227,7 @@ pub async fn of_racing_amounts_under_one_id_one_wins(store: Arc<dyn Store>) {
     wallet.assert_sound().await;
 }
 
-pub async fn racing_creations_fill_a_wallet_once(store: Arc<dyn Store>) {
+pub async fn racing_creations_credit_the_initial_balance_once(store: Arc<dyn Store>) {
     let wallet = TestWallet::unknown(&store);
     let rivals = (0..16).map(|_| {
         let wallet = wallet.clone();
@@ -239,7 +239,7 @@ pub async fn racing_creations_fill_a_wallet_once(store: Arc<dyn Store>) {
     assert_eq!(wallet.wallet().await.balance, 50);
 }
 
-pub async fn readers_never_see_a_balance_that_is_not_the_sum(store: Arc<dyn Store>) {
+pub async fn readers_always_see_a_balance_equal_to_the_sum(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 500).await;
     let writers = (0..8).map(|writer| {
         let wallet = wallet.clone();
@@ -268,7 +268,7 @@ pub async fn readers_never_see_a_balance_that_is_not_the_sum(store: Arc<dyn Stor
     wallet.assert_sound().await;
 }
 
-pub async fn wallets_of_other_users_and_apps_stay_apart(store: Arc<dyn Store>) {
+pub async fn wallets_of_different_users_and_apps_are_independent(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 10).await;
     let other_user = wallet.of("other");
     let other_app = wallet.seen_from(some_scope());
@@ -285,7 +285,7 @@ pub async fn wallets_of_other_users_and_apps_stay_apart(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_user_has_only_their_own_wallet(store: Arc<dyn Store>) {
+pub async fn a_user_reaches_only_their_own_wallet(store: Arc<dyn Store>) {
     let wallet = TestWallet::create(&store, 10).await;
     let own = wallet.seen_by(wallet.user_id.clone());
     assert_eq!(own.wallet().await.balance, 10);
