@@ -1,4 +1,4 @@
-//! Appending messages: order, density, and what a chat takes.
+//! Appending messages: order, density, and which chats accept messages.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ pub async fn paused_and_reopened_chats_accept_messages(store: Arc<dyn Store>) {
     assert_eq!([sequences(&paused), sequences(&reopened)], [[1], [2]]);
 }
 
-/// More than one database document can hold.
+/// Together the messages are larger than one database document can be.
 pub async fn thirty_messages_of_900_kb_are_all_returned(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let text = |n: usize| format!("{n}:").repeat(900_000 / format!("{n}:").len());
@@ -137,7 +137,7 @@ pub async fn thirty_messages_of_900_kb_are_all_returned(store: Arc<dyn Store>) {
     assert_eq!(messages.len(), 30);
     assert_dense(&messages);
     for (n, message) in messages.iter().enumerate() {
-        assert!(message.body.content == text(n), "message {n} is another");
+        assert!(message.body.content == text(n), "message {n} differs");
     }
     let repeated = chat.append([event("e3", text(3))]).await.unwrap();
     assert_eq!(sequences(&repeated), [3]);

@@ -1,4 +1,4 @@
-//! Random JSON, biased to what a careless store bends.
+//! Random JSON, biased towards values that a careless store changes.
 
 use proptest::prelude::*;
 use records::JsonObject;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::poison;
 
-/// Any JSON value that can be kept, at most four levels deep.
+/// Generates any storable JSON value, at most four levels deep.
 pub fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         2 => prop::sample::select(poison::values()),
@@ -23,12 +23,12 @@ pub fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any JSON object that can be kept.
+/// Generates any storable JSON object.
 pub fn json_object() -> impl Strategy<Value = JsonObject> {
     object_of(json_value())
 }
 
-/// Any key that can be kept.
+/// Generates any storable key.
 pub fn json_key() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => prop::sample::select(poison::KEYS.as_slice()).prop_map(str::to_owned),

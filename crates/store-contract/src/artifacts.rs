@@ -116,7 +116,10 @@ pub async fn a_reader_sees_a_large_artifact_whole_while_it_is_replaced(store: Ar
     while !writing.is_finished() {
         let artifact = chat.get_artifact().await.unwrap().unwrap();
         let n = artifact.display.unwrap().parse().unwrap();
-        assert!(artifact.payload == numbered(n).payload, "artifact {n} is mixed with another");
+        assert!(
+            artifact.payload == numbered(n).payload,
+            "artifact {n} is mixed with another artifact"
+        );
         tokio::task::yield_now().await;
     }
     writing.await.unwrap();

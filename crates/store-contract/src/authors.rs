@@ -1,4 +1,4 @@
-//! Who wrote a message.
+//! The author of a message.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ pub async fn a_user_is_the_author_of_every_message_they_append(store: Arc<dyn St
     by_alice.append([message("alone")]).await.unwrap();
     by_alice.append([event("named", "with an id")]).await.unwrap();
     by_alice.append(numbered(0..20)).await.unwrap();
-    // So many go another way than few, and what is old lies elsewhere than what is new.
+    // A large append takes another path than a small one, and old messages are stored elsewhere
+    // than new ones.
     by_alice.append(numbered(0..400)).await.unwrap();
     exchange(&by_alice, vec![event("asked", "question"), event("said", "answer")]).await;
     answer(&chat, &by_alice).await;
@@ -100,7 +101,7 @@ async fn exchange(chat: &TestChat, messages: Vec<NewMessage>) {
     chat.store.append_exchange(scope, id, messages, call, Billing::Free).await.unwrap();
 }
 
-/// Has a person answer a question of the workflow.
+/// Makes a user answer a question of the workflow.
 async fn answer(chat: &TestChat, person: &TestChat) {
     let question = Question::of("Why?");
     let new = NewInputRequest { request_id: None, question, expires_in_sec: None };

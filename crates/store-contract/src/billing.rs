@@ -10,7 +10,7 @@ use records::{
 use super::fixture::{TestChat, new_chat, race, some_scope};
 use persistence::{Billing, Outcome, Payment, Recording, Store};
 
-/// A chat of alice, who has so many tokens.
+/// Creates a chat of the user alice, whose wallet holds this many tokens.
 async fn chat_of_alice(store: &Arc<dyn Store>, scope: &Scope, tokens: i64) -> TestChat {
     store.ensure_wallet(scope, &alice(), tokens).await.unwrap();
     let new = NewChatSession { user_id: Some(alice()), ..new_chat() };
@@ -24,7 +24,7 @@ pub async fn billed_calls_debit_the_wallet(store: Arc<dyn Store>) {
     assert_eq!((entry.kind, entry.amount, entry.balance), (EntryKind::Debit, -30, 70));
     assert_eq!(entry.reason, Some(format!("calls of {}", chat.id)));
     assert_eq!(balance(&chat).await, 70);
-    // A repeat pays nothing, and neither does what takes nothing.
+    // Repeated calls and calls without tokens are not debited.
     let again = record(&chat, vec![call("call_1", 10)]).await;
     assert_eq!((again.calls[0].outcome, again.payment), (Outcome::Duplicate, Payment::None));
     let mixed = record(&chat, vec![call("call_1", 10), call("call_3", 5)]).await;
@@ -44,7 +44,7 @@ pub async fn an_empty_wallet_pauses_the_chat_and_keeps_the_calls(store: Arc<dyn 
     let reason = "insufficient tokens: 5 are left, the last calls took 6";
     assert_eq!(session.status_reason.as_deref(), Some(reason));
     assert_eq!((balance(&chat).await, chat.usage().await.calls), (5, 2));
-    // One that does not run is left where it stands.
+    // A chat that is not running keeps its status.
     record(&chat, vec![call("call_3", 6)]).await;
     let total = store.workflow_stats(&session.app_id, &session.workflow_name).await.unwrap().total;
     let counters = [Counter::Pauses, Counter::Paused, Counter::Running].map(|c| total.get(c));

@@ -1,4 +1,4 @@
-//! The calls of models that a chat has made, and what they add up to.
+//! The model calls of a chat, and their sum.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ pub async fn racing_recordings_count_every_call_once(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let racers = (0..32).map(|racer| {
         let chat = chat.clone();
-        // Each call is sent by two of them.
+        // Two recordings send each call.
         let id = format!("call_{}", racer / 2);
         async move { chat.record(vec![call(&id)]).await.unwrap().remove(0).outcome }
     });

@@ -1,4 +1,4 @@
-//! What a store tells of changes, and how it says where chats stand.
+//! The notifications of changes, and the heads of chats.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::fixture::{
 };
 use persistence::{Billing, Change, ChatChange, ChatHead, Store, StoreError};
 
-/// Long enough for any store to tell what it has to.
+/// Long enough for any store to deliver its notifications.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub async fn listeners_receive_every_append(store: Arc<dyn Store>) {
@@ -169,7 +169,7 @@ pub async fn heads_are_limited_to_the_scope(store: Arc<dyn Store>) {
     }
 }
 
-/// Returns where a chat stands, which is told alike in both ways.
+/// Reads the head of a chat, and asserts that both calls return the same.
 async fn head(chat: &TestChat) -> ChatHead {
     let confirmed = chat.store.confirmed_head(&chat.scope, &chat.id).await.unwrap();
     let ids = [chat.id.clone()];
@@ -180,11 +180,11 @@ async fn head(chat: &TestChat) -> ChatHead {
     confirmed
 }
 
-/// What a listener is told.
+/// The changes that one listener receives.
 struct Told(BoxStream<'static, Change>);
 
 impl Told {
-    /// Listens, from when everything is told.
+    /// Starts to listen, and waits until every later change is delivered.
     async fn listen(store: &Arc<dyn Store>) -> Self {
         let mut told = Self(store.changes());
         while told.next().await != Change::Began {}
@@ -201,7 +201,7 @@ impl Told {
         while self.next().await != *change {}
     }
 
-    /// Waits for such a change of a chat.
+    /// Waits for a change of the chat that matches.
     async fn until(&mut self, chat_id: &ChatId, is_it: impl Fn(&ChatChange) -> bool) {
         loop {
             let Change::Chat(change) = self.next().await else { continue };

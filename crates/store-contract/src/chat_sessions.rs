@@ -1,4 +1,4 @@
-//! Creating chat sessions and getting them back.
+//! Creating and reading chat sessions.
 
 use std::sync::Arc;
 
@@ -71,7 +71,8 @@ pub async fn a_missing_cache_seed_is_derived_from_app_and_chat(store: Arc<dyn St
     assert_eq!(chat.session().await.cache_seed, expected);
 }
 
-/// The only promise that needs ids of its own choosing; another run may have created them.
+/// The only promise with fixed ids, because the seeds depend on them. An earlier run may have
+/// created the chats.
 pub async fn derived_cache_seeds_equal_the_published_ones(store: Arc<dyn Store>) {
     let vectors = [
         ("acme_corp", "chat_abc123", 1_607_456_783),

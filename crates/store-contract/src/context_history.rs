@@ -1,4 +1,4 @@
-//! The context snapshots that were written of a chat.
+//! The versions of the context snapshot of a chat.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub async fn every_written_snapshot_is_a_version(store: Arc<dyn Store>) {
     let mut written = Vec::new();
     for n in 0..30_u64 {
         chat.append(numbered(0..2)).await.unwrap();
-        // Some lie in the session, some beside it.
+        // Small snapshots are stored in the session, large ones outside of it.
         let text = "x".repeat(if n % 3 == 0 { 9_000 } else { 10 });
         let data = object(json!({"n": n, "text": text, n.to_string(): null}));
         written.push(if n % 2 == 0 {
@@ -124,7 +124,7 @@ pub async fn every_racing_snapshot_gets_its_own_version(store: Arc<dyn Store>) {
     let mut kept = BTreeSet::new();
     for version in 1..=48 {
         let snapshot = chat.context_version(version).await.unwrap().unwrap();
-        assert!(kept.insert(json!(snapshot.data["mark"]).to_string()), "{version} is there twice");
+        assert!(kept.insert(json!(snapshot.data["mark"]).to_string()), "{version} is listed twice");
     }
     let acknowledged = written.iter().map(|written| json!(written.data["mark"]).to_string());
     assert_eq!(kept, acknowledged.collect());

@@ -1,4 +1,4 @@
-//! The context snapshot of a chat: replaced, merged, and as large as it may be.
+//! The context snapshot of a chat: replaced, merged, and limited in size.
 
 use std::sync::Arc;
 
@@ -156,7 +156,7 @@ pub async fn a_reader_sees_a_large_snapshot_whole_while_it_is_replaced(store: Ar
     while !writing.is_finished() {
         let data = chat.load_context().await.unwrap().data;
         let n = data["n"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap();
-        assert!(data == of(n), "snapshot {n} is mixed with another");
+        assert!(data == of(n), "snapshot {n} is mixed with another snapshot");
         tokio::task::yield_now().await;
     }
     writing.await.unwrap();
@@ -204,7 +204,7 @@ pub async fn a_merge_that_grows_the_snapshot_past_its_limit_is_refused(store: Ar
     assert!(chat.load_context().await.unwrap().data == base);
 }
 
-/// A snapshot of exactly so many bytes, or the smallest there is.
+/// Makes a snapshot of exactly this many bytes, or the smallest possible one.
 fn of_bytes(bytes: usize) -> JsonObject {
     let overhead = ContextSnapshot::check(&object(json!({"pad": ""}))).unwrap_or_default();
     let pad = "x".repeat(bytes.saturating_sub(overhead));

@@ -1,4 +1,4 @@
-//! Changing and deleting messages, the newest as well as those long past.
+//! Editing and deleting messages, new and old ones.
 
 use std::sync::Arc;
 
@@ -176,7 +176,7 @@ pub async fn an_edit_past_a_limit_is_refused_and_changes_nothing(store: Arc<dyn 
     assert_eq!(chat.whole().await, before);
 }
 
-/// Six neighbours of 3 MiB are more than one database document can hold.
+/// Six adjacent messages of 3 MiB are larger than one database document can be.
 pub async fn adjacent_old_messages_may_grow_to_3_mib_each(store: Arc<dyn Store>) {
     let chat = long_chat(&store).await;
     grow_and_compare(&chat, [0, 3, 4, 5, 6, 7, 8, 200, 301, 302]).await;
@@ -190,10 +190,10 @@ pub async fn the_newest_messages_may_grow_to_3_mib_each(store: Arc<dyn Store>) {
     assert_eq!(sequences(&next), [end]);
 }
 
-/// Sequences of a [`long_chat`], from the oldest to the newest.
+/// Sequences in a [`long_chat`], old and new.
 const OLD_AND_NEW: [u64; 5] = [0, 1, 150, 318, 319];
 
-/// A chat of 320 messages, `e0` to `e319`, that say their sequences.
+/// Creates a chat of 320 messages, `e0` to `e319`, whose content is their sequence.
 async fn long_chat(store: &Arc<dyn Store>) -> TestChat {
     let chat = TestChat::create(store).await;
     for start in (0..320).step_by(32) {
@@ -203,7 +203,7 @@ async fn long_chat(store: &Arc<dyn Store>) -> TestChat {
     chat
 }
 
-/// Grows messages by edits, one after another, and asserts that the rest stays as it is.
+/// Makes messages large by edits, one after another, and asserts that the other messages are unchanged.
 async fn grow_and_compare(chat: &TestChat, sequences: impl IntoIterator<Item = u64>) {
     let mut expected = chat.history().await.unwrap();
     for sequence in sequences {
@@ -212,7 +212,7 @@ async fn grow_and_compare(chat: &TestChat, sequences: impl IntoIterator<Item = u
             chat.update_message(sequence, new_content(large.clone())).await.unwrap();
         assert!(expected[index(sequence)].body.content == large);
     }
-    assert!(chat.history().await.unwrap() == expected, "the chat is as it was but for the edits");
+    assert!(chat.history().await.unwrap() == expected, "only the edited messages changed");
 }
 
 fn index(sequence: u64) -> usize {

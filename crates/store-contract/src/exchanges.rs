@@ -36,7 +36,7 @@ pub async fn a_repeated_exchange_gets_the_first_answer(store: Arc<dyn Store>) {
     assert_eq!(sequences(&again.append), sequences(&first.append));
     assert_eq!(again.call.outcome, Outcome::Duplicate);
     assert_eq!(again.call.call, first.call.call);
-    // What is new of it is stored.
+    // A repeated exchange stores its new messages.
     let longer = [messages(), vec![event("more", "more")]].concat();
     let longer = exchange(&chat, longer, call("call_1")).await.unwrap();
     assert_eq!(sequences(&longer.append), [0, 1, 3]);
@@ -85,7 +85,7 @@ pub async fn a_deleted_call_is_excluded_from_usage_and_keeps_its_messages(store:
     let chat = TestChat::create(&store).await;
     exchange(&chat, vec![said("a", "answer")], call("call_1")).await.unwrap();
     exchange(&chat, vec![said("b", "another")], call("call_2")).await.unwrap();
-    // Some of them are no longer among the newest.
+    // Some of the messages are no longer in the tail.
     chat.append(numbered(0..100)).await.unwrap();
     exchange(&chat, vec![said("c", "the last")], call("call_3")).await.unwrap();
     chat.append(vec![linked("d", Some("call_1")), linked("e", None)]).await.unwrap();
@@ -105,7 +105,7 @@ pub async fn a_deleted_call_is_excluded_from_usage_and_keeps_its_messages(store:
     assert_eq!(stats.total.usage(), chat.usage().await);
     let (chat_id, call_id) = (chat.id.clone(), call_id("call_1"));
     assert_refused(delete(&chat, "call_1").await, &StoreError::CallNotFound { chat_id, call_id });
-    // A message that was appended with the link is still known by its id.
+    // A message that was appended with the link is still recognised by its id.
     let again = chat.append(vec![linked("d", Some("call_1"))]).await.unwrap();
     assert_eq!(sequences(&again), [103]);
     delete(&chat, "call_2").await.unwrap();
@@ -160,7 +160,7 @@ pub async fn racing_exchanges_and_appends_share_one_order(store: Arc<dyn Store>)
             if racer % 3 == 0 {
                 drop(chat.append(numbered(0..2)).await.unwrap());
             } else {
-                // Each exchange is sent by two of them.
+                // Two racing callers send each exchange.
                 let n = racer / 3 * 2 + (racer % 3 - 1) / 2;
                 let messages = vec![event(&format!("q{n}"), "q"), said(&format!("a{n}"), "a")];
                 drop(exchange(&chat, messages, call(&format!("call_{n}"))).await.unwrap());
@@ -192,7 +192,7 @@ async fn head(chat: &TestChat) -> ChatHead {
     chat.store.confirmed_head(&chat.scope, &chat.id).await.unwrap()
 }
 
-/// What each message says produced it.
+/// Returns the call that each message names as its origin.
 async fn links(chat: &TestChat) -> Vec<Option<Value>> {
     let messages = chat.history().await.unwrap();
     let link =
@@ -200,13 +200,13 @@ async fn links(chat: &TestChat) -> Vec<Option<Value>> {
     messages.into_iter().map(link).collect()
 }
 
-/// A message of an assistant.
+/// Makes a message of an assistant.
 fn said(id: &str, content: &str) -> NewMessage {
     let body = MessageBody::new("assistant", Some("planner"), content);
     NewMessage { body, ..event(id, content) }
 }
 
-/// A message that says itself what produced it.
+/// Makes a message that names its call itself.
 fn linked(id: &str, call: Option<&str>) -> NewMessage {
     let mut message = said(id, "linked");
     message.body.extra.insert(MessageBody::PRODUCED_BY.to_owned(), json!(call));

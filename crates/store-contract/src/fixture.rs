@@ -1,4 +1,5 @@
-//! What promises are made with: a chat of one's own, short words for input and answers, and timing.
+//! Fixtures for the promises: chats, wallets, short constructors for input, assertions on answers,
+//! and timing.
 
 mod answer;
 mod chat;

@@ -1,4 +1,4 @@
-//! Chats that go on from an earlier point of another.
+//! Forks: chats that continue from an earlier point of another chat.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::fixture::{
 };
 use persistence::{MessageRange, Outcome, Store, StoreError};
 
-/// From nothing to everything: within what is sealed, at its edges, and within the newest messages.
+/// All positions of interest: the ends, the edges of segments, and positions in segments and in the tail.
 const SEQUENCES: [u64; 9] = [0, 1, 31, 32, 33, 200, 318, 319, 320];
 
-/// Sequences of a [`long_chat`], from the oldest to the newest.
+/// Sequences in a [`long_chat`], old and new.
 const OLD_AND_NEW: [u64; 4] = [0, 40, 318, 319];
 
 pub async fn a_fork_holds_the_messages_of_its_source_below_its_sequence(store: Arc<dyn Store>) {
@@ -76,7 +76,7 @@ pub async fn every_field_of_a_fork_is_returned(store: Arc<dyn Store>) {
     assert!(made.created_at >= before.session.created_at);
     let seen = TestChat { id: made.chat_id.clone(), ..source.clone() };
     assert_eq!(seen.session().await, made);
-    assert_eq!(source.whole().await, before, "the source is as it was");
+    assert_eq!(source.whole().await, before, "the source is unchanged");
 }
 
 pub async fn a_fork_of_a_chat_without_messages_has_none(store: Arc<dyn Store>) {
@@ -131,7 +131,8 @@ pub async fn a_fork_has_the_context_snapshot_of_its_sequence(store: Arc<dyn Stor
         let fork = source.fork_at(4).await;
         let later = source.replace_context(object(json!({"text": "another"}))).await.unwrap();
         assert_eq!(fork.load_context().await.unwrap(), taken);
-        // The one that was in force, however many were written since.
+        // A fork inherits the snapshot that was current at its sequence, although newer ones were
+        // written since.
         for n in 0..20 {
             source.append(numbered(0..1)).await.unwrap();
             source.replace_context(object(json!({"n": n}))).await.unwrap();
@@ -176,7 +177,7 @@ pub async fn changes_of_a_source_do_not_affect_its_forks(store: Arc<dyn Store>) 
     for (fork, end) in forks.iter().zip([300, 320]) {
         assert_same(fork, &before[..end]).await;
     }
-    // Then all of it is sealed, in each of them.
+    // Now all inherited messages are sealed, in every chat.
     for chat in forks.iter().chain([&source]) {
         chat.bury().await;
     }
@@ -207,7 +208,7 @@ pub async fn forks_of_forks_are_independent(store: Arc<dyn Store>) {
     let mut family = vec![long_chat(&store).await];
     for generation in 1..5 {
         let parent = family.last().unwrap();
-        // Before the fork, some that the fork is to show and some of its parents' that it is not.
+        // The fork inherits this edit of its parent.
         parent.update_message(generation, new_content(json!(["by", generation]))).await.unwrap();
         let fork = parent.fork_at(400 - generation * 80).await;
         let messages = numbered(0..120);
@@ -295,7 +296,7 @@ pub async fn a_fork_recognises_inherited_event_ids(store: Arc<dyn Store>) {
         let found = store.get_message_by_id(&fork.scope, &fork.id, &event_id(&id)).await.unwrap();
         assert_eq!(found, Some(fork.get_message(sequence).await.unwrap()));
     }
-    // Known in the source alone.
+    // Only the source has this id.
     assert_eq!(
         store.get_message_by_id(&fork.scope, &fork.id, &event_id("e310")).await.unwrap(),
         None
@@ -453,7 +454,7 @@ pub async fn a_fork_is_counted_as_a_chat_of_its_workflow(store: Arc<dyn Store>) 
     assert_eq!(stats.total.chats(), 2);
 }
 
-/// A chat of 320 messages, `e0` to `e319`, that say their sequences.
+/// Creates a chat of 320 messages, `e0` to `e319`, whose content is their sequence.
 async fn long_chat(store: &Arc<dyn Store>) -> TestChat {
     let chat = TestChat::create(store).await;
     for start in (0..320).step_by(20) {
@@ -463,9 +464,9 @@ async fn long_chat(store: &Arc<dyn Store>) -> TestChat {
     chat
 }
 
-/// Asserts that a chat holds these messages, however it is read.
+/// Asserts that every way to read the chat returns these messages.
 async fn assert_same(chat: &TestChat, expected: &[Message]) {
-    assert!(chat.history().await.unwrap() == expected, "the history of {} is another", chat.id);
+    assert!(chat.history().await.unwrap() == expected, "the history of {} differs", chat.id);
     let end = expected.len() as u64;
     for (after, limit) in [(None, usize::MAX), (Some(20), 300), (Some(31), 1), (Some(290), 40)] {
         let range = MessageRange::Oldest { after, before: None, limit };
@@ -480,10 +481,14 @@ async fn assert_same(chat: &TestChat, expected: &[Message]) {
     }
 }
 
-/// Asserts that whoever resumes a chat is given its messages.
+/// Asserts that resuming a chat returns its messages.
 async fn assert_resumes(chat: &TestChat) {
     let state = chat.store.resume_state(&chat.scope, &chat.id).await.unwrap();
-    assert!(state.messages == chat.history().await.unwrap(), "{} is resumed otherwise", chat.id);
+    assert!(
+        state.messages == chat.history().await.unwrap(),
+        "the resumed messages of {} differ",
+        chat.id
+    );
 }
 
 async fn assert_range(chat: &TestChat, range: MessageRange, expected: &[Message]) {
@@ -495,7 +500,7 @@ async fn assert_range(chat: &TestChat, range: MessageRange, expected: &[Message]
     assert_eq!(page.has_more, has_more, "{range:?}");
 }
 
-/// Edits messages, or deletes them.
+/// Edits or deletes messages.
 async fn change(chat: &TestChat, sequences: impl IntoIterator<Item = u64>, deletes: bool) {
     for sequence in sequences {
         if deletes {
@@ -507,7 +512,7 @@ async fn change(chat: &TestChat, sequences: impl IntoIterator<Item = u64>, delet
     }
 }
 
-/// Asserts that nothing of the source follows what a fork has taken over.
+/// Asserts that after `end` the fork holds only its own messages, and none of the source.
 async fn fork_ends(fork: &TestChat, end: usize) {
     let messages = fork.history().await.unwrap();
     let own = contents(&messages[end..]);
@@ -520,7 +525,7 @@ fn linked(id: &str, call: &str) -> NewMessage {
     NewMessage { body, ..event(id, "linked") }
 }
 
-/// What each message says produced it that says anything of that.
+/// Returns the calls that messages name as their origin, without messages that name none.
 async fn link_of(chat: &TestChat) -> Vec<Value> {
     let messages = chat.history().await.unwrap().into_iter();
     messages

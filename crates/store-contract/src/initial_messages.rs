@@ -1,4 +1,5 @@
-//! The messages a workflow starts from: stored once, however often they are handed in.
+//! The messages from which a workflow starts: they are stored once, however often the workflow
+//! sends them.
 
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ pub async fn repeated_initial_messages_without_ids_are_recognised(store: Arc<dyn
     }
 }
 
-/// What was stored long ago, and stands at the end of a long chat, is among the newest still.
+/// Messages at the end of a chat are among the newest, in the tail or in a segment.
 pub async fn initial_messages_are_recognised_at_the_end_of_a_long_chat(store: Arc<dyn Store>) {
     for length in [62, 63, 64, 65, 500] {
         let chat = TestChat::create(&store).await;

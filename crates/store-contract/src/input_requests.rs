@@ -1,4 +1,4 @@
-//! Questions of workflows, and who answers them.
+//! Questions of workflows, and their answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,7 +115,7 @@ pub async fn a_repeated_question_gets_its_current_state(store: Arc<dyn Store>) {
     let again = ask(&chat, question("q1", "Why?")).await.unwrap();
     assert_eq!(again.request.state(), "answered");
     assert_eq!(chat.session().await.status, ChatStatus::Running, "nothing was asked");
-    // Without an id each is a question of its own.
+    // Two questions without ids are different questions.
     let unnamed = NewInputRequest { request_id: None, ..question("", "Why?") };
     let one = ask(&chat, unnamed.clone()).await.unwrap().request.request_id;
     let other = ask(&chat, unnamed).await.unwrap().request.request_id;
@@ -138,7 +138,7 @@ pub async fn a_repeated_answer_gets_the_first_result(store: Arc<dyn Store>) {
     let other = give(&chat, "q1", named("otherwise")).await;
     assert!(matches!(other, Err(StoreError::EventConflict { sequence: 0, .. })));
     assert_eq!(chat.history().await.unwrap().len(), 2);
-    // The message may be there before anybody thinks of it as an answer.
+    // The client may append the message before it sends it as an answer.
     ask(&chat, question("q2", "Why?")).await.unwrap();
     let answer = named("early");
     let answer = NewInputAnswer { event_id: Some(event_id("a2")), ..answer };
@@ -213,7 +213,7 @@ pub async fn an_answer_for_other_arguments_is_refused(store: Arc<dyn Store>) {
     let named = || NewInputAnswer { event_id: event_id.clone(), ..for_this() };
     give(&chat, "q1", named()).await.unwrap();
     give(&chat, "q1", named()).await.unwrap();
-    // Not even a repeat is for other arguments.
+    // A repeated answer is refused as well if it names no arguments.
     let other = NewInputAnswer { tool_call: None, ..named() };
     let other = give(&chat, "q1", other).await;
     assert!(matches!(other, Err(StoreError::ToolCallMismatch { .. })));
@@ -245,7 +245,7 @@ pub async fn a_question_expires(store: Arc<dyn Store>) {
     }
     let expires_at = get(&chat, "q1").await.unwrap().expires_at.unwrap();
     sleep(Duration::from_millis(1_100)).await;
-    // Nobody has closed it, and still it has expired.
+    // No call has closed the question, but it has expired.
     let expired = get(&chat, "q1").await.unwrap();
     let closing = expired.closing.clone().unwrap();
     assert_eq!((closing.how, closing.at), (Closed::Expired, expires_at));
@@ -298,7 +298,7 @@ pub async fn a_chat_paused_for_another_reason_stays_paused(store: Arc<dyn Store>
         (session.status, session.status_reason.as_deref()),
         (ChatStatus::Paused, Some("lunch"))
     );
-    // Also where the pause comes second.
+    // The same holds if the pause comes after the question.
     chat.set_status(ChatStatus::Running, None).await.unwrap();
     ask(&chat, question("q3", "Why?")).await.unwrap();
     let paused = chat.set_status(ChatStatus::Paused, Some("lunch")).await.unwrap();
@@ -306,7 +306,7 @@ pub async fn a_chat_paused_for_another_reason_stays_paused(store: Arc<dyn Store>
     assert_eq!(chat.set_status(ChatStatus::Paused, Some("tea")).await.unwrap(), paused);
     answer(&chat, "q3", "so").await.unwrap();
     assert_eq!(chat.session().await.status_reason.as_deref(), Some("lunch"));
-    // One that somebody lets run on still takes the answer.
+    // A chat that a client sets to running still accepts the answer.
     chat.set_status(ChatStatus::Running, None).await.unwrap();
     ask(&chat, question("q2", "Why?")).await.unwrap();
     chat.set_status(ChatStatus::Running, None).await.unwrap();
@@ -372,7 +372,7 @@ pub async fn a_pending_question_is_found_among_any_number_of_closed_ones(store: 
     let mut mine = new_chat();
     (mine.visibility, mine.user_id) = (Visibility::Private, Some(UserId::parse("ann").unwrap()));
     for n in 0..100 {
-        // Some are closed, some are nothing of Ann's.
+        // Some questions are closed, and Ann may not see the others.
         let mut new = new_chat();
         if n % 2 == 0 {
             (new.visibility, new.user_id) =
@@ -386,7 +386,11 @@ pub async fn a_pending_question_is_found_among_any_number_of_closed_ones(store: 
     }
     let ann = first.seen_by("ann", None);
     let find = async || store.find_input_requests(&ann.scope, &id("q1")).await.unwrap();
-    assert_eq!(find().await.len(), InputPage::MAX_FOUND, "closed ones, where none is pending");
+    assert_eq!(
+        find().await.len(),
+        InputPage::MAX_FOUND,
+        "closed questions are found if none is pending"
+    );
     let chat = TestChat::create_in(&ann.scope, &store, mine).await;
     ask(&chat, question("q1", "Why?")).await.unwrap();
     let found = find().await;

@@ -1,4 +1,4 @@
-//! JSON comes back as it was given, through every write and every read.
+//! JSON is returned as it was sent, through every write and every read.
 
 use std::sync::Arc;
 
@@ -39,11 +39,11 @@ pub async fn poison_in_old_messages_is_returned_unchanged(store: Arc<dyn Store>)
     }
 }
 
-/// Sends a value through every write that takes JSON, and asserts that every read gives it back as
-/// it was, and that a neighbouring chat stays as it is.
+/// Sends a value through every write that accepts JSON, and asserts that every read returns it
+/// unchanged and that another chat stays unchanged.
 ///
-/// The value must fit, with two levels around it, within the [`Limits`](records::Limits) of the
-/// metadata of a chat, the smallest there are.
+/// With two more levels around it, the value must fit the [`Limits`](records::Limits) of chat
+/// metadata, the smallest limits.
 pub async fn comes_back(store: Arc<dyn Store>, value: Value) {
     let new = NewChatSession { metadata: as_object(&value), ..new_chat() };
     let chat = TestChat::create_from(&store, new.clone()).await;
@@ -98,7 +98,7 @@ async fn through_context(chat: &TestChat, value: &Value) {
     let replaced = chat.replace_context(data.clone()).await.unwrap();
     assert_same_object(&replaced.data, &data);
     assert_same_object(&chat.load_context().await.unwrap().data, &data);
-    // Within an array nulls are values; elsewhere in a patch they remove.
+    // In a merge patch, a null in an array is a value; elsewhere it removes a key.
     for patch in [object(json!({"list": [value]})), as_object(value), object(json!({"in": value}))]
     {
         let mut expected = chat.load_context().await.unwrap().data;
@@ -131,7 +131,7 @@ async fn through_metadata(chat: &TestChat, value: &Value) {
     }
 }
 
-/// A body that holds the value wherever a body holds JSON.
+/// Makes a body that holds the value in every JSON field.
 fn body_of(value: &Value) -> MessageBody {
     let extra = MessageBody::free_extra().map(|name| (name.to_owned(), value.clone()));
     MessageBody {
@@ -149,7 +149,7 @@ fn edit_to(value: &Value) -> MessageEdit {
     MessageEdit { content: Some(value.clone()), name: None, metadata: Some(as_object(value)) }
 }
 
-/// The value itself where it is an object, else an object that holds it.
+/// Returns the value itself if it is an object, or else an object that holds it.
 fn as_object(value: &Value) -> JsonObject {
     match value {
         Value::Object(object) => object.clone(),
@@ -164,7 +164,7 @@ fn assert_same(body: &MessageBody, expected: &MessageBody) {
     assert_eq!(json(body), json(expected));
 }
 
-/// Compares the texts: equality of JSON values knows neither the order of keys nor the sign of zero.
+/// Compares the texts, because equality of JSON values ignores the order of keys and the sign of zero.
 #[track_caller]
 fn assert_same_object(object: &JsonObject, expected: &JsonObject) {
     assert_eq!(json!(object).to_string(), json!(expected).to_string());

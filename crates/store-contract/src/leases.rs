@@ -1,4 +1,4 @@
-//! Who carries a chat on, and that nobody else does.
+//! Leases: only the holder writes to the chat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub async fn a_lease_has_one_holder_until_it_is_released(store: Arc<dyn Store>) 
     assert_eq!(chat.session().await.lease.as_ref(), Some(&first));
     let held = StoreError::LeaseHeld { chat_id: chat.id.clone(), lease: Box::new(first.clone()) };
     assert_refused(acquire(&chat, "bob", LONG).await, &held);
-    // The name of an owner is no key: another process may have the same.
+    // The owner's name does not identify a lease, because another process may have the same name.
     assert_refused(acquire(&chat, "ann", LONG).await, &held);
     release(&chat, 1).await.unwrap();
     release(&chat, 1).await.unwrap();
@@ -45,7 +45,7 @@ pub async fn acquiring_a_lease_is_safe_to_repeat(store: Arc<dyn Store>) {
     assert_eq!(first.lease_id.as_str(), "l1");
     let renewed = renew(&chat, 1, LONG * 2).await.unwrap();
     assert_eq!(store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap(), renewed);
-    // Another owner who takes the same name for it is another.
+    // The same lease id of another owner names another lease.
     let theirs = NewLease { owner: Owner::parse("bob").unwrap(), ..again() };
     let refused = store.acquire_lease(&chat.scope, &chat.id, theirs).await;
     assert!(matches!(refused, Err(StoreError::LeaseHeld { .. })), "{refused:?}");
@@ -77,7 +77,8 @@ pub async fn one_of_32_racing_workers_gets_the_lease(store: Arc<dyn Store>) {
     }
 }
 
-/// Every rival comes, writes and goes, some overstaying: whoever has been replaced writes nothing more.
+/// Every worker acquires the lease, writes and releases it. Some hold it for too long: a worker
+/// that lost the lease writes nothing more.
 pub async fn messages_of_competing_workers_follow_the_order_of_their_tokens(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let rivals = (0..32_u64).map(|rival| {
@@ -168,10 +169,10 @@ pub async fn a_worker_that_lost_the_lease_changes_nothing(store: Arc<dyn Store>)
     assert_refused(cancelled, &fenced);
     assert_eq!(chat.whole().await, before);
 
-    // Who holds it, and who asks for none, write on.
+    // The holder, and callers without a fencing token, can still write.
     under(&chat, 2).append(numbered(3..4)).await.unwrap();
     chat.append(numbered(4..5)).await.unwrap();
-    // A read asks for no lease.
+    // Reads need no lease.
     assert_eq!(late.history().await.unwrap().len(), 5);
 }
 
@@ -236,7 +237,7 @@ pub async fn a_worker_that_lost_the_lease_gets_fenced_before_a_conflict(store: A
     assert_refused(answered, &fenced);
     assert_eq!(chat.whole().await, before);
 
-    // Who holds it, and who asks for none, is told of the conflict.
+    // The holder, and callers without a fencing token, get the conflict.
     for chat in [early, chat] {
         let refused = chat.append([event("e1", "else")]).await;
         assert!(matches!(refused, Err(StoreError::EventConflict { sequence: 0, .. })));
@@ -301,7 +302,7 @@ pub async fn an_abandoned_chat_is_interrupted_once(store: Arc<dyn Store>) {
         assert_eq!(other.session().await.status, status);
     }
     assert_eq!(paused.session().await.status_reason.as_deref(), Some("lunch"));
-    // Running again, it is not swept for a lease of before.
+    // The chat that runs again is not interrupted because of its former lease.
     assert_eq!(paused.set_status(ChatStatus::Running, None).await.unwrap().lease, None);
     store.interrupt_abandoned(1_000).await.unwrap();
     assert_eq!(paused.session().await.status, ChatStatus::Running);
@@ -323,7 +324,7 @@ async fn release(chat: &TestChat, token: u64) -> Result<(), StoreError> {
     chat.store.release_lease(&chat.scope, &chat.id, token).await
 }
 
-/// The same chat, for who writes under a lease.
+/// The same chat, written to under a lease.
 fn under(chat: &TestChat, token: u64) -> TestChat {
     chat.seen_from(chat.scope.clone().fenced(token))
 }

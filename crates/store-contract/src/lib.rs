@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![expect(missing_docs, reason = "the name of a promise says all there is to say")]
+#![expect(missing_docs, reason = "the name of a promise describes it")]
 #![expect(clippy::missing_panics_doc, clippy::unwrap_used, reason = "a broken promise is a panic")]
 
 pub mod chat_sessions;
@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 use persistence::Store;
 
-/// Holds a store to a promise; the guard that comes with the store lives until it has been checked.
+/// Checks that a store keeps a promise. The guard of the store lives until the check ends.
 pub async fn check<Guard>(
     make_store: impl Future<Output = (Arc<dyn Store>, Guard)>,
     promise: impl AsyncFnOnce(Arc<dyn Store>),

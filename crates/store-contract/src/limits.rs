@@ -1,4 +1,5 @@
-//! What is too large, too deep or not storable is refused by name, and nothing of it is kept.
+//! Values that are too large, too deep or not storable are refused by their pointer, and nothing of
+//! them is stored.
 
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ pub async fn the_deepest_allowed_nesting_is_returned(store: Arc<dyn Store>) {
     assert_eq!(whole.artifact.unwrap().payload, artifact.payload);
 }
 
-/// The largest of everything at once is more than one database document can hold.
+/// All records at their largest size together exceed one database document.
 pub async fn a_chat_may_hold_every_record_at_its_largest_size(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let large = object(json!({"a": "s".repeat(Limits::SNAPSHOT_BYTES - 64)}));
@@ -106,7 +107,7 @@ pub async fn a_chat_may_hold_every_record_at_its_largest_size(store: Arc<dyn Sto
     assert!(whole.messages.iter().all(|message| message.body == expected));
 }
 
-/// Bodies that are refused, with the pointer within the message and the kind of objection.
+/// Bodies that are refused, with the pointer within the message and the kind of error.
 fn refused_bodies() -> Vec<(MessageBody, String, InvalidKind)> {
     let content = |value: Value| MessageBody::new("user", None, value);
     let plain = || content(json!("x"));
@@ -144,7 +145,7 @@ fn refused_bodies() -> Vec<(MessageBody, String, InvalidKind)> {
     cases.map(|(body, pointer, kind)| (body, pointer.to_owned(), kind)).into()
 }
 
-/// A message of exactly the largest size.
+/// Makes a message of exactly the largest size.
 fn largest_message() -> NewMessage {
     let overhead = message("").body.check().unwrap_or_default();
     message("x".repeat(Limits::MESSAGE_BYTES - overhead))

@@ -128,14 +128,14 @@ pub async fn a_cursor_needs_no_chat_at_its_position(store: Arc<dyn Store>) {
     assert_eq!(listed, [chats[1].clone(), chats[0].clone()]);
 }
 
-/// Lists all that the filter admits, in one page.
+/// Lists all chats that match the filter, in one page.
 async fn list(store: &Arc<dyn Store>, scope: &Scope, filter: ChatFilter) -> Vec<ChatSession> {
     let page = store.list_chats(scope, &filter, 100, None).await.unwrap();
     assert_eq!(page.next, None);
     page.chats
 }
 
-/// Creates chats that each have a moment of their own, and returns them, oldest first.
+/// Creates chats with different creation times, and returns them oldest first.
 async fn create_over_time(count: usize, scope: &Scope, store: &Arc<dyn Store>) -> Vec<ChatSession> {
     let mut chats = Vec::new();
     for _ in 0..count {
@@ -145,7 +145,7 @@ async fn create_over_time(count: usize, scope: &Scope, store: &Arc<dyn Store>) -
     chats
 }
 
-/// Creates chats of which many share a moment.
+/// Creates chats, many of which have the same creation time.
 async fn create_at_once(count: usize, scope: &Scope, store: &Arc<dyn Store>) -> Vec<ChatSession> {
     let creators = (0..count).map(|_| {
         let (scope, store) = (scope.clone(), Arc::clone(store));

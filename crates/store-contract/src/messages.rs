@@ -1,4 +1,4 @@
-//! Reading messages: one, a range, or all.
+//! Reading one message, a range, or the history.
 
 use std::sync::Arc;
 
@@ -128,14 +128,14 @@ pub async fn a_page_ends_past_16_mib_and_the_next_continues_there(store: Arc<dyn
     let all = chat.history().await.unwrap();
     let size = |page: &Vec<Message>| MESSAGE * page.len();
     for pages in [forward_pages(&chat, 1_000).await, backward_pages(&chat, 1_000).await] {
-        assert!(pages.concat() == all, "pages join into the whole");
+        assert!(pages.concat() == all, "the pages join into the history");
         assert_eq!(pages.len(), 2);
         let largest = pages.iter().map(size).max().unwrap_or_default();
         assert!(largest.abs_diff(PAGE) <= MESSAGE, "{largest} bytes in a page");
     }
 }
 
-/// More than a stream holds at a time, in sixteen messages.
+/// Creates sixteen messages that are together larger than the window of a history stream.
 async fn chat_of_8_mib(store: &Arc<dyn Store>) -> TestChat {
     let chat = TestChat::create(store).await;
     for n in 0..16 {
@@ -169,7 +169,7 @@ fn newest(all: &[Message], before: Option<u64>, limit: usize) -> Transcript {
     Transcript { last_sequence: all.len() as u64, messages, has_more: excess > 0 }
 }
 
-/// Reads page after page from the oldest message on.
+/// Reads all pages from the oldest message on.
 async fn forward_pages(chat: &TestChat, limit: usize) -> Vec<Vec<Message>> {
     let mut pages: Vec<Vec<Message>> = Vec::new();
     loop {
@@ -185,7 +185,7 @@ async fn forward_pages(chat: &TestChat, limit: usize) -> Vec<Vec<Message>> {
     }
 }
 
-/// Reads page before page from the newest message back; returns them in the order of the chat.
+/// Reads all pages backwards from the newest message, and returns them in the order of the chat.
 async fn backward_pages(chat: &TestChat, limit: usize) -> Vec<Vec<Message>> {
     let mut pages: Vec<Vec<Message>> = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! What a store counts about itself.
+//! The metrics of a store.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::fixture::{TestChat, event, message};
 use persistence::Store;
 use persistence::metrics::Series;
 
-/// Returns the sum of a metric's series whose label values include those given; of a histogram, how
-/// many values it has.
+/// Returns the sum of the series of a metric whose label values include `values`. For a histogram
+/// this is the number of observations.
 pub fn count(store: &dyn Store, name: &str, values: &[&str]) -> u64 {
     let families = store.metrics().families();
     let family = families.into_iter().find(|family| family.name == name).unwrap();
@@ -29,18 +29,18 @@ pub fn count(store: &dyn Store, name: &str, values: &[&str]) -> u64 {
     counts.iter().filter(|(labels, _)| is_meant(labels)).map(|(_, count)| count).sum()
 }
 
-/// Returns the sum of all values of a histogram without labels.
+/// Returns the sum of all observations of a histogram without labels.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and small")]
 pub fn sum(store: &dyn Store, name: &str) -> u64 {
     let families = store.metrics().families();
     let family = families.into_iter().find(|family| family.name == name).unwrap();
-    let Series::Histogram(series) = family.series else { panic!("{name} is no histogram") };
+    let Series::Histogram(series) = family.series else { panic!("{name} is not a histogram") };
     series.iter().map(|(_, values)| values.sum as u64).sum()
 }
 
 pub async fn every_call_is_counted_with_its_outcome(store: Arc<dyn Store>) {
     let all_calls = || count(&*store, "reprise_store_calls_total", &[]);
-    // A store may have been pinged before.
+    // The store may have been pinged before.
     let before = all_calls();
     let chat = TestChat::create(&store).await;
     let nowhere = TestChat::unknown(&store);
@@ -96,5 +96,5 @@ pub async fn appends_are_measured_by_their_requested_size(store: Arc<dyn Store>)
     assert_eq!(count(&*store, "reprise_append_size_bytes", &[]), 4);
     assert!(sum(&*store, "reprise_append_size_bytes") >= 4 * "three".len() as u64);
     chat.append([]).await.unwrap_err();
-    assert_eq!(counts(), (4, 5), "what breaks a rule is not an append");
+    assert_eq!(counts(), (4, 5), "an invalid append is not measured");
 }

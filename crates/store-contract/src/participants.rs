@@ -1,4 +1,4 @@
-//! Who takes part in a chat.
+//! The participants of a chat.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use records::{ChatStatus, DisplayName, Limits, Participant, UserId};
 use super::fixture::{TestChat, a_moment_passes, assert_refused, race};
 use persistence::{Joined, Outcome, ParticipantCursor, Store, StoreError};
 
-/// Names that a database might take for more than names.
+/// Names that a database may interpret.
 const POISON: [&str; 6] = ["$where", "a.b", "participants.$", "{\"$ne\": null}", "0", "\u{202e}"];
 
 pub async fn a_user_who_joins_is_a_participant(store: Arc<dyn Store>) {
@@ -23,7 +23,7 @@ pub async fn a_user_who_joins_is_a_participant(store: Arc<dyn Store>) {
     assert!(bob.participant.joined_at > alice.participant.joined_at);
     assert_eq!(bob.participant.display_name, None);
     assert_eq!(listed(&chat).await, [alice.participant, bob.participant]);
-    assert_eq!(chat.whole().await, before, "it changes nothing of the chat");
+    assert_eq!(chat.whole().await, before, "joining does not change the chat");
 }
 
 pub async fn joining_again_changes_at_most_the_name(store: Arc<dyn Store>) {
@@ -115,7 +115,7 @@ pub async fn the_number_of_participants_is_limited(store: Arc<dyn Store>) {
     assert_eq!(refused, 26 * 40 - Limits::PARTICIPANTS);
     let all = listed(&chat).await;
     assert_eq!(all.len(), Limits::PARTICIPANTS);
-    // Who is there may come again, and who goes makes room.
+    // A participant may join again, and a user who leaves makes room for another.
     let first = all[0].user_id.as_str();
     assert_eq!(join(&chat, first, Some("x")).await.unwrap().outcome, Outcome::Duplicate);
     leave(&chat, first).await;

@@ -1,4 +1,4 @@
-//! Asking a store whether it is there.
+//! Asking a store whether it is available.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
-//! JSON that a careless store bends, refuses, or runs.
+//! JSON that a careless store changes, refuses or evaluates.
 
 use serde_json::{Value, json};
 
-/// Keys that mean something to a database, a path syntax, a driver or a parser.
+/// Keys with a meaning for a database, a path syntax, a driver or a parser.
 pub const KEYS: [&str; 52] = [
-    // The shape of a key.
+    // Unusual forms of keys.
     "",
     " ",
     "\n",
@@ -42,7 +42,7 @@ pub const KEYS: [&str; 52] = [
     "$literal",
     "$ref",
     "$id",
-    // Extended JSON, and what drivers and parsers keep to themselves.
+    // Extended JSON, and keys that drivers and parsers reserve.
     "$oid",
     "$date",
     "$numberLong",
@@ -54,7 +54,7 @@ pub const KEYS: [&str; 52] = [
     "$__bson_private_uuid",
     "$serde_json::private::Number",
     "$serde_json::private::RawValue",
-    // Names that stored documents use themselves.
+    // Field names of stored documents.
     "_id",
     "sequence",
     "messages",
@@ -62,7 +62,7 @@ pub const KEYS: [&str; 52] = [
     "schema_version",
 ];
 
-/// Values that look like something else, stand at an edge, or ask to be evaluated.
+/// Values that resemble other types, lie at a limit, or look like expressions.
 pub fn values() -> Vec<Value> {
     [extended_json(), expressions(), numbers(), texts(), shapes()].concat()
 }
@@ -158,7 +158,7 @@ fn shapes() -> Vec<Value> {
         json!([null, [null], [[]], {}]),
         json!({"b": 1, "a": 2, "0": 3}),
         Value::Object(keys.into_iter().collect()),
-        // Leaves room for what the tests put it into.
+        // Leaves room for the levels that the tests add around it.
         super::fixture::nested(50),
     ]
 }

@@ -1,4 +1,4 @@
-//! Who is present in a chat.
+//! The users present in a chat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,12 +81,12 @@ pub async fn presence_stays_within_its_chat_and_app(store: Arc<dyn Store>) {
     let alice = of(&chat, "alice");
     announce(&chat, std::slice::from_ref(&alice), HOUR).await;
     assert_eq!(presence(&other).await, ChatPresence::default());
-    // Who names another app reaches nothing.
+    // A caller of another app cannot affect the chat.
     let elsewhere = some_scope();
     store.announce(&elsewhere, &[of(&chat, "mallory")], HOUR).await.unwrap();
     store.withdraw(&elsewhere, &[alice]).await.unwrap();
     assert_eq!(users(&presence(&chat).await), [("alice", 1)]);
-    // A chat that is not there is nobody's.
+    // Announcing in an unknown chat is no error.
     let unknown = TestChat::unknown(&store);
     announce(&unknown, &[of(&unknown, "alice")], HOUR).await;
     withdraw(&unknown, &[of(&unknown, "alice")]).await;
@@ -134,7 +134,7 @@ async fn presence(chat: &TestChat) -> ChatPresence {
     chat.store.presence(&chat.scope, &chat.id).await.unwrap()
 }
 
-/// Who is present, with how many connections.
+/// The users present, each with the number of connections.
 fn users(presence: &ChatPresence) -> Vec<(&str, u64)> {
     presence.present.iter().map(|of| (of.user_id.as_str(), of.connections)).collect()
 }

@@ -1,4 +1,4 @@
-//! Callers that write and read one chat at the same time.
+//! Callers that write to and read one chat at the same time.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::fixture::{
 };
 use persistence::{MessageRange, Store, StoreError};
 
-/// Sixteen writers, fifty messages each, a tenth of them sent twice at once.
+/// Sixteen writers send fifty messages each, and send every tenth message twice.
 pub async fn racing_writers_leave_no_gap_and_no_duplicate(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let writers = (0..16).map(|writer| {
@@ -62,7 +62,7 @@ pub async fn readers_see_racing_batches_whole_in_order_or_not_at_all(store: Arc<
     while !writing.is_finished() {
         let seen = chat.messages(MessageRange::all()).await.unwrap();
         assert_eq!(seen.messages.len() as u64, seen.last_sequence);
-        assert_eq!(seen.messages.len() % 5, 0, "a part of a batch was seen");
+        assert_eq!(seen.messages.len() % 5, 0, "a partial batch was read");
         assert_dense(&seen.messages);
         assert_dense(&chat.history().await.unwrap());
         tokio::task::yield_now().await;
@@ -78,7 +78,7 @@ pub async fn readers_see_racing_batches_whole_in_order_or_not_at_all(store: Arc<
 }
 
 pub async fn completion_and_racing_appends_agree_on_what_was_stored(store: Arc<dyn Store>) {
-    // Far more than are appended before the completion.
+    // Far more messages than are appended before the completion.
     const PLENTY: u64 = 500;
     let chat = TestChat::create(&store).await;
     let writers = (0..8).map(|writer| {
@@ -151,7 +151,7 @@ pub async fn a_refused_append_does_not_affect_racing_appends(store: Arc<dyn Stor
     assert_dense(&messages);
 }
 
-/// Together they are more than one database document can hold.
+/// Together the messages are larger than one database document can be.
 pub async fn racing_appends_of_the_largest_messages_are_all_stored(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let writers = (0..5).map(|n| {
@@ -166,7 +166,7 @@ pub async fn racing_appends_of_the_largest_messages_are_all_stored(store: Arc<dy
     for message in messages {
         let text = message.body.content.as_str().unwrap();
         let n = message.event_id.as_str().strip_prefix('e').unwrap();
-        assert!(text == n.repeat(Limits::MESSAGE_BYTES - 64), "message {n} is another");
+        assert!(text == n.repeat(Limits::MESSAGE_BYTES - 64), "message {n} differs");
     }
 }
 

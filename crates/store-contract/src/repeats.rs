@@ -1,4 +1,4 @@
-//! Appending the same again: an `event_id` names one message of its chat, for ever.
+//! Repeated appends: an `event_id` names one message of its chat forever.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ pub async fn an_event_id_with_another_body_refuses_the_whole_batch(store: Arc<dy
     assert_eq!(chat.whole().await, before);
 }
 
-/// Bodies that a careless comparison takes for one another.
+/// Bodies that a careless comparison treats as equal.
 pub async fn similar_but_unequal_bodies_conflict(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let contents = [
@@ -133,7 +133,7 @@ pub async fn similar_but_unequal_bodies_conflict(store: Arc<dyn Store>) {
     }
 }
 
-/// A value is part of the field it stands in: the same one beside it is another body.
+/// The same value in another field makes another body.
 pub async fn a_value_moved_to_another_field_conflicts(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let in_metadata =

@@ -1,4 +1,4 @@
-//! All that a chat is resumed from, at once.
+//! Everything from which a chat is resumed, in one read.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub async fn a_chat_outside_the_scope_is_not_resumed(store: Arc<dyn Store>) {
     }
 }
 
-/// What is read together belongs together, whatever is written meanwhile.
+/// The records that one call reads are consistent, even while others write.
 pub async fn resuming_reads_one_consistent_state(store: Arc<dyn Store>) {
     const ROUNDS: usize = 25;
     let chat = TestChat::create(&store).await;
@@ -66,7 +66,7 @@ pub async fn resuming_reads_one_consistent_state(store: Arc<dyn Store>) {
         let chat = chat.clone();
         async move {
             for n in 0..ROUNDS {
-                // The turn, then the snapshot that counts it, then a question with its answer.
+                // The turn, then the snapshot that counts it, then a question and its answer.
                 chat.store.append_turn(&chat.scope, &chat.id, turn(n)).await.unwrap();
                 let data = JsonObject::from_iter([("turns".to_owned(), json!(n + 1))]);
                 chat.replace_context(data).await.unwrap();

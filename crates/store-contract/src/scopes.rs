@@ -1,4 +1,4 @@
-//! What lies outside the caller's scope does not exist for the caller.
+//! Records outside the caller's scope do not exist for the caller.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub async fn no_call_finds_a_chat_of_another_app(store: Arc<dyn Store>) {
 pub async fn only_users_admitted_by_its_visibility_reach_a_chat(store: Arc<dyn Store>) {
     let (owner, team) = (Some("owner"), Some("team"));
     let cases = [
-        // visibility, owner, team of the chat; user, team of the caller; admitted?
+        // Visibility, owner and team of the chat; user and team of the caller; access allowed?
         (Visibility::App, owner, team, "stranger", None, true),
         (Visibility::App, None, None, "stranger", Some("others"), true),
         (Visibility::Team, owner, team, "owner", None, true),
@@ -89,7 +89,7 @@ pub async fn a_list_shows_a_user_exactly_the_chats_they_may_read(store: Arc<dyn 
     }
 }
 
-/// Asserts that the chat does not exist in the scope it is asked for in.
+/// Asserts that the chat does not exist in its scope.
 async fn assert_hidden(chat: &TestChat) {
     assert_eq!(chat.get().await.unwrap(), None);
     assert_eq!(listed(chat).await, 0);
@@ -108,8 +108,7 @@ async fn listed(chat: &TestChat) -> usize {
     page.unwrap().chats.iter().filter(|listed| listed.chat_id == chat.id).count()
 }
 
-/// Makes every call there is on a chat, but for getting and listing it; those that cannot be
-/// undone come last.
+/// Makes every call on a chat, except getting and listing it. Calls that cannot be undone come last.
 async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError>)> {
     let range = MessageRange::all();
     let data = || object(json!({"by": "another"}));
@@ -139,7 +138,7 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
     ]
 }
 
-/// A chat that has some of everything.
+/// Creates a chat with some of every record.
 async fn full_chat(
     store: &Arc<dyn Store>,
     visibility: Visibility,

@@ -1,4 +1,4 @@
-//! What the chats and calls of workflows add up to.
+//! The statistics of workflows: the sums of their chats and calls.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub async fn every_start_and_every_status_change_is_counted(store: Arc<dyn Store
         (&paused, ChatStatus::Paused),
         (&completed, ChatStatus::Completed),
         (&failed, ChatStatus::Failed),
-        // Nothing moves, so nothing is counted.
+        // The status stays the same, so nothing is counted.
         (&failed, ChatStatus::Failed),
     ];
     for (chat, status) in moves {
@@ -88,7 +88,7 @@ pub async fn calls_add_up_by_workflow_agent_and_model(store: Arc<dyn Store>) {
     let models: Vec<_> =
         models.iter().map(|(name, rollup)| (name.clone(), usage(rollup))).collect();
     assert_eq!(models, [(model("large"), sum(&[100, 1_000])), (model("small"), sum(&[10, 1]))]);
-    // What is measured of each call, and of each chat that has made one.
+    // The histograms measure each call, and each chat with a call.
     let percentile = |measure, percent| total.histogram(measure).percentile(percent);
     assert_eq!(percentile(Measure::CallTokens, 50), Some(10));
     assert_eq!(total.histogram(Measure::CallTokens).count(), 4);
@@ -196,7 +196,7 @@ pub async fn apps_are_counted_separately_and_listed(store: Arc<dyn Store>) {
     for scope in &scopes {
         assert_eq!(stats(&store, scope, "research").await.total.get(Counter::Starts), 2);
     }
-    // The ids of later apps are greater.
+    // Ids of later apps are greater.
     let before = scopes[0].app_id.clone();
     let found = store.list_apps_with_stats(2, Some(&before)).await.unwrap().apps;
     assert_eq!(found.len(), 2);
@@ -239,7 +239,7 @@ async fn chats(store: &Arc<dyn Store>, scope: &Scope, workflow_name: &str) -> Ve
     store.list_chat_stats(&scope.app_id, workflow_name, 100, None).await.unwrap().chats
 }
 
-/// A call that took so many tokens, as many micro-dollars and as many milliseconds.
+/// Makes a call that used this many tokens, micro-dollars and milliseconds.
 fn call(agent: &str, name: &str, tokens: u64) -> NewProviderCall {
     NewProviderCall {
         agent: Some(agent.to_owned()),
@@ -255,7 +255,7 @@ fn model(name: &str) -> Model {
     Model { provider: Some("acme".to_owned()), model: Some(name.to_owned()) }
 }
 
-/// What calls took that took so much each.
+/// Returns the usage of calls that used this many tokens, micro-dollars and milliseconds each.
 fn sum(tokens: &[u64]) -> Usage {
     let total: u64 = tokens.iter().sum();
     Usage {
@@ -266,7 +266,7 @@ fn sum(tokens: &[u64]) -> Usage {
     }
 }
 
-/// A moment at the beginning of an hour, and so many seconds more.
+/// Returns a time this many seconds after the beginning of an hour.
 fn at(seconds: i64) -> DateTime<Utc> {
     DateTime::UNIX_EPOCH + TimeDelta::seconds(497_223 * 3_600 + seconds)
 }

@@ -1,4 +1,4 @@
-//! Moving a chat between running, paused, completed and failed.
+//! Changing the status of a chat: running, paused, completed, failed.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub async fn ending_a_chat_records_the_seconds_since_its_creation(store: Arc<dyn
     }
 }
 
-/// A chat that is resumed has lasted since it was created, not since it was resumed.
+/// The duration of a reopened chat counts from its creation, not from its reopening.
 pub async fn reopening_clears_the_end_and_a_later_end_counts_from_the_creation(
     store: Arc<dyn Store>,
 ) {

@@ -1,10 +1,10 @@
 //! The list of all promises.
 
-/// Makes a test of every promise of the contract.
+/// Generates a test for every promise of the contract.
 ///
-/// `$make_store` is an async function that makes a store of its own for each test, as a pair of an
-/// `Arc<dyn Store>` and a guard: whatever must live until the test ends and clean up after it. The
-/// calling crate needs `tokio`.
+/// `$make_store` is an async function that returns a new store for each test: a pair of an `Arc<dyn
+/// Store>` and a guard. The guard lives until the test ends and cleans up after it. The calling
+/// crate needs `tokio`.
 #[macro_export]
 macro_rules! contract_tests {
     ($make_store:expr) => {

@@ -1,4 +1,4 @@
-//! Tickets to chats.
+//! Tickets for chats.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn ticket(text: &str) -> NewTicket {
     NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None }
 }
 
-/// A ticket that no other test has.
+/// Makes a ticket that no other test uses.
 fn some_ticket(chat: &TestChat) -> NewTicket {
     ticket(chat.id.as_str())
 }
@@ -50,7 +50,7 @@ pub async fn a_ticket_is_for_one_chat_of_one_app(store: Arc<dyn Store>) {
     assert_eq!(store.redeem_ticket(&foreign, &chat.id, digest).await.unwrap(), None);
     let forged = TicketDigest::of("forged");
     assert_eq!(store.redeem_ticket(app_id, &chat.id, forged).await.unwrap(), None);
-    // None of them has used it up.
+    // None of these attempts used the ticket up.
     assert!(store.redeem_ticket(app_id, &chat.id, digest).await.unwrap().is_some());
 }
 

@@ -1,4 +1,4 @@
-//! Turns, written once at their end, and where they are resumed.
+//! Turns, written once at their end, and their resume points.
 
 use std::sync::Arc;
 
@@ -44,7 +44,11 @@ pub async fn a_turn_is_written_whole_and_recorded_in_its_chat(store: Arc<dyn Sto
     write(&chat, turn("r2", ["more"])).await.unwrap();
     let session = chat.session().await;
     assert_eq!(session.last_turn, Some(last("r2", TurnOutcome::Completed, 2)));
-    assert_eq!(session.last_connector.as_deref(), Some("deepseek.v3"), "the last one named");
+    assert_eq!(
+        session.last_connector.as_deref(),
+        Some("deepseek.v3"),
+        "unchanged without a connector"
+    );
 }
 
 pub async fn a_repeated_turn_gets_the_first_answer(store: Arc<dyn Store>) {
@@ -60,7 +64,7 @@ pub async fn a_repeated_turn_gets_the_first_answer(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.last_sequence, later.last_sequence);
     assert_eq!(chat.session().await.last_turn.unwrap().request_id, id("r2"));
     assert_eq!(points(&chat).await.len(), 2);
-    // Also once the chat has ended.
+    // The same holds after the chat has ended.
     chat.set_status(ChatStatus::Completed, None).await.unwrap();
     assert_eq!(places(&write(&chat, broken()).await.unwrap()), places(&first));
     let ended = StoreError::ChatEnded { chat_id: chat.id.clone(), status: ChatStatus::Completed };
@@ -103,27 +107,27 @@ pub async fn only_unfinished_steps_are_kept(store: Arc<dyn Store>) {
         turn: 2,
         sequence,
         step: Step { status, ..all[sequence as usize - 1].clone() },
-        // The last one tells the calls of all.
+        // The path of the last step names all its callers.
         stack_path: if sequence > 3 { vec![stack("stk_001"), stack("stk_002")] } else { vec![] },
         created_at: kept[0].created_at,
     };
     let interrupted = StepStatus::Interrupted;
     assert_eq!(kept, [expected(3, interrupted), expected(5, interrupted)]);
-    // A step that has failed has, however the turn ended.
+    // A failed step is kept as failed, also in a turn that failed.
     let mut steps = nested();
     steps[4].status = StepStatus::Failed;
-    steps[4].error = Some("the model is away".to_owned());
+    steps[4].error = Some("the model is unavailable".to_owned());
     let failed = NewTurn { outcome: TurnOutcome::Failed, steps, ..turn("r2", ["c"]) };
     write(&chat, failed).await.unwrap();
     let last = store.last_resume_point(&chat.scope, &chat.id).await.unwrap().unwrap();
     assert_eq!((last.turn, last.sequence, last.step.status), (3, 5, StepStatus::Failed));
-    assert_eq!(last.step.error.as_deref(), Some("the model is away"));
+    assert_eq!(last.step.error.as_deref(), Some("the model is unavailable"));
 }
 
 pub async fn resume_points_are_listed_by_turn_and_deleted(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let step = || Step::new(StepKind::Llm, StackFrame::root(stack("stk_long")));
-    // Longer than the one after it: it does not beat it.
+    // This turn has more steps than the next one, but the next one is still the last.
     let long = NewTurn { steps: vec![step(); 9], ..broken("long", ["a"]) };
     write(&chat, long).await.unwrap();
     write(&chat, NewTurn { steps: nested(), ..broken("short", ["b"]) }).await.unwrap();
@@ -167,7 +171,7 @@ pub async fn resume_points_come_in_pages(store: Arc<dyn Store>) {
         let frame = StackFrame::root(stack("stk_001"));
         Step { input: Some(input), ..Step::new(StepKind::Tool, frame) }
     };
-    // More than fits into a page.
+    // More resume points than fit into one page.
     let large = NewTurn { steps: vec![step(3 << 20), step(3 << 20), step(1)], ..broken("r1", []) };
     let larger = NewTurn { steps: vec![step(5 << 20), step(1)], ..broken("r2", []) };
     for turn in [large, larger] {
@@ -222,7 +226,7 @@ pub async fn a_turn_id_is_used_once_with_or_without_messages(store: Arc<dyn Stor
         let conflict = StoreError::TurnConflict { chat_id: chat.id.clone(), request_id };
         assert_refused(write(&chat, other).await, &conflict);
     }
-    // Its steps may be gone by now.
+    // The turn is recognised without its resume points.
     store.delete_resume_points(&chat.scope, &chat.id, None).await.unwrap();
     assert_eq!(write(&chat, silent()).await.unwrap().outcome, Outcome::Duplicate);
     assert_eq!(write(&chat, said()).await.unwrap().outcome, Outcome::Duplicate);
@@ -230,7 +234,7 @@ pub async fn a_turn_id_is_used_once_with_or_without_messages(store: Arc<dyn Stor
     assert_eq!(chat.session().await.last_turn.unwrap().turn, 2);
 }
 
-/// The name is promised for good: also after many other turns, and without resume points to tell.
+/// The turn id is never reused, even after many other turns and without resume points.
 pub async fn a_turn_without_messages_is_always_recognised(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let silent = || NewTurn { steps: nested(), ..broken("silent", []) };
@@ -259,7 +263,7 @@ pub async fn a_turn_without_messages_is_always_recognised(store: Arc<dyn Store>)
     assert_eq!(points(&chat).await, []);
     let session = chat.session().await;
     assert_eq!((session.last_sequence, session.last_turn.unwrap().turn), (20, 21));
-    // Other turns are written as ever.
+    // Other turns are still written.
     write(&chat, turn("r20", ["a"])).await.unwrap();
     write(&chat, NewTurn { steps: nested(), ..broken("silent 2", []) }).await.unwrap();
     assert_eq!(chat.session().await.last_turn.unwrap().turn, 23);
@@ -277,7 +281,7 @@ pub async fn a_fork_recognises_the_turns_of_its_inherited_messages(store: Arc<dy
     let request_id = silent.request_id.clone();
     let conflict = StoreError::TurnConflict { chat_id: id.clone(), request_id };
     assert_refused(store.append_turn(scope, id, silent).await, &conflict);
-    // Of a turn without messages it has taken nothing over.
+    // The fork did not inherit the turn without messages.
     let other = store.append_turn(scope, id, turn("r2", ["b"])).await.unwrap();
     assert_eq!(other.outcome, Outcome::Stored);
 }
@@ -356,7 +360,7 @@ pub async fn racing_repeats_of_a_turn_write_it_once(store: Arc<dyn Store>) {
     assert_eq!((chat.session().await.last_turn.unwrap().turn, points(&chat).await.len()), (2, 2));
 }
 
-/// Turns race with appends and with turns that break off; readers see each whole or not at all.
+/// Turns race with appends and with unfinished turns. Readers see each turn whole or not at all.
 pub async fn readers_see_racing_turns_whole_or_not_at_all(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let writers = (0..4_usize).map(|writer| {
@@ -388,7 +392,7 @@ pub async fn readers_see_racing_turns_whole_or_not_at_all(store: Arc<dyn Store>)
     assert_eq!(messages.len(), 2 * (4 * (1 + 5 + 40 + 3)) + 32);
 }
 
-/// More than an append may hold, over what is in the tail and in the way of it.
+/// The turn is larger than an append may be, and the tail is not empty.
 pub async fn a_turn_larger_than_an_append_is_written_whole(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..5)).await.unwrap();
@@ -441,7 +445,7 @@ pub async fn turns_stay_within_their_scope(store: Arc<dyn Store>) {
         assert_refused(store.delete_resume_points(scope, id, None).await, &unknown);
     }
     assert_eq!(points(&chat).await.len(), 2);
-    // Another chat may have a turn of the same name.
+    // Another chat may have a turn with the same id.
     let other = TestChat::create_in(&chat.scope, &store, super::fixture::new_chat()).await;
     assert_eq!(write(&other, turn("r1", ["c"])).await.unwrap().outcome, Outcome::Stored);
 }
@@ -491,7 +495,7 @@ fn broken<const N: usize>(request_id: &str, texts: [&str; N]) -> NewTurn {
     NewTurn { outcome: TurnOutcome::Interrupted, ..turn(request_id, texts) }
 }
 
-/// An assistant that delegates to another, which calls its model.
+/// The steps of an assistant that delegates to another, which calls its model.
 fn nested() -> Vec<Step> {
     let analyzer = StackFrame::root(stack("stk_001"));
     let visualizer = analyzer.call(stack("stk_002"));

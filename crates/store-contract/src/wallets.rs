@@ -1,4 +1,4 @@
-//! Wallets: balances, entries, repeats and rivals.
+//! Wallets: balances, entries, repeats and races.
 
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ pub async fn a_debit_beyond_the_balance_changes_nothing(store: Arc<dyn Store>) {
     assert_eq!(wallet.try_debit("e", 11).await.unwrap(), None);
     assert_eq!(wallet.wallet().await, before);
     assert_eq!(wallet.entries(10).await.len(), 1);
-    // Nothing is known of what was refused, so its id is free.
+    // A refused change does not use up its id.
     assert_eq!(wallet.debit("e", 10).await.unwrap().balance, 0);
 }
 
