@@ -5,28 +5,28 @@ use records::{
     Lease, Limits, TurnId, UserId,
 };
 
-/// The error of a backend, kept as the source of a [`StoreError`].
+/// The error of a backend, the source of a [`StoreError`].
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a store call did not do what was asked.
+/// The reason why a store call failed.
 ///
-/// Except for [`StoreError::OutcomeUnknown`], an error means that nothing was changed.
+/// Every error except [`StoreError::OutcomeUnknown`] means that nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such chat within the caller's scope.
+    /// The chat does not exist within the caller's scope.
     #[error("chat {0} not found")]
     ChatNotFound(ChatId),
 
-    /// There is no message with that sequence in the chat.
+    /// The chat has no message with that sequence.
     #[error("message {sequence} of chat {chat_id} not found")]
     MessageNotFound {
         /// The chat.
         chat_id: ChatId,
-        /// The sequence asked for.
+        /// The requested sequence.
         sequence: u64,
     },
 
-    /// A chat with that id exists already.
+    /// A chat with that id already exists.
     #[error("chat {0} already exists")]
     ChatExists(ChatId),
 
@@ -50,7 +50,7 @@ pub enum StoreError {
         event_id: EventId,
         /// The sequence of the message that has it.
         sequence: u64,
-        /// The position, in the batch, of the message that was refused.
+        /// The position of the refused message in the batch.
         index: usize,
     },
 
@@ -61,11 +61,11 @@ pub enum StoreError {
         chat_id: ChatId,
         /// The repeated id.
         call_id: CallId,
-        /// The position, in the batch, of the call that was refused.
+        /// The position of the refused call in the batch.
         index: usize,
     },
 
-    /// There is no such call.
+    /// The chat has no call with that id.
     #[error("chat {chat_id} has no call {call_id}")]
     CallNotFound {
         /// The chat.
@@ -74,7 +74,7 @@ pub enum StoreError {
         call_id: CallId,
     },
 
-    /// There is no such input request.
+    /// The chat has no input request with that id.
     #[error("chat {chat_id} has no input request {request_id}")]
     InputNotFound {
         /// The chat.
@@ -84,7 +84,7 @@ pub enum StoreError {
     },
 
     /// A `request_id` was repeated with another question.
-    #[error("input request {request_id} of chat {chat_id} asks another question")]
+    #[error("input request {request_id} of chat {chat_id} was stored with another question")]
     InputConflict {
         /// The chat.
         chat_id: ChatId,
@@ -92,64 +92,67 @@ pub enum StoreError {
         request_id: InputRequestId,
     },
 
-    /// The input request takes no answer any more: this is how it stands.
+    /// The input request is closed or expired and accepts no answer. Contains its current state.
     #[error("input request {} of chat {} is {}", .0.request_id, .0.chat_id, .0.state())]
     InputClosed(Box<InputRequest>),
 
-    /// The answer is for another call of a tool than the one the request is bound to, or for none.
-    #[error("input request {request_id} of chat {chat_id} is not about that call of a tool")]
+    /// The answer names another tool call than the one to which the request is bound, or none.
+    #[error(
+        "input request {request_id} of chat {chat_id} is not bound to the tool call of the answer"
+    )]
     ToolCallMismatch {
         /// The chat.
         chat_id: ChatId,
         /// The request.
         request_id: InputRequestId,
-        /// The id of the call it is bound to, if it is to any.
+        /// The id of the tool call to which the request is bound, if there is one.
         bound_to: Option<String>,
     },
 
-    /// The chat has as many input requests pending as it may have.
-    #[error("chat {0} has {limit} input requests pending", limit = InputRequest::MAX_PENDING)]
+    /// The chat already has the largest number of pending input requests.
+    #[error("chat {0} has too many pending input requests (limit {limit})", limit = InputRequest::MAX_PENDING)]
     TooManyInputs(ChatId),
 
-    /// The chat has as many participants as it may have.
-    #[error("chat {0} has {limit} participants, as many as it may have", limit = Limits::PARTICIPANTS)]
+    /// The chat already has the largest number of participants.
+    #[error("chat {0} has too many participants (limit {limit})", limit = Limits::PARTICIPANTS)]
     TooManyParticipants(ChatId),
 
-    /// Somebody else holds the lease of the chat.
-    #[error("chat {chat_id} is carried on by {} until {}", .lease.owner, .lease.expires_at)]
+    /// Another owner holds the lease of the chat.
+    #[error("the lease of chat {chat_id} is held by {} until {}", .lease.owner, .lease.expires_at)]
     LeaseHeld {
         /// The chat.
         chat_id: ChatId,
-        /// The lease they hold.
+        /// The current lease.
         lease: Box<Lease>,
     },
 
-    /// The write carries the fencing token of a lease that is gone.
+    /// The fencing token of the write belongs to a lease that is gone: released, taken over, or
+    /// ended with the chat.
     #[error("the lease of chat {chat_id} with fencing token {fencing_token} is gone")]
     Fenced {
         /// The chat.
         chat_id: ChatId,
-        /// The token the write carries.
+        /// The fencing token of the write.
         fencing_token: u64,
     },
 
-    /// The chat has ended and takes no more messages.
+    /// The chat has ended and accepts no more messages.
     #[error("chat {chat_id} is {status}")]
     ChatEnded {
         /// The chat.
         chat_id: ChatId,
-        /// How it ended.
+        /// The status in which it ended.
         status: ChatStatus,
     },
 
-    /// The chat cannot move from its status to the one asked for.
+    /// The chat cannot change from its status to the requested one.
     #[error("chat {chat_id} is {from} and cannot become {to}")]
     IllegalTransition {
         /// The chat.
         chat_id: ChatId,
-        /// Where it stands.
+        /// The current status.
         from: ChatStatus,
-        /// Where it was to go.
+        /// The requested status.
         to: ChatStatus,
     },
 
@@ -161,42 +164,42 @@ pub enum StoreError {
     #[error("wallet of user {0} not found")]
     WalletNotFound(UserId),
 
-    /// The wallet holds fewer tokens than a debit asks for.
+    /// The wallet holds fewer tokens than the debit takes.
     #[error("wallet of user {user_id} holds {balance} tokens, fewer than {amount}")]
     InsufficientTokens {
-        /// Whose wallet it is.
+        /// The user who owns the wallet.
         user_id: UserId,
-        /// What it holds; 0 where there is no wallet.
+        /// The balance; 0 if there is no wallet.
         balance: i64,
-        /// What was asked for.
+        /// The amount of the debit.
         amount: i64,
     },
 
-    /// A credit would take the wallet beyond the most it may hold.
+    /// The credit would raise the balance above its limit.
     #[error(
-        "wallet of user {user_id} holds {balance} tokens; {amount} more are beyond the limit of {limit}"
+        "wallet of user {user_id} holds {balance} tokens; {amount} more would exceed the limit of {limit}"
     )]
     BalanceTooLarge {
-        /// Whose wallet it is.
+        /// The user who owns the wallet.
         user_id: UserId,
-        /// What it holds.
+        /// The balance.
         balance: i64,
-        /// What was to be added.
+        /// The amount of the credit.
         amount: i64,
-        /// The most it may hold.
+        /// The largest allowed balance.
         limit: i64,
     },
 
-    /// An `entry_id` was repeated with another amount or as another kind of change.
+    /// An `entry_id` was repeated with another amount or kind.
     #[error("entry {entry_id} of the wallet of user {user_id} is a {kind} of {amount} tokens")]
     EntryConflict {
-        /// Whose wallet it is.
+        /// The user who owns the wallet.
         user_id: UserId,
         /// The repeated id.
         entry_id: EntryId,
-        /// The kind of the entry that has it.
+        /// The kind of the stored entry.
         kind: &'static str,
-        /// The amount of that entry, without a sign.
+        /// The amount of the stored entry, without a sign.
         amount: i64,
     },
 
@@ -213,70 +216,70 @@ pub enum StoreError {
     UpgradePending {
         /// What the call needs, in words.
         shape: &'static str,
-        /// The format from which on it is written.
+        /// The first format with that shape.
         needed: i64,
-        /// The format that the database is at.
+        /// The format of the database.
         stored: i64,
     },
 
     /// The document was written by a newer version of this software.
     #[error(
-        "{collection} document {id} has schema version {found}, newer than {supported}, the newest known here"
+        "{collection} document {id} has schema version {found}; this release supports versions up to {supported}"
     )]
     UnsupportedVersion {
-        /// The collection it lies in.
+        /// The collection of the document.
         collection: &'static str,
-        /// Its id.
+        /// The id of the document.
         id: String,
-        /// Its version.
+        /// The version of the document.
         found: i64,
-        /// The newest version that can be read.
+        /// The newest supported version.
         supported: i64,
     },
 
-    /// A stored document is not what this software writes.
+    /// A stored document does not have the expected shape.
     #[error("{collection} document {id} is corrupt at {field}")]
     Corrupt {
-        /// The collection it lies in.
+        /// The collection of the document.
         collection: &'static str,
-        /// Its id.
+        /// The id of the document.
         id: String,
-        /// The field at fault.
+        /// The field that is wrong.
         field: String,
-        /// What the decoder said, if it was one.
+        /// The error of the decoder, if there is one.
         #[source]
         source: Option<BoxError>,
     },
 
-    /// The database cannot be reached or does not take the write; nothing was applied.
+    /// The database cannot be reached or cannot accept the write. Nothing was applied.
     #[error("the store is unavailable")]
     Unavailable {
-        /// When trying again makes sense.
+        /// The time to wait before a retry.
         retry_after: Duration,
-        /// What the backend said last.
+        /// The last error of the backend.
         #[source]
         source: BoxError,
     },
 
-    /// Too many appends wait already; nothing was applied.
+    /// Too many appends are waiting. Nothing was applied.
     #[error("too many appends are waiting")]
     Overloaded {
-        /// When trying again makes sense.
+        /// The time to wait before a retry.
         retry_after: Duration,
     },
 
-    /// The write may or may not have been applied; repeating it with the same ids is safe.
+    /// The write may have been applied. It is safe to repeat it with the same ids.
     #[error("the outcome of the write is unknown")]
     OutcomeUnknown {
-        /// What the backend said last.
+        /// The last error of the backend.
         #[source]
         source: BoxError,
     },
 
-    /// The database refused a command in a way that repeating does not mend.
+    /// The database refused a command, and a retry would not help.
     #[error("the store refused the command")]
     Refused {
-        /// What the backend said.
+        /// The error of the backend.
         #[source]
         source: BoxError,
     },
@@ -291,10 +294,7 @@ impl StoreError {
         Self::Fenced { chat_id: chat_id.clone(), fencing_token }
     }
 
-    /// Tells whether what was sent is at odds with what a chat holds under the same id.
-    ///
-    /// Who has lost the lease hears of that instead: what they are at odds with may have been stored since.
-    /// Tells whether the store was away: the same call may succeed later.
+    /// Returns whether the store was unavailable, so that the same call may succeed later.
     pub(crate) fn is_away(&self) -> bool {
         matches!(
             self,
@@ -302,6 +302,10 @@ impl StoreError {
         )
     }
 
+    /// Returns whether the request conflicts with what the chat holds under the same id.
+    ///
+    /// If the caller has lost its lease, `Fenced` is returned instead of the conflict, because the
+    /// conflicting record may have been stored since.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(
             self,

@@ -3,28 +3,28 @@ use records::{App, AppId, AppStatus};
 
 use crate::StoreError;
 
-/// Keeps the registry of apps.
+/// Stores the registry of apps.
 ///
-/// It is about apps as such, and for operators: these calls take no scope.
+/// These calls are for operators and take no scope.
 #[async_trait]
 pub trait Apps: Send + Sync {
     /// Registers an app, enabled.
     ///
-    /// One that is registered already is answered as it is, disabled or not: repeating is safe.
+    /// Safe to repeat: an app that is already registered is returned unchanged, enabled or disabled.
     async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError>;
 
-    /// Returns an app, or `None` where it is not registered.
+    /// Returns an app, or `None` if it is not registered.
     async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError>;
 
-    /// Lists the apps after one, in the order of their ids.
+    /// Lists the apps after `after`, in the order of their ids.
     ///
     /// `limit` must be at least 1.
     async fn list_apps(&self, limit: usize, after: Option<&AppId>) -> Result<AppPage, StoreError>;
 
     /// Disables or enables an app.
     ///
-    /// One that is so already is answered as it is and its times do not move: repeating is safe.
-    /// One that is not registered is [`AppNotFound`](StoreError::AppNotFound).
+    /// Safe to repeat: an app that already has the status is returned unchanged, with its times. If
+    /// the app is not registered: [`AppNotFound`](StoreError::AppNotFound).
     async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError>;
 }
 
@@ -33,12 +33,12 @@ pub trait Apps: Send + Sync {
 pub struct AppPage {
     /// The apps.
     pub apps: Vec<App>,
-    /// After which one the next page begins, when there is one.
+    /// The app after which the next page begins, if there is a next page.
     pub next: Option<AppId>,
 }
 
 impl AppPage {
-    /// Makes a page of the first `limit` of the apps given.
+    /// Makes a page of the first `limit` apps.
     pub(crate) fn cut(mut apps: Vec<App>, limit: usize) -> Self {
         let last = super::cut(&mut apps, limit);
         let next = last.map(|app| app.app_id.clone());

@@ -3,10 +3,10 @@ use records::{Artifact, ChatId, NewArtifact, Scope};
 
 use crate::StoreError;
 
-/// Keeps the last artifact of a chat.
+/// Stores the last artifact of a chat.
 #[async_trait]
 pub trait Artifacts: Send + Sync {
-    /// Replaces the last artifact; a missing `updated_at` becomes the time of storing.
+    /// Replaces the last artifact. A missing `updated_at` becomes the time of the write.
     async fn update_last_artifact(
         &self,
         scope: &Scope,
@@ -14,13 +14,13 @@ pub trait Artifacts: Send + Sync {
         artifact: NewArtifact,
     ) -> Result<Artifact, StoreError>;
 
-    /// Returns the last artifact, or `None` where there is none.
+    /// Returns the last artifact, or `None` if there is none.
     async fn get_last_artifact(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, StoreError>;
 
-    /// Removes the last artifact; doing so twice is no error.
+    /// Removes the last artifact; idempotent.
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError>;
 }

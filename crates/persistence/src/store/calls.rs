@@ -5,18 +5,19 @@ use records::{CallId, ChatId, NewProviderCall, ProviderCall, Scope, Usage, Walle
 use super::Outcome;
 use crate::StoreError;
 
-/// Records the calls of models that a chat has made.
+/// Records the model calls of a chat.
 #[async_trait]
 pub trait Calls: Send + Sync {
-    /// Records calls, all or none, and counts them.
+    /// Records calls, all or none, and counts their usage.
     ///
-    /// A `call_id` recorded already is answered with the call of then and counted once; with another
-    /// body it is [`CallConflict`](StoreError::CallConflict). An ended chat takes calls: some are
-    /// known only when it is over.
+    /// A repeated `call_id` returns the recorded call and is counted once; with another body it is
+    /// [`CallConflict`](StoreError::CallConflict). An ended chat accepts calls, because some are
+    /// known only after its end.
     ///
-    /// Where they are billed, the tokens of those that are new are taken from the wallet of the chat's
-    /// user, if the chat has one, all of them or none. A wallet that holds less, or none, pauses a
-    /// running chat: the calls were made all the same, and are recorded.
+    /// With [`Billing::Wallet`], the tokens of all new calls are debited from the wallet of the
+    /// chat's user, if the chat has a user: all of them or none. If the wallet holds fewer tokens,
+    /// or there is no wallet, a running chat is paused. The calls are recorded nevertheless,
+    /// because they were made.
     async fn record_calls(
         &self,
         scope: &Scope,
@@ -34,60 +35,60 @@ pub trait Calls: Send + Sync {
         after: Option<&CallCursor>,
     ) -> Result<CallPage, StoreError>;
 
-    /// Returns what all calls of a chat took together.
+    /// Returns the summed usage of all calls of a chat.
     async fn chat_usage(&self, scope: &Scope, chat_id: &ChatId) -> Result<Usage, StoreError>;
 }
 
 /// Whether calls are paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Billing {
-    /// Nobody pays for them.
+    /// The calls are not paid for.
     #[default]
     Free,
-    /// The chat's user does, with the tokens of their wallet.
+    /// The wallet of the chat's user pays for the calls.
     Wallet,
 }
 
-/// What came of paying for calls.
+/// The result of the payment for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payment {
     /// There was nothing to pay for.
     None,
-    /// This was taken from the wallet.
+    /// The wallet was debited with this entry.
     Paid(WalletEntry),
-    /// The wallet did not hold enough, and nothing was taken; the chat does not run on.
+    /// The wallet did not hold enough tokens, and nothing was debited. A running chat was paused.
     Unpaid {
-        /// What it held.
+        /// The balance of the wallet.
         balance: i64,
-        /// What the calls took.
+        /// The tokens of the calls.
         amount: i64,
     },
 }
 
-/// What came of recording calls.
+/// The result of recording calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
-    /// The calls, in the order they were given.
+    /// The calls, in the order of the request.
     pub calls: Vec<RecordedCall>,
-    /// Whether they were paid for. A repeat pays nothing, and does not tell what was paid before.
+    /// The payment. Repeated calls are not paid for again, and their earlier payment is not returned.
     pub payment: Payment,
 }
 
-/// A call that was to be recorded.
+/// The result of recording one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedCall {
-    /// The call as it is kept.
+    /// The call as stored.
     pub call: ProviderCall,
-    /// Whether this recorded it.
+    /// Whether this request recorded the call.
     pub outcome: Outcome,
 }
 
-/// A position in a list of calls: right after the one it names.
+/// A position in a list of calls: right after this call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCursor {
-    /// When that call was made.
+    /// When the call was made.
     pub called_at: DateTime<Utc>,
-    /// Its id.
+    /// The id of the call.
     pub call_id: CallId,
 }
 
@@ -96,12 +97,12 @@ pub struct CallCursor {
 pub struct CallPage {
     /// The calls.
     pub calls: Vec<ProviderCall>,
-    /// Where the next page begins, when there is one.
+    /// The position of the next page, if there is a next page.
     pub next: Option<CallCursor>,
 }
 
 impl CallPage {
-    /// Makes a page of the first `limit` of the calls given.
+    /// Makes a page of the first `limit` calls.
     pub(crate) fn cut(mut calls: Vec<ProviderCall>, limit: usize) -> Self {
         let last = super::cut(&mut calls, limit);
         let cursor = |call: &ProviderCall| CallCursor {

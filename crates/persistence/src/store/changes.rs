@@ -4,47 +4,48 @@ use records::{ChatId, ChatStatus, InputRequestId, Scope};
 
 use crate::StoreError;
 
-/// Says which chats change, so that whoever follows one knows when to read it.
+/// Notifies of changed chats, so that a subscriber knows when to read a chat.
 ///
-/// A change says that there is something to read, never what: the chat itself is the only source.
+/// A change carries no data: the subscriber reads the chat itself.
 #[async_trait]
 pub trait Changes: Send + Sync {
-    /// Streams the changes of all chats of all apps, made by whomever, from when it is first read.
+    /// Streams the changes of all chats of all apps, made by any process, from the first poll on.
     ///
-    /// For the process itself, for as long as it is read: it never ends by itself, and outlives every
+    /// This stream is for the process itself, and takes no scope. It never ends and survives every
     /// failure of the database. Between [`Began`](Change::Began) and [`Lost`](Change::Lost) every
-    /// change is told, at least once, when it can no longer be lost. Changes made through this very
-    /// store are told at once, at any time. Sealing is no change, nor is the creation of a chat.
+    /// change is delivered at least once, when it can no longer be rolled back. Changes made
+    /// through this store are always delivered, and at once. Sealing and the creation of a chat are
+    /// not changes.
     fn changes(&self) -> BoxStream<'static, Change>;
 
-    /// Tells whether changes made elsewhere are told at all: not so at a server without change
-    /// streams, as far as that is known since the last [`ping`](crate::Store::ping).
+    /// Returns whether changes of other processes are delivered at all. A server without change
+    /// streams delivers none; the store knows this since the last [`ping`](crate::Store::ping).
     fn tells_changes(&self) -> bool;
 
-    /// Returns how those of the chats stand that there are within the scope, in any order.
+    /// Returns the heads of the chats that exist within the scope, in any order.
     ///
-    /// After an election a head may, for a moment, be older than one that was returned before.
+    /// After an election a head may for a moment be older than one that was returned before.
     async fn heads(&self, scope: &Scope, chat_ids: &[ChatId]) -> Result<Vec<ChatHead>, StoreError>;
 
-    /// Returns how a chat stands, reflecting everything that was ever acknowledged or read.
+    /// Returns the head of a chat, including everything that was ever acknowledged or read.
     ///
-    /// Costs a round through the majority; for who must know that something is not there.
+    /// This costs a majority read. It is for callers that must know that something does not exist.
     async fn confirmed_head(&self, scope: &Scope, chat_id: &ChatId)
     -> Result<ChatHead, StoreError>;
 }
 
-/// Something that a stream of changes says.
+/// A notification in a stream of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// From here on every change is told. Those since the last [`Change::Lost`], or ever, may not
-    /// have been.
+    /// From here on every change is delivered. Changes since the last [`Change::Lost`], or before
+    /// the first [`Change::Began`], may be missing.
     Began,
-    /// Changes made elsewhere are not told until the next [`Change::Began`].
+    /// Changes of other processes are not delivered until the next [`Change::Began`].
     Lost,
     /// A chat has changed.
     Chat(ChatChange),
-    /// Others are present in a chat, or are called otherwise. Not told of those whose announcement has
-    /// run out.
+    /// The users present in a chat, or their names, have changed. Announcements that expire are not
+    /// notified.
     Presence(ChatId),
     /// Calls of a chat were recorded or deleted.
     Usage(ChatId),
@@ -52,55 +53,56 @@ pub enum Change {
 
 /// A change of a chat.
 ///
-/// Without the app: ids of chats are unique across apps, and a database does not say what a change
-/// left as it was.
+/// The app is missing because the change stream contains only changed fields; chat ids are unique
+/// across apps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatChange {
-    /// Which chat.
+    /// The chat.
     pub chat_id: ChatId,
-    /// The counter it has reached, if all there is to it is that messages were appended; `None`
-    /// where something else has changed as well, which the chat's head shows.
+    /// The counter of the chat, if only messages were appended; `None` if something else has
+    /// changed as well, which the chat's head shows.
     pub last_sequence: Option<u64>,
 }
 
-/// How a chat stands: what grows whenever something in it changes.
+/// The head of a chat: its status, and counters that grow whenever something in the chat changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatHead {
-    /// Which chat.
+    /// The chat.
     pub chat_id: ChatId,
-    /// The sequence the next message gets.
+    /// The sequence of the next message.
     pub last_sequence: u64,
-    /// How often messages that were stored already have been edited or deleted.
+    /// The number of edits and deletions of stored messages.
     pub revision: u64,
-    /// The sequences of those edited or deleted last, oldest first, at most
-    /// [`RECENT_EDITS`](Self::RECENT_EDITS): the last is what the revision stands for, the one before
-    /// it the revision before, and so on.
+    /// The sequences of the messages that were edited or deleted last, oldest first, at most
+    /// [`RECENT_EDITS`](Self::RECENT_EDITS). The last one belongs to `revision`, the one before it to
+    /// `revision - 1`, and so on.
     pub recent_edits: Vec<u64>,
-    /// Where it stands.
+    /// The status.
     pub status: ChatStatus,
-    /// Why it was paused or has failed.
+    /// The reason of the pause or failure.
     pub status_reason: Option<String>,
-    /// How often its context snapshot was written.
+    /// The number of writes of the context snapshot.
     pub context_version: u64,
-    /// How often its last artifact was replaced or removed.
+    /// How often the last artifact was replaced or removed.
     pub artifact_version: u64,
-    /// How often an input request was made or closed.
+    /// How often an input request was created or closed.
     pub input_version: u64,
-    /// Those that were last, oldest first, at most [`RECENT_INPUTS`](Self::RECENT_INPUTS).
+    /// The input requests created or closed last, oldest first, at most
+    /// [`RECENT_INPUTS`](Self::RECENT_INPUTS).
     pub recent_inputs: Vec<InputRequestId>,
-    /// Those that are pending, oldest first.
+    /// The pending input requests, oldest first.
     pub pending_inputs: Vec<InputRequestId>,
 }
 
 impl ChatHead {
-    /// How many edits are remembered with a chat.
+    /// How many edits a chat remembers.
     pub const RECENT_EDITS: usize = 64;
 
-    /// How many input requests that were made or closed are remembered with a chat.
+    /// How many created or closed input requests a chat remembers.
     pub const RECENT_INPUTS: usize = 64;
 
-    /// Returns the messages changed since a revision, each with the last revision that changed it, in
-    /// the order of these; `None` where that is no longer known.
+    /// Returns the messages changed since a revision, each with the last revision that changed it,
+    /// ordered by that revision. Returns `None` if the revision is older than the remembered edits.
     pub fn edits_since(&self, revision: u64) -> Option<Vec<(u64, u64)>> {
         let known_since = self.revision - (self.recent_edits.len() as u64).min(self.revision);
         if revision < known_since {
@@ -116,14 +118,14 @@ impl ChatHead {
         Some(edits)
     }
 
-    /// Tells whether less has happened by it than by another one: after an election, for a moment, the
-    /// store may show less than it did before.
+    /// Returns whether this head is older than `other`. After an election the store may for a
+    /// moment return an older state than before.
     pub fn is_older_than(&self, other: &Self) -> bool {
         self.revision < other.revision || self.input_version < other.input_version
     }
 
-    /// Returns the input requests made or closed since a version, each once, in the order of what was
-    /// last done with it; `None` where that is no longer known.
+    /// Returns the input requests created or closed since a version, each once, in the order of
+    /// their last change. Returns `None` if the version is older than the remembered requests.
     pub fn inputs_since(&self, version: u64) -> Option<Vec<&InputRequestId>> {
         let count = usize::try_from(self.input_version.saturating_sub(version)).ok()?;
         let first = self.recent_inputs.len().checked_sub(count)?;
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_counts_with_its_last_edit() {
+    fn each_message_is_listed_with_its_last_edit() {
         let head = head(5, &[7, 3, 7]);
         assert_eq!(head.edits_since(5), Some(vec![]));
         assert_eq!(head.edits_since(4), Some(vec![(5, 7)]));
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_input_request_counts_with_what_was_last_done() {
+    fn each_input_request_is_listed_once_by_its_last_change() {
         let id = |id: &str| InputRequestId::parse(id).unwrap();
         let recent_inputs = vec![id("a"), id("b"), id("a")];
         let head = ChatHead { input_version: 7, recent_inputs, ..head(0, &[]) };
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_from_before_they_were_remembered_are_not_known() {
+    fn edits_before_the_remembered_ones_are_unknown() {
         assert_eq!(head(3, &[]).edits_since(2), None);
         assert_eq!(head(3, &[]).edits_since(3), Some(vec![]));
         assert_eq!(head(0, &[]).edits_since(0), Some(vec![]));

@@ -4,13 +4,13 @@ use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId, Wo
 
 use crate::StoreError;
 
-/// Keeps chat sessions.
+/// Stores chat sessions.
 #[async_trait]
 pub trait ChatSessions: Send + Sync {
     /// Creates a chat session: running, without messages, with an empty context snapshot.
     ///
-    /// A missing `chat_id` is minted, a missing `cache_seed` derived from app and chat. Of callers
-    /// that race to create one id exactly one wins; the others, and all later ones, get
+    /// A missing `chat_id` is minted, a missing `cache_seed` is derived from app and chat. If
+    /// callers race to create the same id, exactly one wins; the others, and all later callers, get
     /// [`ChatExists`](StoreError::ChatExists) and change nothing. Ids are unique across apps.
     async fn create_chat(
         &self,
@@ -18,7 +18,7 @@ pub trait ChatSessions: Send + Sync {
         new: NewChatSession,
     ) -> Result<ChatSession, StoreError>;
 
-    /// Returns the chat session, or `None` where there is none within the scope.
+    /// Returns the chat session, or `None` if there is none within the scope.
     async fn get_chat(
         &self,
         scope: &Scope,
@@ -27,8 +27,8 @@ pub trait ChatSessions: Send + Sync {
 
     /// Lists chat sessions, newest first by creation, then by id.
     ///
-    /// `limit` must be at least 1. Pages do not overlap and skip nothing that existed when the
-    /// first was read: the cursor names a position, not an offset.
+    /// `limit` must be at least 1. Pages do not overlap and skip no chat that existed when the
+    /// first page was read, because the cursor names a position and not an offset.
     async fn list_chats(
         &self,
         scope: &Scope,
@@ -37,15 +37,17 @@ pub trait ChatSessions: Send + Sync {
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError>;
 
-    /// Moves the chat to `next`, as [`ChatStatus::may_become`] allows.
+    /// Changes the status of the chat to `next`, as [`ChatStatus::may_become`] allows.
     ///
-    /// A chat that is already there is answered as it is and nothing moves, neither times nor
-    /// duration: repeating is safe. An illegal move is
-    /// [`IllegalTransition`](StoreError::IllegalTransition). Completing sets `completed_at`;
-    /// completing and failing set `duration_sec`, counted from the creation; reopening clears both.
-    /// `reason` is kept as `status_reason` when pausing or failing. A chat that is paused because it waits
-    /// for input ([`InputRequest::PAUSE_REASON`](records::InputRequest::PAUSE_REASON)) takes the reason
-    /// of a pause, so that an answer does not undo that.
+    /// Safe to repeat: a chat that already has the status is returned unchanged, with its times and
+    /// duration. A change that is not allowed is
+    /// [`IllegalTransition`](StoreError::IllegalTransition). Completing sets `completed_at`.
+    /// Completing and failing set `duration_sec`, counted from the creation. Reopening clears both.
+    /// Pausing and failing store `reason` as `status_reason`.
+    ///
+    /// A chat that is paused because it waits for input
+    /// ([`InputRequest::PAUSE_REASON`](records::InputRequest::PAUSE_REASON)) and is paused again
+    /// gets the new reason, so that an answer does not end that pause.
     async fn set_status(
         &self,
         scope: &Scope,
@@ -55,7 +57,7 @@ pub trait ChatSessions: Send + Sync {
     ) -> Result<ChatSession, StoreError>;
 }
 
-/// Which chat sessions to list; what is `None` does not restrict.
+/// Selects the chat sessions to list. A field that is `None` does not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatFilter {
     /// Only this workflow.
@@ -64,14 +66,14 @@ pub struct ChatFilter {
     pub user_id: Option<UserId>,
     /// Only chats in this status.
     pub status: Option<ChatStatus>,
-    /// Only chats created at or after this moment.
+    /// Only chats created at or after this time.
     pub created_from: Option<DateTime<Utc>>,
-    /// Only chats created before this moment.
+    /// Only chats created before this time.
     pub created_before: Option<DateTime<Utc>>,
 }
 
 impl ChatFilter {
-    /// Tells whether a chat session passes.
+    /// Returns whether a chat session matches.
     pub fn admits(&self, chat: &ChatSession) -> bool {
         self.workflow_name.as_ref().is_none_or(|name| *name == chat.workflow_name)
             && self.user_id.as_ref().is_none_or(|user| Some(user) == chat.user_id.as_ref())
@@ -81,12 +83,12 @@ impl ChatFilter {
     }
 }
 
-/// A position in a list of chat sessions: right after the one it names.
+/// A position in a list of chat sessions: right after this chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// When that chat was created.
+    /// When the chat was created.
     pub created_at: DateTime<Utc>,
-    /// Its id.
+    /// The id of the chat.
     pub chat_id: ChatId,
 }
 
@@ -95,12 +97,12 @@ pub struct Cursor {
 pub struct Page {
     /// The chat sessions.
     pub chats: Vec<ChatSession>,
-    /// Where the next page begins, when there is one.
+    /// The position of the next page, if there is a next page.
     pub next: Option<Cursor>,
 }
 
 impl Page {
-    /// Makes a page of the first `limit` of the chat sessions given.
+    /// Makes a page of the first `limit` chat sessions.
     pub(crate) fn cut(mut chats: Vec<ChatSession>, limit: usize) -> Self {
         let last = super::cut(&mut chats, limit);
         let next =

@@ -3,17 +3,18 @@ use records::{ChatId, ContextVersion, KeptContext, Scope};
 
 use crate::StoreError;
 
-/// Keeps the snapshots that were written of a chat: the newest, and so many before it as the store was told
-/// ([`ContextVersionPage::KEPT`] by default).
+/// Stores the versions of the context snapshot of a chat: the newest ones, as many as the store is
+/// configured to keep ([`ContextVersionPage::KEPT`] by default).
 ///
-/// Each write of a snapshot that is acknowledged is one version, those of [`Contexts`](super::Contexts) in their
-/// order, and there is no other. A fork begins with the snapshot it took over, as version 1.
+/// Each acknowledged write of a snapshot through [`Contexts`](super::Contexts) is one version, in
+/// the order of the writes. There are no other versions. A fork begins with its inherited snapshot
+/// as version 1.
 #[async_trait]
 pub trait ContextHistory: Send + Sync {
-    /// Lists the versions below one, or all, newest first.
+    /// Lists the versions below `before`, or all versions, newest first.
     ///
-    /// `limit` must be at least 1. Versions do not change; those that fall out of the bound while one pages are
-    /// missing.
+    /// `limit` must be at least 1. Versions do not change. Versions that are removed between two
+    /// pages are missing.
     async fn list_context_versions(
         &self,
         scope: &Scope,
@@ -22,7 +23,7 @@ pub trait ContextHistory: Send + Sync {
         before: Option<u64>,
     ) -> Result<ContextVersionPage, StoreError>;
 
-    /// Returns a version, or `None` where it is not kept, or never was.
+    /// Returns a version, or `None` if it is no longer stored or never existed.
     async fn get_context_version(
         &self,
         scope: &Scope,
@@ -36,15 +37,15 @@ pub trait ContextHistory: Send + Sync {
 pub struct ContextVersionPage {
     /// The versions, newest first.
     pub versions: Vec<ContextVersion>,
-    /// What the next page is to be below, when there is one.
+    /// The `before` of the next page, if there is a next page.
     pub next: Option<u64>,
 }
 
 impl ContextVersionPage {
-    /// How many versions are kept of a chat, unless the store was told.
+    /// How many versions of a chat are kept by default.
     pub const KEPT: u64 = 100;
 
-    /// Makes a page of the first `limit` of the versions given.
+    /// Makes a page of the first `limit` versions.
     pub(crate) fn cut(mut versions: Vec<ContextVersion>, limit: usize) -> Self {
         let next = super::cut(&mut versions, limit).map(|last| last.version);
         Self { versions, next }

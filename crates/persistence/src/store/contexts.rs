@@ -3,12 +3,13 @@ use records::{ChatId, ContextSnapshot, JsonObject, Scope};
 
 use crate::StoreError;
 
-/// Keeps the context snapshot of a chat: the state its orchestrator resumes from.
+/// Stores the context snapshot of a chat: the state from which its orchestrator resumes.
 #[async_trait]
 pub trait Contexts: Send + Sync {
-    /// Replaces the snapshot, and notes the chat's `last_sequence` at that moment with it.
+    /// Replaces the snapshot, and stores the chat's current `last_sequence` with it.
     ///
-    /// At most [`Limits::SNAPSHOT_BYTES`](records::Limits::SNAPSHOT_BYTES). Allowed in every status.
+    /// The snapshot is limited to [`Limits::SNAPSHOT_BYTES`](records::Limits::SNAPSHOT_BYTES).
+    /// Allowed in every status.
     async fn update_context_snapshot(
         &self,
         scope: &Scope,
@@ -16,9 +17,9 @@ pub trait Contexts: Send + Sync {
         data: JsonObject,
     ) -> Result<ContextSnapshot, StoreError>;
 
-    /// Merges a JSON merge patch (RFC 7386) into the snapshot, and returns the whole.
+    /// Merges a JSON merge patch (RFC 7386) into the snapshot, and returns the merged snapshot.
     ///
-    /// Of patches that race none is lost.
+    /// If patches race, every patch is applied.
     async fn merge_context_snapshot(
         &self,
         scope: &Scope,
@@ -26,7 +27,7 @@ pub trait Contexts: Send + Sync {
         patch: JsonObject,
     ) -> Result<ContextSnapshot, StoreError>;
 
-    /// Returns the snapshot; an empty one, taken at sequence 0, where none was ever stored.
+    /// Returns the snapshot, or an empty one with sequence 0 if none was ever stored.
     async fn load_context_snapshot(
         &self,
         scope: &Scope,

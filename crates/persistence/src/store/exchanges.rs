@@ -4,15 +4,15 @@ use records::{CallId, ChatId, NewMessage, NewProviderCall, Scope};
 use super::{Append, Billing, Payment, RecordedCall};
 use crate::StoreError;
 
-/// Keeps messages together with the call of a model that produced them.
+/// Stores messages together with the model call that produced them.
 #[async_trait]
 pub trait Exchanges: Send + Sync {
-    /// Appends messages and records their call, all of it or nothing.
+    /// Appends messages and records their call, all or nothing.
     ///
-    /// The messages of the role `assistant` that do not say what produced them are linked to the call.
-    /// The call must have an id: it is what makes the exchange safe to repeat, message ids do so for the
-    /// messages as in [`append`](super::Messages::append). An ended chat takes nothing new, not even
-    /// the call.
+    /// Messages of the role `assistant` that do not name a call are linked to this one. The call
+    /// must have an id, which makes the exchange safe to repeat; message ids do the same for the
+    /// messages, as in [`append`](super::Messages::append). An ended chat accepts nothing new, not
+    /// even the call.
     async fn append_exchange(
         &self,
         scope: &Scope,
@@ -22,10 +22,10 @@ pub trait Exchanges: Send + Sync {
         billing: Billing,
     ) -> Result<Exchange, StoreError>;
 
-    /// Deletes a call: it counts no longer, and the messages that name it name none, which is an edit of
-    /// each of them.
+    /// Deletes a call: it is excluded from usage. Messages that name it then name no call, which
+    /// counts as an edit of each of them.
     ///
-    /// One that is not there is [`CallNotFound`](StoreError::CallNotFound).
+    /// If there is no such call: [`CallNotFound`](StoreError::CallNotFound).
     async fn delete_call(
         &self,
         scope: &Scope,
@@ -34,13 +34,13 @@ pub trait Exchanges: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// What came of an exchange.
+/// The result of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// The messages.
     pub append: Append,
     /// The call.
     pub call: RecordedCall,
-    /// Whether it was paid for.
+    /// The payment for the call.
     pub payment: Payment,
 }

@@ -5,20 +5,21 @@ use records::{ChatId, InputRequest, InputRequestId, NewInputAnswer, NewInputRequ
 use super::{Append, Outcome};
 use crate::StoreError;
 
-/// Keeps the questions that workflows ask, and sees to it that each is answered once.
+/// Stores the questions of workflows, and ensures that each is answered at most once.
 ///
-/// A chat with a pending request is paused for [`InputRequest::PAUSE_REASON`], unless it was paused for
-/// another reason before or somebody lets it run on; with the last one closed it runs on by itself.
-/// Closing is for good. A request past its expiry is overdue: every answer shows it as expired, and it
-/// takes no answer, whether or not [`expire_input_requests`](Self::expire_input_requests) has come by.
+/// A chat with a pending request is paused for [`InputRequest::PAUSE_REASON`], unless it was
+/// already paused for another reason or a client sets it to running. When the last request is
+/// closed, a chat that is paused for this reason runs again. A closed request stays closed. A
+/// request past its expiry is overdue: every read returns it as expired, and it accepts no answer,
+/// even before [`expire_input_requests`](Self::expire_input_requests) closes it.
 #[async_trait]
 pub trait InputRequests: Send + Sync {
-    /// Asks a question.
+    /// Creates a question.
     ///
-    /// A `request_id` that was used before is answered with the request of then, as it stands; with
-    /// another question it is [`InputConflict`](StoreError::InputConflict). An ended chat asks nothing:
-    /// [`ChatEnded`](StoreError::ChatEnded). Beyond [`InputRequest::MAX_PENDING`] it is
-    /// [`TooManyInputs`](StoreError::TooManyInputs).
+    /// Safe to repeat: a repeated `request_id` returns the stored request in its current state;
+    /// with another question it is [`InputConflict`](StoreError::InputConflict). An ended chat is
+    /// [`ChatEnded`](StoreError::ChatEnded). A chat with [`InputRequest::MAX_PENDING`] pending
+    /// requests is [`TooManyInputs`](StoreError::TooManyInputs).
     async fn request_input(
         &self,
         scope: &Scope,
@@ -26,7 +27,7 @@ pub trait InputRequests: Send + Sync {
         new: NewInputRequest,
     ) -> Result<RequestedInput, StoreError>;
 
-    /// Returns a request; one that is not there is [`InputNotFound`](StoreError::InputNotFound).
+    /// Returns a request, or [`InputNotFound`](StoreError::InputNotFound) if there is none.
     async fn get_input_request(
         &self,
         scope: &Scope,
@@ -43,21 +44,22 @@ pub trait InputRequests: Send + Sync {
         after: Option<&InputCursor>,
     ) -> Result<InputPage, StoreError>;
 
-    /// Finds the requests of that id in all chats within the scope: those that are pending, or, where none
-    /// is, all; at most [`MAX_FOUND`](InputPage::MAX_FOUND) of them. Ids are unique only within a chat.
+    /// Finds the requests with this id in all chats within the scope: the pending ones, or all if
+    /// none is pending; at most [`MAX_FOUND`](InputPage::MAX_FOUND). Ids are unique only within a
+    /// chat.
     async fn find_input_requests(
         &self,
         scope: &Scope,
         request_id: &InputRequestId,
     ) -> Result<Vec<InputRequest>, StoreError>;
 
-    /// Answers a request: the answer becomes a message of the chat, and the request is closed, both or
-    /// neither.
+    /// Answers a request: the answer becomes a message of the chat and the request is closed, both
+    /// or neither.
     ///
-    /// Of those who answer at the same time one wins; the others, and whoever comes later, get
-    /// [`InputClosed`](StoreError::InputClosed) with the request as it stands, answer and all. The
-    /// same answer again, by its `event_id`, is answered as the first time. A question that is bound to a
-    /// call of a tool takes only an answer for that call:
+    /// One of several concurrent answers wins. The others, and all later ones, get
+    /// [`InputClosed`](StoreError::InputClosed) with the current request, including its answer. A
+    /// repeat of the winning answer, recognised by its `event_id`, gets the first result. A
+    /// question that is bound to a tool call accepts only an answer for that call; any other is
     /// [`ToolCallMismatch`](StoreError::ToolCallMismatch).
     async fn answer_input_request(
         &self,
@@ -67,8 +69,8 @@ pub trait InputRequests: Send + Sync {
         answer: NewInputAnswer,
     ) -> Result<AnsweredInput, StoreError>;
 
-    /// Takes a question back. One that was is answered as it stands; one that was closed otherwise is
-    /// [`InputClosed`](StoreError::InputClosed).
+    /// Cancels a question. A cancelled request is returned unchanged. A request that was closed
+    /// otherwise is [`InputClosed`](StoreError::InputClosed).
     async fn cancel_input_request(
         &self,
         scope: &Scope,
@@ -77,35 +79,35 @@ pub trait InputRequests: Send + Sync {
         reason: Option<&str>,
     ) -> Result<InputRequest, StoreError>;
 
-    /// Closes requests of all apps that are overdue, those that have been for longest first, at most
-    /// `limit` of them; returns how many. For the process itself.
+    /// Closes overdue requests of all apps, the longest overdue first, at most `limit`, and returns how
+    /// many it closed. For the process itself; takes no scope.
     async fn expire_input_requests(&self, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// What came of asking.
+/// The result of creating a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestedInput {
-    /// The request as it stands.
+    /// The current request.
     pub request: InputRequest,
-    /// Whether this asked it.
+    /// Whether this call created it.
     pub outcome: Outcome,
 }
 
-/// What came of answering.
+/// The result of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnsweredInput {
-    /// The request, answered.
+    /// The answered request.
     pub request: InputRequest,
-    /// The message that the answer has become.
+    /// The message of the answer.
     pub append: Append,
 }
 
-/// A position in a list of requests: right after the one it names.
+/// A position in a list of requests: right after this request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputCursor {
-    /// When that request was made.
+    /// When the request was created.
     pub created_at: DateTime<Utc>,
-    /// Its id.
+    /// The id of the request.
     pub request_id: InputRequestId,
 }
 
@@ -114,15 +116,15 @@ pub struct InputCursor {
 pub struct InputPage {
     /// The requests.
     pub requests: Vec<InputRequest>,
-    /// Where the next page begins, when there is one.
+    /// The position of the next page, if there is a next page.
     pub next: Option<InputCursor>,
 }
 
 impl InputPage {
-    /// How many requests of one id are found.
+    /// How many requests with one id are returned at most.
     pub const MAX_FOUND: usize = 8;
 
-    /// Makes a page of the first `limit` of the requests given.
+    /// Makes a page of the first `limit` requests.
     pub(crate) fn cut(mut requests: Vec<InputRequest>, limit: usize) -> Self {
         let last = super::cut(&mut requests, limit);
         let cursor = |request: &InputRequest| InputCursor {

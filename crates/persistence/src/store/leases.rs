@@ -5,22 +5,24 @@ use records::{AppId, ChatId, Lease, NewLease, Scope};
 
 use crate::StoreError;
 
-/// Keeps the right to carry a chat on with one owner at a time.
+/// Stores leases, which give one owner at a time the right to continue a chat.
 ///
-/// A write whose [`Scope`] carries the fencing token of a lease that is gone, because it was released,
-/// taken over or swept away, or because the chat has ended, is [`Fenced`](StoreError::Fenced); the
-/// write itself decides that. A lease that has merely expired still holds until somebody takes it over.
-/// What was stored under its id before is answered as ever, and calls of models are recorded whoever
-/// carries the chat on: they have cost what they cost.
+/// A write whose [`Scope`] has the fencing token of a lease that is gone is
+/// [`Fenced`](StoreError::Fenced). A lease is gone when it was released, taken over or swept, or
+/// when the chat has ended. The write itself checks the token. An expired lease stays valid until
+/// another worker takes it over.
+///
+/// A repeat of a stored write gets its first result regardless of the lease. Model calls are
+/// recorded regardless of the lease, because their cost was incurred.
 #[async_trait]
 pub trait Leases: Send + Sync {
-    /// Gives the caller the lease of a chat that nobody holds, or whose lease has expired.
+    /// Acquires the lease of a chat that has no lease, or whose lease has expired.
     ///
-    /// Of callers that race exactly one gets it, with a fencing token greater than all before; the others are
-    /// told [`LeaseHeld`](StoreError::LeaseHeld). Safe to repeat: who holds the lease under that
-    /// `lease_id` already is answered with it, as it stands. A chat that has ended is
-    /// [`ChatEnded`](StoreError::ChatEnded); a `ttl` beyond [`Lease::MIN_TTL`] and [`Lease::MAX_TTL`] is
-    /// [`Invalid`](StoreError::Invalid).
+    /// If workers race, exactly one gets the lease, with a greater fencing token than all before;
+    /// the others get [`LeaseHeld`](StoreError::LeaseHeld). Safe to repeat: the owner that already
+    /// holds the lease under this `lease_id` gets the current lease. An ended chat is
+    /// [`ChatEnded`](StoreError::ChatEnded). A `ttl` outside [`Lease::MIN_TTL`] to
+    /// [`Lease::MAX_TTL`] is [`Invalid`](StoreError::Invalid).
     async fn acquire_lease(
         &self,
         scope: &Scope,
@@ -28,9 +30,9 @@ pub trait Leases: Send + Sync {
         lease: NewLease,
     ) -> Result<Lease, StoreError>;
 
-    /// Has a lease expire `ttl` from now, also if it has expired and nobody has taken it over.
+    /// Makes a lease expire `ttl` from now. An expired lease can be renewed if it was not taken over.
     ///
-    /// One that is gone is [`Fenced`](StoreError::Fenced).
+    /// A lease that is gone is [`Fenced`](StoreError::Fenced).
     async fn renew_lease(
         &self,
         scope: &Scope,
@@ -39,7 +41,7 @@ pub trait Leases: Send + Sync {
         ttl: Duration,
     ) -> Result<Lease, StoreError>;
 
-    /// Gives a lease back; one that is gone already is none to give back, and that is no error.
+    /// Releases a lease; idempotent: it is no error if the lease is already gone.
     async fn release_lease(
         &self,
         scope: &Scope,
@@ -47,25 +49,25 @@ pub trait Leases: Send + Sync {
         fencing_token: u64,
     ) -> Result<(), StoreError>;
 
-    /// Pauses up to `limit` running chats, of whichever app, whose lease has expired, and takes the lease
-    /// away; the reason of the pause is [`Interrupted::PAUSE_REASON`].
+    /// Pauses up to `limit` running chats of any app whose lease has expired, and removes their
+    /// leases. The reason of the pause is [`Interrupted::PAUSE_REASON`].
     ///
-    /// Any number of processes may do so at a time: each chat is interrupted once.
+    /// Several processes may sweep at the same time: each chat is interrupted once.
     async fn interrupt_abandoned(&self, limit: usize) -> Result<Vec<Interrupted>, StoreError>;
 }
 
-/// A chat whose owner has not come back.
+/// A chat that was paused because its lease expired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interrupted {
-    /// The app it belongs to.
+    /// The app of the chat.
     pub app_id: AppId,
     /// The chat.
     pub chat_id: ChatId,
-    /// The lease that has expired.
+    /// The expired lease.
     pub lease: Lease,
 }
 
 impl Interrupted {
-    /// Why such a chat is paused.
+    /// The status reason of such a chat.
     pub const PAUSE_REASON: &'static str = "interrupted";
 }

@@ -4,21 +4,21 @@ use records::{ChatId, EventId, Message, MessageEdit, NewMessage, Scope};
 
 use crate::StoreError;
 
-/// Keeps the messages of chats.
+/// Stores the messages of chats.
 #[async_trait]
 pub trait Messages: Send + Sync {
     /// Appends messages in order, all of them or none.
     ///
-    /// Each gets the next sequence of the chat: dense, from 0, never reused, in the order in which
-    /// appends take effect. Messages without an `event_id` get one.
+    /// Each message gets the next sequence of the chat: dense, from 0, never reused, in the order
+    /// in which appends take effect. Messages without an `event_id` get one.
     ///
-    /// Safe to repeat: an `event_id` the chat already holds is answered with the sequence it had,
-    /// however long ago that was, and is not stored again, also when only a part of the batch
-    /// repeats and also after the chat has ended. With another body it is
+    /// Safe to repeat: for an `event_id` that the chat already holds, the stored sequence is
+    /// returned and nothing is stored again. This holds however old the message is, if only a part
+    /// of the batch is repeated, and after the chat has ended. With another body it is
     /// [`EventConflict`](StoreError::EventConflict), and nothing of the batch is stored.
     ///
-    /// Errors: [`ChatEnded`](StoreError::ChatEnded) when there is something new to store and the
-    /// chat is completed or failed; [`Invalid`](StoreError::Invalid) beyond the
+    /// Errors: [`ChatEnded`](StoreError::ChatEnded) if there is a new message and the chat is
+    /// completed or failed; [`Invalid`](StoreError::Invalid) beyond the
     /// [`Limits`](records::Limits), with a pointer `/messages/{index}/…`.
     async fn append(
         &self,
@@ -27,15 +27,17 @@ pub trait Messages: Send + Sync {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError>;
 
-    /// Appends the messages a workflow starts from, unless they are there already.
+    /// Appends the messages from which a workflow starts, unless the chat already has them.
     ///
-    /// A message with an `event_id` is taken as [`append`](Messages::append) takes it. One without
-    /// is recognised by role and content, structure compared as structure: the leading messages
-    /// that equal the newest ones of the chat are answered with those, and of equal neighbours
-    /// within the call one is kept. Callers that race with the same messages store one copy.
+    /// A message with an `event_id` is handled as in [`append`](Messages::append). A message
+    /// without one is recognised by its role and content, compared as JSON values: the leading
+    /// messages that equal the newest ones of the chat are returned as duplicates, and of equal
+    /// adjacent messages in the request one is kept. Racing callers with the same messages store
+    /// one copy.
     ///
-    /// An edited message counts by what it says now, a deleted one not at all; and what follows a
-    /// message known by its id is looked for only after that one.
+    /// An edited message is compared by its current content; a deleted one is never recognised.
+    /// Messages after one that is recognised by its id are compared only with the messages after
+    /// that one.
     async fn persist_initial_messages(
         &self,
         scope: &Scope,
@@ -45,9 +47,8 @@ pub trait Messages: Send + Sync {
 
     /// Reads messages, oldest first.
     ///
-    /// A page ends early, with `has_more`, when it grows past
-    /// [`Transcript::PAGE_BYTES`]. What is returned can no
-    /// longer be lost.
+    /// A page ends early, with `has_more`, when it grows past [`Transcript::PAGE_BYTES`]. Returned
+    /// messages can no longer be rolled back.
     async fn messages(
         &self,
         scope: &Scope,
@@ -55,12 +56,12 @@ pub trait Messages: Send + Sync {
         range: MessageRange,
     ) -> Result<Transcript, StoreError>;
 
-    /// Streams every message the chat holds when the first is read, oldest first.
+    /// Streams every message that the chat holds when the first one is read, oldest first.
     ///
-    /// What is appended later is not among them. An edit or a deletion made while the stream is
-    /// read shows in what has not been read yet, or not at all. The stream holds a bounded number
-    /// of bytes, however long the chat is; whoever drops it early ends the reading. After an error
-    /// it ends.
+    /// Messages that are appended later are not included. An edit or deletion during the read
+    /// affects at most the messages that are not read yet. The stream buffers a bounded number of
+    /// bytes, however long the chat is. Dropping the stream stops the reading. The stream ends
+    /// after an error.
     fn history<'a>(
         &'a self,
         scope: &'a Scope,
@@ -75,7 +76,7 @@ pub trait Messages: Send + Sync {
         sequence: u64,
     ) -> Result<Message, StoreError>;
 
-    /// Returns the message of that id, wherever in the chat it lies.
+    /// Returns the message with that id, from the tail or a segment.
     async fn get_message_by_id(
         &self,
         scope: &Scope,
@@ -83,10 +84,10 @@ pub trait Messages: Send + Sync {
         event_id: &EventId,
     ) -> Result<Option<Message>, StoreError>;
 
-    /// Changes a message in place; its sequence and its id stay.
+    /// Edits a message in place; its sequence and its id stay.
     ///
-    /// Repeating an append of the original body still answers with this message. A deleted message
-    /// is [`MessageNotFound`](StoreError::MessageNotFound).
+    /// A repeated append of the original body still returns this message. A deleted message is
+    /// [`MessageNotFound`](StoreError::MessageNotFound).
     async fn update_message(
         &self,
         scope: &Scope,
@@ -95,9 +96,9 @@ pub trait Messages: Send + Sync {
         edit: MessageEdit,
     ) -> Result<Message, StoreError>;
 
-    /// Deletes a message, leaving a tombstone: its sequence stays taken, its content is gone.
+    /// Deletes a message, leaving a tombstone: its sequence stays taken, its content is removed.
     ///
-    /// Deleting twice answers as the first time.
+    /// Deleting twice returns the first result.
     async fn delete_message(
         &self,
         scope: &Scope,
@@ -106,52 +107,52 @@ pub trait Messages: Send + Sync {
     ) -> Result<Message, StoreError>;
 }
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
-    /// The chat's counter after it: the sequence the next message gets.
+    /// The chat's counter after the append: the sequence of the next message.
     pub last_sequence: u64,
-    /// One for each message given, in their order.
+    /// One result for each message of the request, in its order.
     pub messages: Vec<Appended>,
 }
 
-/// What came of one message of an append.
+/// The result for one message of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// The id it has.
+    /// The id of the message.
     pub event_id: EventId,
-    /// The sequence it has.
+    /// The sequence of the message.
     pub sequence: u64,
-    /// Whether it was stored now, or had been before.
+    /// Whether this call stored the message.
     pub outcome: Outcome,
 }
 
-/// Whether a message was stored by this call.
+/// Whether this call stored the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was stored now.
+    /// This call stored it.
     Stored,
-    /// The chat had it already.
+    /// It was stored before.
     Duplicate,
 }
 
-/// Which messages to read.
+/// Selects the messages to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageRange {
-    /// The oldest `limit` of those with `after < sequence < before`; an end left open is `None`.
+    /// The oldest `limit` messages with `after < sequence < before`; `None` leaves an end open.
     Oldest {
-        /// Only later ones than this.
+        /// Only messages after this sequence.
         after: Option<u64>,
-        /// Only earlier ones than this.
+        /// Only messages before this sequence.
         before: Option<u64>,
-        /// At most this many.
+        /// At most this many messages.
         limit: usize,
     },
-    /// The newest `limit` of those with `sequence < before`.
+    /// The newest `limit` messages with `sequence < before`.
     Newest {
-        /// Only earlier ones than this.
+        /// Only messages before this sequence.
         before: Option<u64>,
-        /// At most this many.
+        /// At most this many messages.
         limit: usize,
     },
 }
@@ -159,28 +160,28 @@ pub enum MessageRange {
 /// A run of consecutive messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// The chat's counter when it was read.
+    /// The chat's counter when the messages were read.
     pub last_sequence: u64,
     /// The messages, oldest first.
     pub messages: Vec<Message>,
-    /// Whether the range holds more: later ones for [`MessageRange::Oldest`], earlier ones for
-    /// [`MessageRange::Newest`].
+    /// Whether the range contains more messages: later ones for [`MessageRange::Oldest`], earlier
+    /// ones for [`MessageRange::Newest`].
     pub has_more: bool,
 }
 
 impl Transcript {
-    /// The size of messages, in bytes, at which a page ends.
+    /// The total size of messages, in bytes, at which a page ends.
     pub const PAGE_BYTES: usize = 16 << 20;
 }
 
 impl MessageRange {
-    /// Returns everything from the beginning, as far as one page goes.
+    /// Returns the range of all messages; a read returns the first page of it.
     pub fn all() -> Self {
         Self::Oldest { after: None, before: None, limit: usize::MAX }
     }
 
-    /// Returns the sequences `start..end` the range selects in a chat whose counter is
-    /// `last_sequence`, and whether more lie beyond.
+    /// Returns the sequences `start..end` that the range selects in a chat with this
+    /// `last_sequence`, and whether the range contains more.
     pub fn resolve(self, last_sequence: u64) -> (std::ops::Range<u64>, bool) {
         let take = |limit: usize| u64::try_from(limit).unwrap_or(u64::MAX);
         match self {

@@ -1,17 +1,16 @@
 //! The contracts: what every call of a store promises.
 //!
-//! All of them hold for every backend:
+//! These hold for every backend:
 //!
-//! - Each call takes a [`Scope`](records::Scope), but for those of operators, the stream of
-//!   changes, which names chats and shows nothing of them, and the redemption of a ticket, which says
-//!   who calls. A chat outside it does
-//!   not exist for the caller: the answer is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for
-//!   an id never used.
+//! - Each call takes a [`Scope`](records::Scope). Exceptions are the calls of operators, the stream
+//!   of changes, which contains only ids and counters, and the redemption of a ticket, which
+//!   returns the caller. A chat outside the scope does not exist for the caller: the result is
+//!   [`ChatNotFound`](crate::StoreError::ChatNotFound), as for an id that was never used.
 //! - A call that returns `Ok` is durable: it survives the loss of any one database process.
 //! - A write under a lease that is gone is [`Fenced`](crate::StoreError::Fenced), see [`Leases`].
-//! - A call that returns an error has changed nothing, except
+//! - A call that returns an error has changed nothing, except for
 //!   [`OutcomeUnknown`](crate::StoreError::OutcomeUnknown).
-//! - JSON comes back as it was given, whatever its keys; what cannot be kept is
+//! - JSON is returned as it was sent, with any keys. A value that cannot be stored is
 //!   [`Invalid`](crate::StoreError::Invalid), with a pointer to it.
 
 mod apps;
@@ -58,7 +57,7 @@ pub use tickets::Tickets;
 pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};
 
-/// A whole store.
+/// A complete store.
 #[async_trait::async_trait]
 pub trait Store:
     ChatSessions
@@ -82,14 +81,14 @@ pub trait Store:
     + Turns
     + std::fmt::Debug
 {
-    /// Answers once the store can be read and written, or says why it cannot.
+    /// Returns once the store can be read and written, or returns the error that prevents it.
     async fn ping(&self) -> Result<(), crate::StoreError>;
 
-    /// Returns what the store counts about itself.
+    /// Returns the metrics of the store.
     fn metrics(&self) -> &crate::metrics::StoreMetrics;
 }
 
-/// Cuts a list that may be longer to `limit`; returns the last that is left, if more came after it.
+/// Truncates a list to `limit` items. Returns the last remaining item if more items followed it.
 fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
     let has_more = items.len() > limit;
     items.truncate(limit);

@@ -5,17 +5,17 @@ use records::{ChatId, DisplayName, Participant, Scope, UserId};
 use super::Outcome;
 use crate::StoreError;
 
-/// Keeps who takes part in chats.
+/// Stores the participants of chats.
 ///
-/// Taking part gives no access: a chat's [`Visibility`](records::Visibility) does. Whom a caller may
-/// name is for who calls to say.
+/// Participation gives no access; a chat's [`Visibility`](records::Visibility) does. The caller of
+/// these methods decides which users a client may add or remove.
 #[async_trait]
 pub trait Participants: Send + Sync {
-    /// Has a user take part in a chat, whatever its status.
+    /// Adds a user to a chat, in any status of the chat.
     ///
-    /// One who does already keeps the place, and is called by the new name if there is one. Beyond
-    /// [`Limits::PARTICIPANTS`](records::Limits::PARTICIPANTS) it is
-    /// [`TooManyParticipants`](StoreError::TooManyParticipants).
+    /// A user who is already a participant keeps the time of joining, and gets the new name if one
+    /// is given. A chat with [`Limits::PARTICIPANTS`](records::Limits::PARTICIPANTS) participants
+    /// is [`TooManyParticipants`](StoreError::TooManyParticipants).
     async fn join_chat(
         &self,
         scope: &Scope,
@@ -24,9 +24,9 @@ pub trait Participants: Send + Sync {
         display_name: Option<&DisplayName>,
     ) -> Result<Joined, StoreError>;
 
-    /// Has a user take part no longer; nothing is left of it but their messages.
+    /// Removes a participant; the user's messages stay.
     ///
-    /// Leaving twice is leaving once.
+    /// Idempotent.
     async fn leave_chat(
         &self,
         scope: &Scope,
@@ -34,7 +34,7 @@ pub trait Participants: Send + Sync {
         user_id: &UserId,
     ) -> Result<(), StoreError>;
 
-    /// Lists who takes part, oldest first; those who joined at the same moment, by id.
+    /// Lists the participants, oldest first; those who joined at the same time, by id.
     async fn list_participants(
         &self,
         scope: &Scope,
@@ -44,21 +44,21 @@ pub trait Participants: Send + Sync {
     ) -> Result<ParticipantPage, StoreError>;
 }
 
-/// What came of joining.
+/// The result of joining.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
-    /// The participant as kept.
+    /// The participant as stored.
     pub participant: Participant,
-    /// Whether they take part since now, or did already.
+    /// Whether this call added the participant.
     pub outcome: Outcome,
 }
 
-/// A position in a list of participants: right after the one it names.
+/// A position in a list of participants: right after this participant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ParticipantCursor {
-    /// When that one joined.
+    /// When the participant joined.
     pub joined_at: DateTime<Utc>,
-    /// Who it is.
+    /// The user.
     pub user_id: UserId,
 }
 
@@ -67,12 +67,13 @@ pub struct ParticipantCursor {
 pub struct ParticipantPage {
     /// The participants.
     pub participants: Vec<Participant>,
-    /// Where the next page begins, when there is one.
+    /// The position of the next page, if there is a next page.
     pub next: Option<ParticipantCursor>,
 }
 
 impl ParticipantPage {
-    /// Makes a page of the first `limit` after a position, of all there are in any order.
+    /// Makes a page of the first `limit` participants after a position, from all participants in
+    /// any order.
     pub(crate) fn of(
         mut all: Vec<Participant>,
         limit: usize,

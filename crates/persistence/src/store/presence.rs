@@ -5,17 +5,17 @@ use records::{ChatId, Connection, Present, Scope};
 
 use crate::StoreError;
 
-/// Keeps who is present in chats: who listens to them, from whichever process.
+/// Stores which users are present in chats: the subscribers of a chat, in any process.
 ///
-/// Whoever is announced is present for a while and no longer, so that nobody stays whose process has
-/// died. It is the clock of who reads that decides.
+/// An announced connection is present for a limited time, so that the connections of a dead process
+/// disappear. The clock of the reading process decides whether an announcement has expired.
 #[async_trait]
 pub trait Presence: Send + Sync {
-    /// Announces connections, each for so long from now.
+    /// Announces connections, each for `lasting` from now.
     ///
-    /// One that was announced before is present for so long from now on, and says no more to who
-    /// listens. Whether a chat may be seen was decided when somebody began to listen to it; for one
-    /// that is not there an announcement means nothing.
+    /// Announcing a connection again extends its time and notifies no listener. The store does not
+    /// check whether the chat exists or is visible, because the caller checked that when the
+    /// subscription began. An announcement in an unknown chat has no effect.
     async fn announce(
         &self,
         scope: &Scope,
@@ -23,21 +23,22 @@ pub trait Presence: Send + Sync {
         lasting: Duration,
     ) -> Result<(), StoreError>;
 
-    /// Takes announcements back. One that was never made is none.
+    /// Withdraws announcements. Withdrawing an unknown connection is no error.
     async fn withdraw(&self, scope: &Scope, connections: &[Connection]) -> Result<(), StoreError>;
 
-    /// Returns who is present in a chat now.
+    /// Returns the users who are present in a chat now.
     async fn presence(&self, scope: &Scope, chat_id: &ChatId) -> Result<ChatPresence, StoreError>;
 }
 
-/// Who is present in a chat.
+/// The users present in a chat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChatPresence {
-    /// The persons, who has been there for longest first, and those of one moment by id; at most
+    /// The users, longest present first, and those with the same time by id; at most
     /// [`Limits::PRESENT`](records::Limits::PRESENT).
     pub present: Vec<Present>,
-    /// How many persons there are altogether.
+    /// The total number of users present.
     pub count: u64,
-    /// After how long this may be another without anybody saying so; `None` where nobody is present.
+    /// The time until the first announcement expires, after which the users may differ without a
+    /// notification; `None` if no user is present.
     pub lasting: Option<Duration>,
 }

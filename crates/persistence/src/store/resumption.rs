@@ -3,13 +3,14 @@ use records::{ChatId, ResumeState, Scope};
 
 use crate::StoreError;
 
-/// Brings chats back.
+/// Reads everything from which a chat is resumed.
 #[async_trait]
 pub trait Resumption: Send + Sync {
-    /// Returns all that a chat is resumed from, as it was at one moment, which can no longer be lost.
+    /// Returns the complete state of a chat from one database snapshot, which can no longer be
+    /// rolled back.
     ///
-    /// A chat whose messages are larger than [`ResumeState::MAX_MESSAGE_BYTES`] together is
-    /// [`Invalid`](StoreError::Invalid), at `/messages`: its history can be streamed.
+    /// A chat whose messages are together larger than [`ResumeState::MAX_MESSAGE_BYTES`] is
+    /// [`Invalid`](StoreError::Invalid), at `/messages`; its history can be streamed.
     async fn resume_state(
         &self,
         scope: &Scope,
@@ -17,14 +18,14 @@ pub trait Resumption: Send + Sync {
     ) -> Result<ResumeState, StoreError>;
 }
 
-/// Says that a chat is too large to be brought back at once.
+/// Returns the error for a chat whose messages are too large to be resumed in one read.
 pub(crate) fn too_large() -> StoreError {
     let limit = ResumeState::MAX_MESSAGE_BYTES;
     let detail = format!("are larger than {limit} bytes together: stream the history instead");
     records::Invalid::too_large("/messages", detail).into()
 }
 
-/// Says that the steps to resume from are too large to be read at once.
+/// Returns the error for resume points that are too large to be read at once.
 pub(crate) fn points_too_large() -> StoreError {
     let detail = "are too large together: list them, or delete those that are not needed";
     records::Invalid::too_large("/resume_points", detail).into()

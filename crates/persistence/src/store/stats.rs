@@ -7,21 +7,21 @@ use records::{AppId, ChatId, ChatStatus, Model, Rollup, Usage, WorkflowName};
 use super::Cursor;
 use crate::StoreError;
 
-/// Says what the chats and calls of workflows add up to.
+/// Returns the statistics of workflows: the sums over their chats and calls.
 ///
-/// All of it is kept up in the transactions that change chats and record calls: reading it costs the
-/// same however many there are. For operators: nothing here depends on who may see which chat, and
-/// a workflow or an app that nobody has used counts nothing.
+/// The transactions that change chats and record calls update the sums, so the cost of a read does
+/// not depend on the number of chats. These calls are for operators and ignore the visibility of
+/// chats. A workflow or an app that was never used has empty stats.
 #[async_trait]
 pub trait Stats: Send + Sync {
-    /// Returns what a workflow has done, and its agents and models, dearest first.
+    /// Returns the stats of a workflow, and those of its agents and models, the most expensive first.
     async fn workflow_stats(
         &self,
         app_id: &AppId,
         workflow_name: &WorkflowName,
     ) -> Result<WorkflowStats, StoreError>;
 
-    /// Lists what the chats of a workflow took, newest first by creation and then by id.
+    /// Lists the usage of each chat of a workflow, newest first by creation and then by id.
     ///
     /// `limit` must be at least 1.
     async fn list_chat_stats(
@@ -32,11 +32,11 @@ pub trait Stats: Send + Sync {
         after: Option<&Cursor>,
     ) -> Result<ChatStatsPage, StoreError>;
 
-    /// Returns what every workflow of an app has done, by name.
+    /// Returns the stats of every workflow of an app, ordered by name.
     async fn app_stats(&self, app_id: &AppId) -> Result<Vec<WorkflowSummary>, StoreError>;
 
-    /// Returns what an app's workflows, or one of them, have done in each of the hours that begin
-    /// within the range; hours in which nothing happened are left out. In order of name and hour.
+    /// Returns the stats of an app's workflows, or of one of them, for each hour that begins within
+    /// the range. Hours without any change are left out. Ordered by name and hour.
     async fn hourly_stats(
         &self,
         app_id: &AppId,
@@ -44,7 +44,7 @@ pub trait Stats: Send + Sync {
         range: Range<DateTime<Utc>>,
     ) -> Result<Vec<HourlyStats>, StoreError>;
 
-    /// Lists the apps after one whose workflows have done anything, in the order of their ids.
+    /// Lists the apps after `after` that have stats, in the order of their ids.
     ///
     /// `limit` must be at least 1.
     async fn list_apps_with_stats(
@@ -54,53 +54,53 @@ pub trait Stats: Send + Sync {
     ) -> Result<CountedApps, StoreError>;
 }
 
-/// What a workflow has done.
+/// The stats of a workflow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkflowStats {
-    /// All of it.
+    /// The total.
     pub total: Rollup,
-    /// The part of each agent, or of those calls that named none.
+    /// The stats of each agent; `None` stands for the calls without an agent.
     pub agents: Vec<(Option<String>, Rollup)>,
-    /// The part of each model.
+    /// The stats of each model.
     pub models: Vec<(Model, Rollup)>,
-    /// When anything of it last changed.
+    /// When any of these stats last changed.
     pub last_updated_at: Option<DateTime<Utc>>,
 }
 
-/// What one of an app's workflows has done.
+/// The total stats of one workflow of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowSummary {
     /// The workflow.
     pub workflow_name: WorkflowName,
-    /// All of it.
+    /// The total.
     pub total: Rollup,
-    /// When anything of it last changed.
+    /// When the stats last changed.
     pub last_updated_at: Option<DateTime<Utc>>,
 }
 
-/// What a workflow has done in an hour.
+/// The stats of a workflow for one hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HourlyStats {
     /// The workflow.
     pub workflow_name: WorkflowName,
-    /// When the hour began.
+    /// The beginning of the hour.
     pub hour: DateTime<Utc>,
-    /// What was done in it.
+    /// The stats of the hour.
     pub rollup: Rollup,
 }
 
-/// What a chat took.
+/// The usage of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatStats {
     /// The chat.
     pub chat_id: ChatId,
     /// When it was created.
     pub started_at: DateTime<Utc>,
-    /// Where it stands.
+    /// The status of the chat.
     pub status: ChatStatus,
-    /// How long it took, in milliseconds, if it has ended.
+    /// The duration in milliseconds, if the chat has ended.
     pub duration_ms: Option<u64>,
-    /// What its calls took.
+    /// The summed usage of its calls.
     pub usage: Usage,
 }
 
@@ -109,12 +109,12 @@ pub struct ChatStats {
 pub struct ChatStatsPage {
     /// The chats.
     pub chats: Vec<ChatStats>,
-    /// Where the next page begins, when there is one.
+    /// The position of the next page, if there is a next page.
     pub next: Option<Cursor>,
 }
 
 impl ChatStatsPage {
-    /// Makes a page of the first `limit` of the chats given.
+    /// Makes a page of the first `limit` chats.
     pub(crate) fn cut(mut chats: Vec<ChatStats>, limit: usize) -> Self {
         let last = super::cut(&mut chats, limit);
         let cursor = |chat: &ChatStats| Cursor {
@@ -125,23 +125,23 @@ impl ChatStatsPage {
     }
 }
 
-/// A page of apps whose workflows have done anything.
+/// A page of apps that have stats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountedApps {
     /// The apps.
     pub apps: Vec<AppId>,
-    /// After which one the next page begins, when there is one.
+    /// The app after which the next page begins, if there is a next page.
     pub next: Option<AppId>,
 }
 
 impl CountedApps {
-    /// Makes a page of the first `limit` of the apps given.
+    /// Makes a page of the first `limit` apps.
     pub(crate) fn cut(mut apps: Vec<AppId>, limit: usize) -> Self {
         Self { next: super::cut(&mut apps, limit).cloned(), apps }
     }
 }
 
-/// Orders agents or models by what they cost, then by their tokens, then by name.
+/// Orders agents or models by cost, then by tokens, both descending, then by name.
 pub(crate) fn dearest_first<T: Ord>(parts: &mut [(T, Rollup)]) {
     parts.sort_by(|(a, first), (b, second)| {
         let dear = |rollup: &Rollup| {

@@ -4,10 +4,10 @@ use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
 
 use crate::StoreError;
 
-/// Keeps the tickets with which chats are joined by clients that cannot show a token.
+/// Stores the tickets with which clients that cannot send a token join a chat.
 #[async_trait]
 pub trait Tickets: Send + Sync {
-    /// Keeps a ticket to a chat for the caller of the scope; returns when it expires.
+    /// Stores a ticket to a chat for the caller of the scope. Returns when it expires.
     async fn create_ticket(
         &self,
         scope: &Scope,
@@ -15,10 +15,11 @@ pub trait Tickets: Send + Sync {
         ticket: NewTicket,
     ) -> Result<DateTime<Utc>, StoreError>;
 
-    /// Uses a ticket up; `None` unless it is one to this chat, has not expired and was never used.
+    /// Redeems a ticket. Returns `None` unless it is for this chat, has not expired and was not
+    /// redeemed before.
     ///
-    /// It takes no scope: the ticket says who calls. Of any number of calls with one ticket one is
-    /// answered with it. A call that fails may have used it up.
+    /// The call takes no scope, because the ticket contains the caller. If several calls race with
+    /// one ticket, one of them gets it. A call that fails may have used the ticket up.
     async fn redeem_ticket(
         &self,
         app_id: &AppId,

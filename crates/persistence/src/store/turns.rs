@@ -4,18 +4,18 @@ use records::{ChatId, NewTurn, ResumePoint, Scope, StackId, TurnId};
 use super::Appended;
 use crate::StoreError;
 
-/// Keeps the turns of chats, and the points from which those that broke off can be resumed.
+/// Stores the turns of chats, and the resume points of unfinished turns.
 #[async_trait]
 pub trait Turns: Send + Sync {
-    /// Writes a turn at its end, all of it or nothing: its messages, what the chat notes of its last
-    /// turn, and, unless it was completed, the steps that were not done.
+    /// Writes a turn at its end, all or nothing: its messages, the chat's record of its last turn,
+    /// and, unless the turn was completed, its unfinished steps.
     ///
-    /// Readers see all its messages or none, however many they are. The messages get ids that follow
-    /// from the turn's, and their turn as `request_id`.
+    /// Readers see all messages of the turn or none, however many there are. The ids of the
+    /// messages are derived from the id of the turn, and each message has the turn as `request_id`.
     ///
-    /// Safe to repeat: a turn that is known by its `request_id` is answered as the first time. With
-    /// anything else in it, it is [`EventConflict`](StoreError::EventConflict) or, where it has no
-    /// messages, [`TurnConflict`](StoreError::TurnConflict). Errors besides: those of
+    /// Safe to repeat: a turn with a known `request_id` gets the first result. With other content
+    /// it is [`EventConflict`](StoreError::EventConflict) or, without messages,
+    /// [`TurnConflict`](StoreError::TurnConflict). Other errors are those of
     /// [`append`](super::Messages::append).
     async fn append_turn(
         &self,
@@ -24,8 +24,8 @@ pub trait Turns: Send + Sync {
         turn: NewTurn,
     ) -> Result<AppendedTurn, StoreError>;
 
-    /// Lists at most `limit` resume points of a chat, the latest first: by turn, then by sequence. A page
-    /// is shorter where they are large.
+    /// Lists at most `limit` resume points of a chat, latest first: by turn, then by sequence. A
+    /// page is shorter if the resume points are large.
     async fn list_resume_points(
         &self,
         scope: &Scope,
@@ -35,14 +35,14 @@ pub trait Turns: Send + Sync {
         cursor: Option<ResumePointCursor>,
     ) -> Result<ResumePointPage, StoreError>;
 
-    /// Returns the last resume point of a chat: of the latest turn that has any, the last step.
+    /// Returns the last resume point of a chat: the last step of the latest turn with resume points.
     async fn last_resume_point(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ResumePoint>, StoreError>;
 
-    /// Deletes the resume points of a turn, or all, and says how many there were.
+    /// Deletes the resume points of a turn, or of all turns. Returns how many it deleted.
     async fn delete_resume_points(
         &self,
         scope: &Scope,
@@ -51,22 +51,22 @@ pub trait Turns: Send + Sync {
     ) -> Result<u64, StoreError>;
 }
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendedTurn {
     /// The turn.
     pub request_id: TurnId,
-    /// The chat's counter after it: the sequence the next message gets.
+    /// The chat's counter after the turn: the sequence of the next message.
     pub last_sequence: u64,
-    /// One for each message, in their order.
+    /// One result for each message, in their order.
     pub messages: Vec<Appended>,
-    /// How many steps there are to resume from.
+    /// The number of resume points of the turn.
     pub resume_points: usize,
-    /// Whether it was stored now, or had been before.
+    /// Whether this call stored the turn.
     pub outcome: super::Outcome,
 }
 
-/// Which resume points to list; what is `None` does not restrict.
+/// Selects the resume points to list. A field that is `None` does not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResumePointFilter {
     /// Only those of this turn.
@@ -78,30 +78,30 @@ pub struct ResumePointFilter {
 /// A page of resume points.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResumePointPage {
-    /// The latest first.
+    /// The resume points, latest first.
     pub points: Vec<ResumePoint>,
-    /// Where the next page begins; none if this is the last one.
+    /// The position of the next page; `None` on the last page.
     pub next: Option<ResumePointCursor>,
 }
 
-/// The place after a resume point.
+/// A position in a list of resume points: right after this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ResumePointCursor {
-    /// Its turn.
+    /// The turn of the resume point.
     pub turn: u64,
-    /// Its place in the turn.
+    /// The sequence of the resume point within its turn.
     pub sequence: u32,
 }
 
 impl ResumePointCursor {
-    /// The place after a resume point.
+    /// Returns the position after a resume point.
     pub fn after(point: &ResumePoint) -> Self {
         Self { turn: point.turn, sequence: point.sequence }
     }
 }
 
 impl ResumePointFilter {
-    /// Tells whether a resume point passes.
+    /// Returns whether a resume point matches.
     pub fn admits(&self, point: &ResumePoint) -> bool {
         self.request_id.as_ref().is_none_or(|id| *id == point.request_id)
             && self.stack_id.as_ref().is_none_or(|id| *id == point.step.frame.stack_id)

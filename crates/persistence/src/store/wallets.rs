@@ -3,21 +3,22 @@ use records::{AppId, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
 
 use crate::StoreError;
 
-/// Keeps wallets: a balance of whole tokens for a user of an app, and every change of it.
+/// Stores wallets: a balance of whole tokens for a user of an app, and every change of it.
 ///
-/// The balance is the sum of the entries, always, and never negative. A credit or a debit is safe to
-/// repeat: its `entry_id`, given again with the same amount and kind, is answered as the first time,
-/// however long ago that was; with another amount or kind it is
-/// [`EntryConflict`](StoreError::EntryConflict). The reason may differ; the first one is kept. What
-/// was refused left nothing behind, and its id may be used again.
+/// The balance is always the sum of the entries, and never negative. A credit or debit is safe to
+/// repeat: a repeated `entry_id` with the same amount and kind gets the first result, however old
+/// it is. With another amount or kind it is [`EntryConflict`](StoreError::EntryConflict). The
+/// reason may differ; the first one is kept. A refused change stores nothing, and its id may be
+/// used again.
 ///
-/// The wallet of another user does not exist for a caller who is a user:
+/// For a caller who is a user, the wallet of another user does not exist:
 /// [`WalletNotFound`](StoreError::WalletNotFound).
 #[async_trait]
 pub trait Wallets: Send + Sync {
-    /// Returns the wallet, and creates it with `initial_balance` where there is none.
+    /// Returns the wallet, and creates it with `initial_balance` if there is none.
     ///
-    /// Of callers that race exactly one fills it. An initial balance above 0 is its first entry.
+    /// If callers race, exactly one credits the initial balance. An initial balance above 0 becomes
+    /// the first entry.
     async fn ensure_wallet(
         &self,
         scope: &Scope,
@@ -25,7 +26,7 @@ pub trait Wallets: Send + Sync {
         initial_balance: i64,
     ) -> Result<Wallet, StoreError>;
 
-    /// Returns the wallet, or `None` where there is none.
+    /// Returns the wallet, or `None` if there is none.
     async fn get_wallet(
         &self,
         scope: &Scope,
@@ -34,8 +35,8 @@ pub trait Wallets: Send + Sync {
 
     /// Adds tokens.
     ///
-    /// To no wallet it is [`WalletNotFound`](StoreError::WalletNotFound), beyond
-    /// [`Wallet::MAX_BALANCE`] [`BalanceTooLarge`](StoreError::BalanceTooLarge).
+    /// Without a wallet it is [`WalletNotFound`](StoreError::WalletNotFound); above
+    /// [`Wallet::MAX_BALANCE`] it is [`BalanceTooLarge`](StoreError::BalanceTooLarge).
     async fn credit(
         &self,
         scope: &Scope,
@@ -43,9 +44,9 @@ pub trait Wallets: Send + Sync {
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError>;
 
-    /// Takes tokens, all of the amount or none.
+    /// Takes tokens, the whole amount or nothing.
     ///
-    /// From a wallet that holds fewer, or where there is none, it is
+    /// If the wallet holds fewer tokens, or there is no wallet, it is
     /// [`InsufficientTokens`](StoreError::InsufficientTokens).
     async fn debit(
         &self,
@@ -54,7 +55,7 @@ pub trait Wallets: Send + Sync {
         entry: NewWalletEntry,
     ) -> Result<WalletEntry, StoreError>;
 
-    /// Takes tokens if there are enough; `None` says that there are not, and that nothing changed.
+    /// Takes tokens if there are enough; `None` means that there are not, and that nothing changed.
     async fn try_debit(
         &self,
         scope: &Scope,
@@ -70,7 +71,7 @@ pub trait Wallets: Send + Sync {
 
     /// Lists the entries of a wallet, newest first: those below the sequence `before`, or all.
     ///
-    /// `limit` must be at least 1. Entries never change, so pages do not overlap and skip nothing.
+    /// `limit` must be at least 1. Entries never change, so pages do not overlap and skip no entry.
     async fn list_wallet_entries(
         &self,
         scope: &Scope,
@@ -79,7 +80,7 @@ pub trait Wallets: Send + Sync {
         before: Option<u64>,
     ) -> Result<EntryPage, StoreError>;
 
-    /// Lists the wallets of an app after that of a user, in the order of their users' ids.
+    /// Lists the wallets of an app after `after`, in the order of their user ids.
     ///
     /// `limit` must be at least 1.
     async fn list_wallets(
@@ -91,7 +92,7 @@ pub trait Wallets: Send + Sync {
 
     /// Returns the first app after `after` that has wallets, registered or not.
     ///
-    /// For operators: it tells that an app has wallets, and nothing else.
+    /// For operators: the result shows only that an app has wallets.
     async fn next_app_with_wallets(
         &self,
         after: Option<&AppId>,
@@ -103,12 +104,12 @@ pub trait Wallets: Send + Sync {
 pub struct EntryPage {
     /// The entries, newest first.
     pub entries: Vec<WalletEntry>,
-    /// Below which sequence the next page begins, when there is one.
+    /// The sequence below which the next page begins, if there is a next page.
     pub next: Option<u64>,
 }
 
 impl EntryPage {
-    /// Makes a page of the first `limit` of the entries given.
+    /// Makes a page of the first `limit` entries.
     pub(crate) fn cut(mut entries: Vec<WalletEntry>, limit: usize) -> Self {
         let next = super::cut(&mut entries, limit).map(|entry| entry.sequence);
         Self { entries, next }
@@ -120,12 +121,12 @@ impl EntryPage {
 pub struct WalletPage {
     /// The wallets.
     pub wallets: Vec<Wallet>,
-    /// After whose wallet the next page begins, when there is one.
+    /// The user after whose wallet the next page begins, if there is a next page.
     pub next: Option<UserId>,
 }
 
 impl WalletPage {
-    /// Makes a page of the first `limit` of the wallets given.
+    /// Makes a page of the first `limit` wallets.
     pub(crate) fn cut(mut wallets: Vec<Wallet>, limit: usize) -> Self {
         let last = super::cut(&mut wallets, limit);
         let next = last.map(|wallet| wallet.user_id.clone());
