@@ -61,7 +61,7 @@ impl Calls for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Keeps calls that are new, and has them paid for.
+    /// Stores new calls, and debits the wallet for them.
     pub(super) fn keep_calls(
         &self,
         scope: &Scope,

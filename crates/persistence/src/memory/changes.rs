@@ -15,7 +15,7 @@ impl Changes for MemoryStore {
         let changes = stream::unfold(self.changes.subscribe(), async |mut told| {
             let change = match told.recv().await {
                 Ok(change) => change,
-                // Some were overwritten before they were read.
+                // The listener was too slow, and changes were overwritten before it read them.
                 Err(RecvError::Lagged(_)) => Change::Began,
                 Err(RecvError::Closed) => return None,
             };
@@ -48,35 +48,35 @@ impl Changes for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Tells who listens that messages were appended to a chat.
+    /// Notifies listeners that messages were appended to a chat.
     pub(super) fn tell_append(&self, chat: &Chat) {
         self.tell(chat, Some(chat.session.last_sequence));
     }
 
-    /// Tells who listens that something else about a chat has changed.
+    /// Notifies listeners that something else in a chat has changed.
     pub(super) fn tell_change(&self, chat: &Chat) {
         self.tell(chat, None);
     }
 
     fn tell(&self, chat: &Chat, last_sequence: Option<u64>) {
         let chat_id = chat.session.chat_id.clone();
-        // An error says that nobody listens.
+        // `send` fails only if there is no listener.
         let _ = self.changes.send(Change::Chat(ChatChange { chat_id, last_sequence }));
     }
 
-    /// Tells who listens that calls of a chat were recorded or deleted.
+    /// Notifies listeners that calls of a chat were recorded or deleted.
     pub(super) fn tell_usage(&self, chat: &Chat) {
         let _ = self.changes.send(Change::Usage(chat.session.chat_id.clone()));
     }
 
-    /// Tells who listens that others are present in a chat, or by other names.
+    /// Notifies listeners that the users present in a chat, or their names, have changed.
     pub(super) fn tell_presence(&self, chat: &Chat) {
         let _ = self.changes.send(Change::Presence(chat.session.chat_id.clone()));
     }
 }
 
 impl Chat {
-    /// Notes that a message that was stored already has changed.
+    /// Records the change of a stored message.
     pub(super) fn note_edit(&mut self, sequence: u64) {
         self.revision += 1;
         self.recent_edits.push(sequence);

@@ -107,7 +107,7 @@ impl ChatSessions for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Keeps a chat that has just been created, unless its id is taken.
+    /// Stores a new chat, unless its id exists.
     pub(super) fn insert(&self, chat: Chat) -> Result<ChatSession, StoreError> {
         let session = chat.session.clone();
         match self.chats().entry(session.chat_id.clone()) {
@@ -148,7 +148,7 @@ impl Chat {
         }
     }
 
-    /// Moves it to another status.
+    /// Changes the status.
     pub(super) fn move_to(&mut self, next: ChatStatus, reason: Option<&str>, now: DateTime<Utc>) {
         let session = &mut self.session;
         self.status_changes.push(StatusChange {

@@ -43,7 +43,7 @@ impl ContextHistory for MemoryStore {
 }
 
 impl Chat {
-    /// Keeps a snapshot, and those before it within the bound.
+    /// Stores a version, and removes the oldest one beyond the bound.
     pub(super) fn keep(&mut self, context: KeptContext) {
         self.contexts.push_back(context);
         if self.contexts.len() as u64 > ContextVersionPage::KEPT {
@@ -51,7 +51,7 @@ impl Chat {
         }
     }
 
-    /// Returns the snapshot that was in force at a sequence, if it is kept.
+    /// Returns the newest version that was taken at or below a sequence, if it is still stored.
     pub(super) fn context_at(&self, sequence: u64) -> Option<&KeptContext> {
         self.contexts.iter().rev().find(|kept| kept.version.sequence <= sequence)
     }

@@ -27,7 +27,7 @@ impl Forks for MemoryStore {
 }
 
 impl Chat {
-    /// Returns a fork of the chat as it is.
+    /// Returns a fork of the chat in its current state.
     fn fork(&self, session: ChatSession) -> Self {
         let is_taken_over = |kept: &&Kept| kept.message.sequence < session.last_sequence;
         let messages = self.messages.iter().take_while(is_taken_over).cloned().collect();

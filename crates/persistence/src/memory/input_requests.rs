@@ -208,7 +208,7 @@ impl MemoryStore {
         }
     }
 
-    /// Closes a pending request; the chat runs on if it was the last it waited for.
+    /// Closes a pending request. The chat runs again if this was the last request that it waited for.
     fn close_input(
         &self,
         chat: &mut Chat,
@@ -241,7 +241,7 @@ impl Chat {
         })
     }
 
-    /// Closes what is pending, since the chat has ended.
+    /// Closes all pending requests, because the chat has ended.
     pub(super) fn end_inputs(&mut self, now: DateTime<Utc>) {
         let status = self.session.status;
         for request_id in self.session.pending_inputs.clone() {
@@ -261,7 +261,7 @@ impl Chat {
         self.note_input(request.request_id.clone(), now);
     }
 
-    /// Notes that a request was made or closed.
+    /// Records that a request was created or closed.
     fn note_input(&mut self, request_id: InputRequestId, now: DateTime<Utc>) {
         self.session.last_updated_at = now;
         self.input_version += 1;

@@ -99,7 +99,7 @@ impl Leases for MemoryStore {
 }
 
 impl Chat {
-    /// Refuses a write under a lease that is gone.
+    /// Refuses a write with the fencing token of a lease that is gone.
     pub(super) fn check_fence(&self, fencing_token: Option<u64>) -> Result<(), StoreError> {
         let held = self.session.lease.as_ref().map(|lease| lease.fencing_token);
         check_fence(&self.session.chat_id, fencing_token, held)

@@ -182,7 +182,7 @@ impl Messages for MemoryStore {
     }
 }
 
-/// Keeps as many of the first messages as go onto a page, one at least; tells whether all do.
+/// Truncates messages to what fits onto a page, at least one. Returns whether all fit.
 fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
     let mut bytes = 0;
     for (index, message) in messages.iter().enumerate() {

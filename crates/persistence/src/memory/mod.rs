@@ -1,6 +1,6 @@
 //! A store in the memory of one process.
 //!
-//! It passes the same contract as the MongoDB store and serves as its model in tests. Nothing
+//! It passes the same contract suite as the MongoDB store, and tests compare the two. Nothing
 //! survives the process.
 
 mod apps;
@@ -48,14 +48,14 @@ use crate::store::{Change, Store};
 use tickets::Unused;
 use wallets::Ledger;
 
-/// Keeps everything in memory.
+/// A store that keeps all records in memory.
 #[derive(Debug)]
 pub struct MemoryStore {
     chats: Mutex<HashMap<ChatId, Chat>>,
     apps: Mutex<BTreeMap<AppId, App>>,
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
-    /// When anything of a workflow was last counted.
+    /// When the stats of each workflow last changed.
     counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
@@ -64,14 +64,14 @@ pub struct MemoryStore {
     faults: Option<Arc<dyn Faults>>,
 }
 
-/// How many changes are kept for a listener that is slow to take them.
+/// How many changes are buffered for a slow listener.
 const KEPT_CHANGES: usize = 1_024;
 
-/// A chat and all that belongs to it.
+/// A chat and all records that belong to it.
 #[derive(Debug)]
 struct Chat {
     session: ChatSession,
-    /// That of the newest lease; 0: there was none.
+    /// The token of the newest lease; 0 if there was none.
     fencing_token: u64,
     turns: u64,
     points: Vec<ResumePoint>,
@@ -79,7 +79,7 @@ struct Chat {
     messages: Vec<Kept>,
     context: ContextSnapshot,
     context_version: u64,
-    /// Those that are kept, the newest last.
+    /// The stored versions, newest last.
     contexts: VecDeque<KeptContext>,
     artifact: Option<Artifact>,
     artifact_version: u64,
@@ -94,7 +94,7 @@ struct Chat {
     announced: BTreeMap<ConnectionId, Announced>,
 }
 
-/// A message, with the digest of the body it was appended with.
+/// A message, with the digest of its original body.
 #[derive(Debug, Clone)]
 struct Kept {
     message: Message,
@@ -152,7 +152,7 @@ impl MemoryStore {
         held(&self.chats)
     }
 
-    /// Runs `work` on a chat, if the scope admits it.
+    /// Runs `work` on a chat if it is visible in the scope. Otherwise the chat is not found.
     fn with_chat<T>(
         &self,
         scope: &Scope,

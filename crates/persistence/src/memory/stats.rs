@@ -1,4 +1,4 @@
-//! Adds up all there is, each time it is asked: what other stores keep up must come to the same.
+//! Computes the stats from all records at each read. Stores that maintain rollups must return the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -130,7 +130,7 @@ impl Stats for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Notes that something of a workflow has changed.
+    /// Records that the stats of a workflow have changed.
     pub(super) fn count(&self, chat: &ChatSession, now: DateTime<Utc>) {
         let workflow = (chat.app_id.clone(), chat.workflow_name.clone());
         held(&self.counted_at).insert(workflow, now);
@@ -151,7 +151,7 @@ impl MemoryStore {
 }
 
 impl Chat {
-    /// Returns what its calls took together.
+    /// Returns the summed usage of its calls.
     pub(super) fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         self.calls.iter().for_each(|kept| usage.add(&kept.call));

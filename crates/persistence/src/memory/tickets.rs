@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::store::Tickets;
 
-/// A ticket that has not been used.
+/// A ticket that was not redeemed.
 #[derive(Debug)]
 pub(super) struct Unused {
     app_id: AppId,

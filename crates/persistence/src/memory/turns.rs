@@ -33,7 +33,7 @@ impl Turns for MemoryStore {
                     Some(_) => return Err(turn.conflict(chat_id)),
                     None => {}
                 }
-                // The messages of a turn that this chat took over from its source tell its name, too.
+                // Inherited messages of a turn also prove that the turn id is used.
                 if turn.messages.len() > 0 && plan.fresh().next().is_none() {
                     return Ok(turn.answer(plan.answer(counter, counter), Outcome::Duplicate));
                 }

@@ -122,7 +122,7 @@ impl Wallets for MemoryStore {
 }
 
 impl MemoryStore {
-    /// Has a bill paid, by whoever's wallet it is for.
+    /// Debits a bill from its user's wallet, regardless of the caller.
     pub(super) fn pay(&self, scope: &Scope, bill: &Bill) -> Result<Payment, StoreError> {
         let scope = Scope::service(scope.app_id.clone());
         match self.change(&scope, &bill.user_id, &bill.entry, EntryKind::Debit) {

@@ -7,14 +7,14 @@ use super::label::{By, label};
 use crate::rules::batch::Batch;
 
 label! {
-    /// The bound at which an append is turned away.
+    /// The bound at which an append is refused.
     QueueBound: "bound" {
         Chat = "chat",
         Total = "total",
     }
 }
 
-/// Appends: as they are given, as they wait, and as they are sent.
+/// Appends: their requested size, their queue, and the commands that store them.
 #[derive(Debug)]
 pub(crate) struct AppendMetrics {
     messages: Histogram,
@@ -45,7 +45,7 @@ impl Default for AppendMetrics {
 }
 
 impl AppendMetrics {
-    /// Notes an append that breaks no rule.
+    /// Counts a valid append.
     pub(crate) fn given(&self, batch: &Batch) {
         self.messages.observe(batch.len());
         self.bytes.observe(batch.bytes());
@@ -55,18 +55,18 @@ impl AppendMetrics {
         self.overloads.of(bound).increment();
     }
 
-    /// Notes an update that has answered so many appends and stored so many messages.
+    /// Counts an update that completed this many appends and stored this many messages.
     pub(crate) fn stored(&self, appends: usize, messages: usize) {
         self.group_appends.observe(appends);
         self.group_messages.observe(messages);
     }
 
-    /// Notes a command that updates so many chats.
+    /// Counts a command that updates this many chats.
     pub(crate) fn sent(&self, chats: usize) {
         self.command_chats.observe(chats);
     }
 
-    /// Notes a segment that many messages went straight into.
+    /// Counts a segment that a large append wrote directly.
     pub(crate) fn sealed(&self) {
         self.segments.increment();
     }
@@ -75,32 +75,32 @@ impl AppendMetrics {
         vec![
             Family::histogram(
                 "reprise_append_messages",
-                "Messages in an append, as given.",
+                "Messages in an append request.",
                 &self.messages,
             ),
             Family::histogram(
                 "reprise_append_size_bytes",
-                "Size of the messages in an append, as given.",
+                "Size of the messages in an append request.",
                 &self.bytes,
             ),
             Family::gauge(
                 "reprise_append_queue_appends",
-                "Appends that wait or are under way.",
+                "Appends that are queued or in progress.",
                 &self.queued,
             ),
             Family::gauge(
                 "reprise_append_queue_bytes",
-                "Size of the appends that wait or are under way.",
+                "Size of the appends that are queued or in progress.",
                 &self.queued_bytes,
             ),
             Family::counter(
                 "reprise_append_overloads_total",
-                "Appends turned away because too many wait, for their chat or in total.",
+                "Appends refused because too many are queued, for their chat or in total.",
                 &self.overloads,
             ),
             Family::histogram(
                 "reprise_append_group_appends",
-                "Appends answered by one update of a chat.",
+                "Appends completed by one update of a chat.",
                 &self.group_appends,
             ),
             Family::histogram(
@@ -115,14 +115,14 @@ impl AppendMetrics {
             ),
             Family::counter(
                 "reprise_append_segments_total",
-                "Segments that large appends went straight into.",
+                "Segments that large appends wrote directly.",
                 &self.segments,
             ),
         ]
     }
 }
 
-/// An append that waits or is under way, as long as this lives.
+/// An append that is queued or in progress, for as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Queued {
     metrics: Arc<StoreMetrics>,

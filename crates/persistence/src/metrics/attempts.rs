@@ -3,7 +3,7 @@ use super::instrument::Counter;
 use super::label::{By, label};
 
 label! {
-    /// Whether something is read or written.
+    /// Whether an attempt reads or writes.
     Direction: "direction" {
         Read = "read",
         Write = "write",
@@ -11,7 +11,7 @@ label! {
 }
 
 label! {
-    /// Why an attempt failed that was not refused by a rule of ours.
+    /// The reason of a failed attempt. Refusals by the store's own rules are not failures.
     FailureReason: "reason" {
         ServerSelection = "server_selection",
         PoolCleared = "pool_cleared",
@@ -23,7 +23,7 @@ label! {
     }
 }
 
-/// The attempts that calls and background work take at the database.
+/// The attempts at database operations, by calls and by background work.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptMetrics {
     begun: By<Direction, Counter>,
@@ -47,17 +47,17 @@ impl AttemptMetrics {
         vec![
             Family::counter(
                 "reprise_store_attempts_total",
-                "Attempts at the database, the first ones and those after a failure.",
+                "Attempts at a database operation, both first attempts and retries.",
                 &self.begun,
             ),
             Family::counter(
                 "reprise_store_retries_total",
-                "Attempts at the database that follow one that failed.",
+                "Attempts at a database operation that retry a failed attempt.",
                 &self.retries,
             ),
             Family::counter(
                 "reprise_store_attempt_failures_total",
-                "Attempts at the database that failed, by the reason.",
+                "Attempts at a database operation that failed, by reason.",
                 &self.failures,
             ),
         ]

@@ -7,8 +7,8 @@ use crate::StoreError;
 use crate::store::{Append, Outcome};
 
 label! {
-    /// A call to a store: one value for each method of its traits that answers with a result.
-    #[expect(missing_docs, reason = "the values are named as the methods are")]
+    /// A call to a store: one value for each method of its traits that returns a result.
+    #[expect(missing_docs, reason = "the values have the names of the methods")]
     pub Call: "call" {
         Ping = "ping",
         CreateChat = "create_chat",
@@ -82,7 +82,7 @@ label! {
 }
 
 label! {
-    /// What a caller was told.
+    /// The outcome for the caller.
     CallOutcome: "outcome" {
         Ok = "ok",
         NotFound = "not_found",
@@ -99,14 +99,14 @@ label! {
 }
 
 label! {
-    /// What became of a message.
+    /// The outcome for a message.
     MessageOutcome: "outcome" {
         Stored = "stored",
         Duplicate = "duplicate",
     }
 }
 
-/// The calls to a store and what came of them.
+/// The calls to a store, and their outcomes.
 #[derive(Debug)]
 pub(crate) struct CallMetrics {
     outcomes: By<Call, By<CallOutcome, Counter>>,
@@ -125,12 +125,12 @@ impl Default for CallMetrics {
 }
 
 impl CallMetrics {
-    /// Counts a call when the answer is given, or when it is not waited for any longer.
+    /// Begins a call. It is counted when it ends, or as cancelled when it is dropped.
     pub(crate) fn begin(&self, call: Call) -> Underway<'_> {
         Underway { calls: self, call, start: Instant::now(), outcome: CallOutcome::Cancelled }
     }
 
-    /// Counts the messages of an append that was answered.
+    /// Counts the messages of a successful append.
     pub(crate) fn appended(&self, append: &Append) {
         let stored = append.messages.iter().filter(|message| message.outcome == Outcome::Stored);
         let stored = stored.count();
@@ -142,24 +142,24 @@ impl CallMetrics {
         vec![
             Family::counter(
                 "reprise_store_calls_total",
-                "Calls to the store, by what the caller was told.",
+                "Calls to the store, by outcome.",
                 &self.outcomes,
             ),
             Family::histogram(
                 "reprise_store_call_duration_seconds",
-                "How long calls to the store took, retries included.",
+                "Duration of calls to the store, including retries.",
                 &self.durations,
             ),
             Family::counter(
                 "reprise_store_messages_total",
-                "Messages of the appends that were answered.",
+                "Messages of successful appends, by outcome.",
                 &self.messages,
             ),
         ]
     }
 }
 
-/// A call that is under way.
+/// A call in progress.
 #[derive(Debug)]
 pub(crate) struct Underway<'a> {
     calls: &'a CallMetrics,
@@ -169,7 +169,7 @@ pub(crate) struct Underway<'a> {
 }
 
 impl Underway<'_> {
-    /// Ends the call, and returns how long it took.
+    /// Ends the call, and returns its duration.
     pub(crate) fn end<T>(mut self, answer: &Result<T, StoreError>) -> Duration {
         self.outcome = CallOutcome::of(answer);
         self.start.elapsed()
@@ -253,7 +253,7 @@ mod tests {
     fn every_method_of_a_store_has_its_call() {
         let sources = sources("store");
         let methods = sources.iter().flat_map(|source| functions(source));
-        // One with a body of its own makes other calls.
+        // A method with a default body makes other calls.
         let required = methods.filter(|(_, text)| {
             text.find([';', '{']).is_some_and(|end| text[end..].starts_with(';'))
         });
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn each_store_observes_every_call_where_it_enters_and_only_there() {
+    fn each_store_observes_every_call_exactly_once() {
         for store in ["memory", "mongo"] {
             let sources = sources(store);
             for call in Call::ALL {

@@ -1,25 +1,25 @@
 use super::instrument::Instrument;
 use super::reading::{Distribution, Labels};
 
-/// A metric and all of its series, for an exporter to render.
+/// A metric and all its series, for an exporter to render.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Family {
-    /// Its whole name, with the unit, and `_total` where it is a counter.
+    /// The full name, with the unit, and with `_total` for a counter.
     pub name: &'static str,
-    /// What it means: a sentence.
+    /// The description, one sentence.
     pub help: &'static str,
-    /// What it says.
+    /// The values.
     pub series: Series,
 }
 
-/// The series of a metric, by their labels.
+/// The series of a metric, with their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Series {
     /// Numbers that only grow.
     Counter(Vec<(Labels, u64)>),
-    /// Numbers that come and go.
+    /// Numbers that grow and shrink.
     Gauge(Vec<(Labels, i64)>),
-    /// How values are distributed.
+    /// Distributions of values.
     Histogram(Vec<(Labels, Distribution)>),
 }
 

@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use super::reading::{Distribution, Labels};
 
-/// What is counted with, and read when it is rendered.
+/// An instrument that counts or measures, and is read when metrics are rendered.
 pub(crate) trait Instrument {
     type Reading;
 
-    /// Adds what it says to `readings`, under its labels.
+    /// Adds its current values to `readings`, with their labels.
     fn read(&self, labels: &Labels, readings: &mut Vec<(Labels, Self::Reading)>);
 }
 
@@ -33,7 +33,7 @@ impl Instrument for Counter {
     }
 }
 
-/// A number that comes and goes.
+/// A number that grows and shrinks.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(AtomicI64);
 
@@ -62,19 +62,19 @@ const SIZES: [u64; 9] =
 
 const MICROSECONDS_PER_SECOND: u64 = 1_000_000;
 
-/// The buckets of every duration here, in seconds, for durations measured elsewhere.
+/// Returns the bounds of all duration buckets, in seconds, for durations that are measured elsewhere.
 pub fn duration_bounds_sec() -> impl Iterator<Item = f64> {
     DURATIONS.iter().map(|&bound| float(bound) / float(MICROSECONDS_PER_SECOND))
 }
 
-/// How values are distributed.
+/// A distribution of values.
 #[derive(Debug)]
 pub(crate) struct Histogram {
-    /// The upper bounds of all buckets but the last, which has none.
+    /// The upper bounds of all buckets except the last, which is unbounded.
     bounds: &'static [u64],
     counts: Vec<AtomicU64>,
     sum: AtomicU64,
-    /// How many of what is observed make one of the unit in which it is read.
+    /// How many observed units make one unit of the reading.
     per_unit: u64,
 }
 
@@ -84,7 +84,7 @@ impl Histogram {
         Self::new(&DURATIONS, MICROSECONDS_PER_SECOND)
     }
 
-    /// Measures how many there are of something.
+    /// Measures numbers of things.
     pub(super) fn of_counts() -> Self {
         Self::new(&COUNTS, 1)
     }

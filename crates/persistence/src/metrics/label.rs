@@ -10,12 +10,12 @@ pub(crate) trait Label: Copy + std::fmt::Debug + 'static {
 
     fn name(self) -> &'static str;
 
-    /// Returns its place in [`Self::ALL`].
+    /// Returns the index in [`Self::ALL`].
     fn index(self) -> usize;
 }
 
-/// Declares a label: its key, and the name of each of its values. It is `pub(crate)` unless declared
-/// `pub`.
+/// Declares a label: its key, and the name of each of its values. The type is `pub(crate)` unless
+/// declared `pub`.
 macro_rules! label {
     ($(#[$meta:meta])* $label:ident: $($rest:tt)+) => {
         label! { $(#[$meta])* pub(crate) $label: $($rest)+ }

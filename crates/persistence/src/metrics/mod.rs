@@ -1,8 +1,8 @@
-//! What a store counts about itself.
+//! The metrics of a store.
 //!
-//! Plain atomics: to observe something is an addition or two, allocates nothing and waits for nobody.
-//! No exporter is known here; whoever runs a store renders [`StoreMetrics::families`]. Labels have
-//! closed lists of values, so that no text of a caller can become one.
+//! Instruments are plain atomics: an observation is one or two additions, and never allocates or
+//! blocks. This module knows no exporter; the service renders [`StoreMetrics::families`]. Labels
+//! have closed lists of values, so that no caller's text becomes a label.
 
 mod family;
 mod instrument;
@@ -29,7 +29,7 @@ pub(crate) use pool::PoolMetrics;
 pub(crate) use sealing::SealingMetrics;
 pub(crate) use sweeps::{Sweep, SweepMetrics};
 
-/// The counters of one store; clones of a store share them.
+/// The metrics of one store; clones of a store share them.
 #[derive(Debug, Default)]
 pub struct StoreMetrics {
     pub(crate) calls: CallMetrics,
@@ -41,9 +41,9 @@ pub struct StoreMetrics {
 }
 
 impl StoreMetrics {
-    /// Returns every metric as it stands.
+    /// Returns the current value of every metric.
     ///
-    /// Each number is exact; two that belong together may be a moment apart.
+    /// Each number is exact, but the numbers are not read at the same instant.
     pub fn families(&self) -> Vec<Family> {
         [
             self.calls.families(),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_has_a_name_and_a_text_and_every_series_labels_of_its_own() {
+    fn every_metric_has_a_name_and_a_help_text_and_every_series_has_unique_labels() {
         let families = StoreMetrics::default().families();
         let mut names: Vec<_> = families.iter().map(|family| family.name).collect();
         names.sort_unstable();

@@ -1,7 +1,7 @@
 use super::family::Family;
 use super::instrument::{Counter, Gauge, Histogram};
 
-/// The connections to the database, of all of its servers together.
+/// The connections to all servers of the database.
 #[derive(Debug)]
 pub(crate) struct PoolMetrics {
     pub(crate) open: Gauge,
@@ -37,12 +37,12 @@ impl PoolMetrics {
             ),
             Family::gauge(
                 "reprise_mongo_pool_connections_in_use",
-                "Connections to the database that carry a command.",
+                "Connections to the database that run a command.",
                 &self.in_use,
             ),
             Family::counter(
                 "reprise_mongo_pool_connections_opened_total",
-                "Connections to the database that were begun.",
+                "Connections to the database that the pool began to open.",
                 &self.created,
             ),
             Family::counter(
@@ -52,7 +52,7 @@ impl PoolMetrics {
             ),
             Family::counter(
                 "reprise_mongo_pool_clears_total",
-                "Times that all connections to a server were given up.",
+                "Times that the pool discarded all connections to a server.",
                 &self.clears,
             ),
             Family::counter(

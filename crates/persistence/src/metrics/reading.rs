@@ -1,7 +1,7 @@
 /// The labels of a series: key and value.
 pub type Labels = Vec<(&'static str, &'static str)>;
 
-/// How observed values are distributed.
+/// The distribution of observed values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
     /// Upper bounds, ascending up to infinity, each with the number of values in that bucket alone.
@@ -11,7 +11,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Returns how many values there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }

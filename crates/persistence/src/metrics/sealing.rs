@@ -22,7 +22,7 @@ impl Default for SealingMetrics {
 }
 
 impl SealingMetrics {
-    /// Notes a run in the background that began at `start` and is over.
+    /// Counts a background run that began at `start` and has ended.
     pub(crate) fn ended(&self, start: Instant, is_ok: bool) {
         self.durations.observe_duration(start.elapsed());
         if !is_ok {
@@ -30,7 +30,7 @@ impl SealingMetrics {
         }
     }
 
-    /// Notes a segment that has taken messages out of a tail.
+    /// Counts a segment that received messages from a tail.
     pub(crate) fn sealed(&self) {
         self.segments.increment();
     }
@@ -39,17 +39,17 @@ impl SealingMetrics {
         vec![
             Family::histogram(
                 "reprise_sealing_duration_seconds",
-                "How long runs of the background sealing took.",
+                "Duration of background sealing runs.",
                 &self.durations,
             ),
             Family::counter(
                 "reprise_sealing_failures_total",
-                "Runs of the background sealing that were given up.",
+                "Background sealing runs that failed.",
                 &self.failures,
             ),
             Family::counter(
                 "reprise_sealing_segments_total",
-                "Segments that took messages out of a tail.",
+                "Segments that received messages from a tail.",
                 &self.segments,
             ),
         ]

@@ -10,7 +10,7 @@ label! {
     }
 }
 
-/// The records that sweeps had to leave as they are.
+/// The records that sweeps could not process.
 #[derive(Debug, Default)]
 pub(crate) struct SweepMetrics {
     failures: By<Sweep, Counter>,
@@ -24,7 +24,7 @@ impl SweepMetrics {
     pub(super) fn families(&self) -> Vec<Family> {
         vec![Family::counter(
             "reprise_store_sweep_failures_total",
-            "Overdue records that a sweep passed over because of an error.",
+            "Overdue records that a sweep skipped because of an error.",
             &self.failures,
         )]
     }

@@ -1,7 +1,7 @@
-//! A checked batch of messages on its way into a chat, and the plan of what is new in it.
+//! A checked batch of messages to append, and the plan of which messages are new.
 //!
-//! Both backends decide by it: what a message that is known already is answered with, and which
-//! ones are left to store.
+//! Both stores use it to decide the answer for messages that the chat already holds, and which
+//! messages to store.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::store::{Append, Appended, Outcome};
 #[derive(Debug)]
 pub(crate) struct Batch {
     entries: Vec<Entry>,
-    /// For each entry, the earlier one that has the same id and body.
+    /// For each entry, the index of the earlier entry with the same id and body.
     repeats: Vec<Option<usize>>,
     bytes: usize,
 }
@@ -27,26 +27,26 @@ pub(crate) struct Batch {
 pub(crate) struct Entry {
     pub(crate) event_id: EventId,
     pub(crate) body: MessageBody,
-    /// No part of what tells a repeat: the first who sent a message stays its author.
+    /// Not part of the digest: the first sender of a message stays its author.
     pub(crate) author: Option<Author>,
     pub(crate) digest: Digest,
     pub(crate) bytes: usize,
-    /// The id was minted here: no earlier call can have used it.
+    /// The id was minted for this call, so no earlier call can have used it.
     is_minted: bool,
 }
 
-/// A message the chat holds already.
+/// A message that the chat already holds.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) event_id: EventId,
     pub(crate) sequence: u64,
     pub(crate) digest: Digest,
-    /// It was stored by an earlier attempt of the call that asks.
+    /// The message was stored by an earlier attempt of the same call.
     pub(crate) is_ours: bool,
 }
 
 impl Batch {
-    /// Checks messages against the limits, gives an id to those without, and says who wrote them.
+    /// Checks messages against the limits, gives an id to those without one, and sets their authors.
     pub(crate) fn check(
         caller: &Caller,
         messages: Vec<NewMessage>,
@@ -58,7 +58,7 @@ impl Batch {
         Self::check_within(caller, messages, ids, Limits::BATCH_MESSAGES, Limits::BATCH_BYTES)
     }
 
-    /// Does so against limits of their own; there may be no message at all.
+    /// Like [`Self::check`] with other limits; there may be no messages.
     pub(crate) fn check_within(
         caller: &Caller,
         messages: Vec<NewMessage>,
@@ -83,7 +83,8 @@ impl Batch {
         Ok(Self { entries, repeats, bytes })
     }
 
-    /// Has each message be a repeat only together with all that this is the digest of.
+    /// Binds the messages to a digest of the whole request: a message is then a repeat only if the
+    /// whole request is.
     pub(crate) fn bind_to(&mut self, whole: &Digest) {
         for entry in &mut self.entries {
             let mut hasher = Hasher::default();
@@ -93,7 +94,7 @@ impl Batch {
         }
     }
 
-    /// Returns how many messages it holds.
+    /// Returns the number of messages.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -103,7 +104,7 @@ impl Batch {
         &self.entries
     }
 
-    /// Returns how large the messages are together.
+    /// Returns the total size of the messages in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -113,14 +114,14 @@ impl Batch {
         self.entries.iter().map(|entry| &entry.event_id)
     }
 
-    /// Tells whether an id was given by the caller, so that an earlier call may have used it.
+    /// Returns whether any id was chosen by the caller, so that an earlier call may have used it.
     pub(crate) fn has_given_ids(&self) -> bool {
         self.entries.iter().any(|entry| !entry.is_minted)
     }
 
-    /// Plans the append to a chat that holds `known` messages of these ids already.
+    /// Plans the append to a chat that already holds the `known` messages.
     ///
-    /// One that is known with another body refuses the whole batch.
+    /// A known message with another body refuses the whole batch.
     pub(crate) fn plan(&self, chat_id: &ChatId, known: &[Known]) -> Result<Plan<'_>, StoreError> {
         let known: HashMap<_, _> = known.iter().map(|known| (&known.event_id, known)).collect();
         let mut places = Vec::with_capacity(self.entries.len());
@@ -136,7 +137,7 @@ impl Batch {
                 }
                 (_, Some(first)) => Place::SameAs(first),
                 (Some(known), None) => {
-                    // A minted id can only be known from an earlier attempt of this very call.
+                    // Only an earlier attempt of this call can have stored a minted id.
                     let is_ours = known.is_ours || entry.is_minted;
                     Place::Known { sequence: known.sequence, is_ours }
                 }
@@ -162,7 +163,7 @@ impl Entry {
     }
 }
 
-/// Returns who wrote a message: the person who appends it, or whom a service states.
+/// Returns the author of a message: the user who appends it, or the author that a service states.
 fn author(caller: &Caller, stated: Option<Author>) -> Result<Option<Author>, Invalid> {
     let Some(person) = caller.person() else { return Ok(stated) };
     match stated {
@@ -181,7 +182,8 @@ fn find_repeats(entries: &[Entry]) -> Result<Vec<Option<usize>>, Invalid> {
         let first = *first_by_id.entry(&entry.event_id).or_insert(index);
         if entry.digest != entries[first].digest {
             let pointer = format!("/messages/{index}/event_id");
-            let detail = format!("is that of message {first} of the batch, with another body");
+            let detail =
+                format!("repeats the id of message {first} of the batch with another body");
             return Err(Invalid::value(pointer, detail));
         }
         repeats.push((first != index).then_some(first));
@@ -189,32 +191,32 @@ fn find_repeats(entries: &[Entry]) -> Result<Vec<Option<usize>>, Invalid> {
     Ok(repeats)
 }
 
-/// What is to become of each message of a batch.
+/// The decision for each message of a batch.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     batch: &'a Batch,
     places: Vec<Place>,
 }
 
-/// Where a message of a batch gets its sequence from.
+/// The source of a message's sequence.
 #[derive(Debug, PartialEq)]
 enum Place {
-    /// It is new: the next one.
+    /// The message is new and gets the next sequence.
     Fresh,
-    /// The chat holds it under its id.
+    /// The chat holds the message under its id.
     Known { sequence: u64, is_ours: bool },
-    /// The chat holds a message that says the same.
+    /// The chat holds a message with the same role and content.
     Like { sequence: u64, event_id: EventId },
     /// An earlier message of the batch is the same.
     SameAs(usize),
 }
 
 impl<'a> Plan<'a> {
-    /// Recognises messages without an id of their own by role and content: equal neighbours within
-    /// the batch, and the leading ones among the newest of the chat.
+    /// Recognises messages without a chosen id by role and content: equal adjacent messages within
+    /// the batch, and the leading messages of the batch among the newest messages of the chat.
     ///
-    /// Messages the batch names by their ids are left out of the comparison, but for one thing: what
-    /// follows one of them in the batch must follow it in the chat.
+    /// Messages that the batch names by id are left out of the comparison, with one exception: a
+    /// message after one of them in the batch must also be after it in the chat.
     pub(crate) fn recognise(&mut self, newest: &[Message]) {
         self.join_neighbours();
         let entries = &self.batch.entries;
@@ -250,8 +252,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the messages without ids that come before the first new one with an id, each with
-    /// the greatest sequence of those before it that are known by their ids.
+    /// Returns the messages without a chosen id before the first new message with one. Each comes
+    /// with the greatest sequence of the known messages before it in the batch.
     fn leading(&self) -> Vec<(usize, Option<u64>)> {
         let mut known_before = None;
         let mut leading = Vec::new();
@@ -281,7 +283,7 @@ impl<'a> Plan<'a> {
         self.batch.entries.iter().zip(&self.places).filter(is_fresh).map(|(entry, _)| entry)
     }
 
-    /// Returns the answer, once the new messages have the sequences from `first_sequence` on.
+    /// Returns the answer, if the new messages have the sequences from `first_sequence` on.
     pub(crate) fn answer(&self, first_sequence: u64, last_sequence: u64) -> Append {
         let mut next = first_sequence..;
         let mut messages: Vec<Appended> = Vec::with_capacity(self.places.len());
@@ -306,7 +308,7 @@ impl<'a> Plan<'a> {
                 }
             });
         }
-        // A view of the chat may be older than what is known to be in it, just after an election.
+        // Just after an election, a read of the chat may be older than the known messages.
         let end = messages.iter().map(|message| message.sequence + 1).max();
         Append { last_sequence: last_sequence.max(end.unwrap_or(0)), messages }
     }

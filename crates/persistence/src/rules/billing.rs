@@ -1,4 +1,4 @@
-//! What calls cost the user of a chat; the same for every backend.
+//! The payment for calls, shared by both stores.
 
 use records::{ChatSession, EntryId, NewWalletEntry, UserId};
 
@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::rules::call_batch::DigestedCall;
 use crate::store::{Billing, Payment};
 
-/// Tokens to take from a wallet.
+/// A debit of a wallet for calls.
 #[derive(Debug)]
 pub(crate) struct Bill {
     pub(crate) user_id: UserId,
@@ -14,7 +14,7 @@ pub(crate) struct Bill {
 }
 
 impl Bill {
-    /// Returns the bill for calls of a chat, if there is anybody to pay and anything to pay for.
+    /// Returns the bill for calls of a chat, if the chat has a user and the calls used tokens.
     pub(crate) fn of(
         chat: &ChatSession,
         calls: &[&DigestedCall],
@@ -29,18 +29,18 @@ impl Bill {
         Some(Self { user_id, entry: NewWalletEntry { entry_id, amount, reason } })
     }
 
-    /// Says what comes of it where the wallet does not pay.
+    /// Returns the result for a wallet that holds fewer tokens.
     pub(crate) fn unpaid(&self, balance: i64) -> Payment {
         Payment::Unpaid { balance, amount: self.entry.amount }
     }
 
-    /// Says why the chat is paused then.
+    /// Returns the reason for which the chat is paused then.
     pub(crate) fn pause_reason(balance: i64, amount: i64) -> String {
         format!("insufficient tokens: {balance} are left, the last calls took {amount}")
     }
 }
 
-/// Turns the refusal of a debit into what comes of the bill.
+/// Converts the refusal of a debit into the payment. Other errors are returned.
 pub(crate) fn refused(bill: &Bill, refusal: StoreError) -> Result<Payment, StoreError> {
     match refusal {
         StoreError::InsufficientTokens { balance, .. } => Ok(bill.unpaid(balance)),

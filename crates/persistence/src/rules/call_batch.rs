@@ -1,4 +1,4 @@
-//! A checked batch of provider calls on its way into a chat, and what of it is known already.
+//! A checked batch of provider calls to record, and the plan of which calls are new.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct CallBatch {
     calls: Vec<DigestedCall>,
 }
 
-/// A call, with the digest of what its caller said of it.
+/// A call, with the digest of the caller's input.
 #[derive(Debug, Clone)]
 pub(crate) struct DigestedCall {
     pub(crate) call: ProviderCall,
@@ -23,7 +23,7 @@ pub(crate) struct DigestedCall {
 }
 
 impl DigestedCall {
-    /// Checks a call, and completes it as it is kept at the moment `now`.
+    /// Checks a call, and completes it to the record that is stored at `now`.
     pub(crate) fn check(
         call: NewProviderCall,
         now: DateTime<Utc>,
@@ -36,7 +36,7 @@ impl DigestedCall {
 }
 
 impl CallBatch {
-    /// Checks calls against the limits, and completes them as they are kept at the moment `now`.
+    /// Checks calls against the limits, and completes them to the records that are stored at `now`.
     pub(crate) fn check(
         calls: Vec<NewProviderCall>,
         now: DateTime<Utc>,
@@ -58,7 +58,8 @@ impl CallBatch {
             let (first, known) = *digests.entry(call.call_id.clone()).or_insert((index, digest));
             if known != digest {
                 let pointer = format!("/calls/{index}/call_id");
-                let detail = format!("is that of call {first} of the batch, with another body");
+                let detail =
+                    format!("repeats the id of call {first} of the batch with another body");
                 return Err(Invalid::value(pointer, detail));
             }
             checked.push(DigestedCall { call, digest });
@@ -66,7 +67,7 @@ impl CallBatch {
         Ok(Self { calls: checked })
     }
 
-    /// A batch of one.
+    /// Returns a batch of one call.
     pub(crate) fn of(call: DigestedCall) -> Self {
         Self { calls: vec![call] }
     }
@@ -76,8 +77,8 @@ impl CallBatch {
         self.calls.iter().map(|kept| &kept.call.call_id)
     }
 
-    /// Splits the batch into the calls to record and the answer to all, where `known` are recorded
-    /// already. One that is known with another body refuses the whole batch.
+    /// Splits the batch into the calls to record and the answer for all calls. A known call with
+    /// another body refuses the whole batch.
     pub(crate) fn plan(
         &self,
         chat_id: &ChatId,

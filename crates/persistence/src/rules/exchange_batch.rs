@@ -1,4 +1,4 @@
-//! Checked messages and their call on their way into a chat.
+//! The checked messages and call of an exchange.
 
 use chrono::{DateTime, Utc};
 use records::{Caller, Ids, Invalid, MessageBody, NewMessage, NewProviderCall};
@@ -11,7 +11,7 @@ use crate::rules::call_batch::{CallBatch, DigestedCall};
 #[derive(Debug)]
 pub(crate) struct ExchangeBatch {
     pub(crate) messages: Batch,
-    /// One call.
+    /// Exactly one call.
     pub(crate) calls: CallBatch,
 }
 

@@ -1,12 +1,12 @@
-//! Whether a write under a lease comes too late.
+//! The check of a write's fencing token.
 
 use records::ChatId;
 
 use crate::StoreError;
 
-/// Refuses a write under another lease than the one that is held now.
+/// Refuses a write with another fencing token than that of the current lease.
 ///
-/// A write without a lease is let through: people write while an orchestrator runs.
+/// A write without a token is allowed, because users write while an orchestrator runs.
 pub(crate) fn check_fence(
     chat_id: &ChatId,
     token: Option<u64>,

@@ -1,4 +1,4 @@
-//! What becomes of a question and of those who answer it; the same for every backend.
+//! Decisions about questions and their answers, shared by both stores.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::json::Digest;
@@ -11,29 +11,29 @@ use crate::StoreError;
 use crate::rules::batch::{Batch, Entry};
 use crate::store::{Append, Appended, Outcome};
 
-/// A request as it is kept.
+/// A request as stored.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptInput {
     pub(crate) request: InputRequest,
-    /// Tells whether a repeated request is the same.
+    /// Decides whether a repeated request is the same.
     pub(crate) digest: Digest,
-    /// Tells whether a repeated answer is the same.
+    /// Decides whether a repeated answer is the same.
     pub(crate) answer_digest: Option<Digest>,
 }
 
-/// What is to become of an answer.
+/// The decision about an answer.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// It is the first.
+    /// The answer is the first; it is accepted.
     Take,
-    /// It was given before: this is the sequence of its message.
+    /// The answer was given before, as the message with this sequence.
     Repeat { sequence: u64 },
-    /// It comes too late, and the request is to be closed as expired.
+    /// The request is overdue and must be closed as expired.
     Expire,
 }
 
 impl KeptInput {
-    /// Checks a question, and completes it as it is kept.
+    /// Checks a question, and completes it to the record that is stored.
     pub(crate) fn asked(
         chat_id: &ChatId,
         new: NewInputRequest,
@@ -55,7 +55,7 @@ impl KeptInput {
         Ok(Self { request, digest, answer_digest: None })
     }
 
-    /// Refuses another question of the same id.
+    /// Refuses a different question with the same id.
     pub(crate) fn repeated_by(&self, asked: &Self) -> Result<(), StoreError> {
         if self.digest == asked.digest {
             return Ok(());
@@ -65,7 +65,7 @@ impl KeptInput {
         Err(StoreError::InputConflict { chat_id, request_id })
     }
 
-    /// Decides what becomes of an answer.
+    /// Decides about an answer.
     pub(crate) fn judge(&self, reply: &Reply, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
         let request = &self.request;
         let repeated = match &request.closing {
@@ -100,7 +100,7 @@ impl KeptInput {
         Err(StoreError::EventConflict { chat_id, event_id, sequence, index: 0 })
     }
 
-    /// Decides what becomes of a wish to take the question back; `None`: it is to be closed as given.
+    /// Decides about the cancellation of the question.
     pub(crate) fn cancel(&self, reason: Option<&str>, now: DateTime<Utc>) -> Cancel {
         match &self.request.closing {
             Some(Closing { how: Closed::Cancelled { .. }, .. }) => Cancel::Done,
@@ -113,22 +113,22 @@ impl KeptInput {
         }
     }
 
-    /// Returns how it is closed once it is overdue.
+    /// Returns how the request is closed once it is overdue.
     pub(crate) fn expiry(&self) -> Option<Closing> {
         self.request.expires_at.map(|at| Closing { at, how: Closed::Expired })
     }
 }
 
-/// What is to become of a wish to take a question back.
+/// The decision about a cancellation.
 #[derive(Debug)]
 pub(crate) enum Cancel {
-    /// It was taken back before.
+    /// The question was cancelled before.
     Done,
-    /// It is too late for that.
+    /// The request was closed otherwise.
     Refuse(StoreError),
-    /// It is overdue, and to be closed as expired.
+    /// The request is overdue and must be closed as expired.
     Expire,
-    /// It is to be closed so.
+    /// The request must be closed like this.
     Close(Closing),
 }
 
@@ -136,14 +136,15 @@ fn closed(request: &InputRequest) -> StoreError {
     StoreError::InputClosed(Box::new(request.clone()))
 }
 
-/// Tells whether a chat waits for nothing but input, so that it runs on when the last request is closed.
+/// Returns whether a chat is paused only for input and has no pending request left, so that it runs
+/// again.
 pub(crate) fn runs_on(chat: &ChatSession) -> bool {
     chat.status == ChatStatus::Paused
         && chat.status_reason.as_deref() == Some(InputRequest::PAUSE_REASON)
         && chat.pending_inputs.is_empty()
 }
 
-/// An answer, checked, and the message it becomes.
+/// A checked answer, and the message that it becomes.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) answer: NewInputAnswer,
@@ -176,13 +177,13 @@ impl Reply {
         &self.entry().event_id
     }
 
-    /// Returns what is answered once the message has a sequence, in a chat that counts so far.
+    /// Returns the answer for the caller, if the message has this sequence and the chat this counter.
     pub(crate) fn append(&self, sequence: u64, outcome: Outcome, counter: u64) -> Append {
         let message = Appended { event_id: self.event_id().clone(), sequence, outcome };
         Append { last_sequence: counter.max(sequence + 1), messages: vec![message] }
     }
 
-    /// Returns how the request is closed by it, once its message has a sequence.
+    /// Returns how the answer closes the request, if its message has this sequence.
     pub(crate) fn closing(&self, sequence: u64, now: DateTime<Utc>) -> Closing {
         let answer = InputAnswer {
             content: self.answer.content.clone(),

@@ -1,11 +1,11 @@
-//! What a wallet answers to a change, before anything is written; the same for every backend.
+//! Decisions about the change of a wallet before it is written, shared by both stores.
 
 use chrono::{DateTime, Utc};
 use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
 
 use crate::StoreError;
 
-/// A credit or a debit on its way into a wallet.
+/// A credit or debit to apply to a wallet.
 #[derive(Debug)]
 pub(crate) struct Change<'a> {
     pub(crate) user_id: &'a UserId,
@@ -15,12 +15,13 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Returns what the balance becomes more by: less than 0 for a debit.
+    /// Returns the change of the balance: negative for a debit.
     pub(crate) fn amount(&self) -> i64 {
         self.kind.signed(self.new.amount)
     }
 
-    /// Answers a repeat as the first time, unless it is another change under the same id.
+    /// Returns the first answer for a repeat, or a conflict if the repeat is another change with
+    /// the same id.
     pub(crate) fn repeated(&self, known: WalletEntry) -> Result<WalletEntry, StoreError> {
         if (known.kind, known.amount) == (self.kind, self.amount()) {
             return Ok(known);
@@ -33,7 +34,7 @@ impl Change<'_> {
         })
     }
 
-    /// Says why a wallet that holds `balance` does not take the change, if it does not.
+    /// Returns the reason why a wallet with this balance refuses the change, if it does.
     pub(crate) fn refusal(&self, balance: i64) -> Option<StoreError> {
         let (user_id, amount) = (self.user_id.clone(), self.new.amount);
         let after = balance.saturating_add(self.amount());
@@ -45,7 +46,7 @@ impl Change<'_> {
         is_too_large.then_some(StoreError::BalanceTooLarge { user_id, balance, amount, limit })
     }
 
-    /// Says why there is nothing to change where there is no wallet.
+    /// Returns the error of a change without a wallet.
     pub(crate) fn without_wallet(&self) -> StoreError {
         match self.kind {
             EntryKind::Debit => StoreError::InsufficientTokens {
@@ -58,7 +59,7 @@ impl Change<'_> {
     }
 }
 
-/// Refuses a caller to whom the wallet of a user does not exist.
+/// Refuses a caller for whom the user's wallet does not exist.
 pub(crate) fn check_open(scope: &Scope, user_id: &UserId) -> Result<(), StoreError> {
     if scope.caller.may_act_for(user_id) {
         return Ok(());
@@ -66,7 +67,7 @@ pub(crate) fn check_open(scope: &Scope, user_id: &UserId) -> Result<(), StoreErr
     Err(StoreError::WalletNotFound(user_id.clone()))
 }
 
-/// Returns a wallet that is created now.
+/// Returns a new wallet.
 pub(crate) fn new_wallet(
     scope: &Scope,
     user_id: &UserId,
@@ -83,7 +84,7 @@ pub(crate) fn new_wallet(
     }
 }
 
-/// Returns the entry that fills a wallet that is created now, if something does.
+/// Returns the entry of a new wallet's initial balance, if the balance is above 0.
 pub(crate) fn initial_entry(wallet: &Wallet, entry_id: EntryId) -> Option<WalletEntry> {
     (wallet.balance > 0).then_some(WalletEntry {
         entry_id,

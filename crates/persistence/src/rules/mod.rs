@@ -1,7 +1,7 @@
-//! Decisions without I/O: what both stores decide alike.
+//! Decisions that both stores share, without I/O.
 //!
-//! A store reads, asks these rules, and writes what they decided. The memory store and the MongoDB
-//! store use the same ones, so that neither can drift from the other.
+//! A store reads, calls these rules, and writes the result. The memory store and the MongoDB store
+//! use the same rules, so that their behaviour cannot diverge.
 
 pub(crate) mod batch;
 pub(crate) mod billing;

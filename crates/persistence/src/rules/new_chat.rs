@@ -1,4 +1,4 @@
-//! What a chat session is when it starts and when it moves; the same for every backend.
+//! The records of new, forked and moved chat sessions, shared by both stores.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
@@ -6,7 +6,7 @@ use records::{
     Scope, cache_seed,
 };
 
-/// Returns the chat session a creation stores.
+/// Returns the chat session that a creation stores.
 pub(crate) fn started(
     scope: &Scope,
     new: NewChatSession,
@@ -42,7 +42,7 @@ pub(crate) fn started(
     }
 }
 
-/// Returns the chat session a fork stores; what is wrong with the fork is refused.
+/// Returns the chat session that a fork stores, or an error if the fork is invalid.
 pub(crate) fn forked(
     scope: &Scope,
     source: &ChatSession,
@@ -56,7 +56,7 @@ pub(crate) fn forked(
     Ok(ChatSession { last_sequence, forked_from: Some(origin), ..chat })
 }
 
-/// Returns the chat session as it is once it has moved to another status.
+/// Returns the chat session after a change of its status.
 pub(crate) fn moved(
     chat: &ChatSession,
     next: ChatStatus,
@@ -70,7 +70,8 @@ pub(crate) fn moved(
         completed_at: (next == ChatStatus::Completed).then_some(now),
         duration_sec: duration.as_seconds_f64().max(0.0),
         last_updated_at: now,
-        // One that ran out while the chat stood still is nobody's: it would be swept at once.
+        // A lease that expired while the chat was paused is removed, or the sweep would interrupt
+        // the chat at once.
         lease: chat.lease.clone().filter(|lease| {
             !(next.is_ended() || next == ChatStatus::Running && lease.has_expired(now))
         }),
@@ -78,8 +79,8 @@ pub(crate) fn moved(
     }
 }
 
-/// Tells whether pausing says something new of a chat that is paused: it waited for input, and now is to
-/// wait for what somebody says.
+/// Returns whether pausing a chat that waits for input sets a new reason, so that it stays paused
+/// after the answer.
 pub(crate) fn is_paused_anew(chat: &ChatSession, next: ChatStatus, reason: Option<&str>) -> bool {
     let waits = Some(InputRequest::PAUSE_REASON);
     next == ChatStatus::Paused
@@ -88,7 +89,7 @@ pub(crate) fn is_paused_anew(chat: &ChatSession, next: ChatStatus, reason: Optio
         && reason != waits
 }
 
-/// Returns the reason a move to `status` keeps: those of a pause and of a failure.
+/// Returns the reason that a change to `status` stores: only those of a pause and of a failure.
 fn kept_reason(status: ChatStatus, reason: Option<&str>) -> Option<String> {
     let is_kept = matches!(status, ChatStatus::Paused | ChatStatus::Failed);
     reason.filter(|_| is_kept).map(str::to_owned)

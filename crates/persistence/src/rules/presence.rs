@@ -1,4 +1,4 @@
-//! Who is present by what was announced; the same for every backend.
+//! Decides which announced users are present; shared by both stores.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,18 @@ use records::{DisplayName, Limits, Participant, Present, UserId};
 
 use crate::store::ChatPresence;
 
-/// A connection as it was announced.
+/// A connection as announced.
 #[derive(Debug, Clone)]
 pub(crate) struct Announced {
     pub(crate) user_id: UserId,
-    /// When it was announced for the first time.
+    /// When the connection was first announced.
     pub(crate) since: DateTime<Utc>,
-    /// From when on it counts no longer.
+    /// From this time on it is excluded from presence.
     pub(crate) expires_at: DateTime<Utc>,
 }
 
 impl ChatPresence {
-    /// Tells who is present at a moment.
+    /// Returns the users who are present at `now`.
     pub(crate) fn at(
         now: DateTime<Utc>,
         announced: impl IntoIterator<Item = Announced>,

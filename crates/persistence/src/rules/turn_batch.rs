@@ -1,4 +1,4 @@
-//! A checked turn on its way into a chat.
+//! A checked turn to write to a chat.
 
 use chrono::{DateTime, Utc};
 use records::json::{Digest, Hasher};
@@ -11,20 +11,20 @@ use crate::StoreError;
 use crate::rules::batch::Batch;
 use crate::store::{Append, AppendedTurn, Outcome};
 
-/// A turn within the limits, its messages with their ids.
+/// A turn within the limits, its messages with ids.
 #[derive(Debug)]
 pub(crate) struct TurnBatch {
     pub(crate) messages: Batch,
     pub(crate) mark: TurnMark,
-    /// The steps to resume from.
+    /// The unfinished steps, from which the turn can be resumed.
     pub(crate) open_steps: Vec<OpenStep>,
 }
 
-/// What a turn leaves with its chat besides its messages.
+/// The record of a turn that its chat keeps besides the messages.
 #[derive(Debug)]
 pub(crate) struct TurnMark {
     pub(crate) request_id: TurnId,
-    /// That of the turn as it was given.
+    /// The digest of the turn as requested.
     pub(crate) digest: Digest,
     pub(crate) outcome: TurnOutcome,
     pub(crate) connector: Option<String>,
@@ -32,9 +32,9 @@ pub(crate) struct TurnMark {
 }
 
 impl TurnBatch {
-    /// Checks a turn, names its messages after it, and says who wrote them.
+    /// Checks a turn, derives the ids of its messages from its own id, and sets their authors.
     ///
-    /// Whatever of the turn is repeated otherwise makes each of its messages another one.
+    /// The digest of each message contains the whole turn, so a repeat with any difference conflicts.
     pub(crate) fn check(
         caller: &Caller,
         mut turn: NewTurn,
@@ -54,7 +54,7 @@ impl TurnBatch {
         Ok(Self { messages, mark, open_steps })
     }
 
-    /// Returns the answer, once its messages are where they are.
+    /// Returns the answer, once the messages have their sequences.
     pub(crate) fn answer(&self, append: Append, outcome: Outcome) -> AppendedTurn {
         AppendedTurn {
             request_id: self.mark.request_id.clone(),
@@ -67,7 +67,7 @@ impl TurnBatch {
 }
 
 impl TurnBatch {
-    /// Makes the resume points of the turn, once it has its number.
+    /// Returns the resume points of the turn with this number.
     pub(crate) fn into_resume_points(
         self,
         chat_id: &ChatId,
@@ -85,12 +85,12 @@ impl TurnBatch {
         })
     }
 
-    /// Returns the id that its first message has, if it has any.
+    /// Returns the id of the turn's first message, whether or not there is one.
     pub(crate) fn first_message_id(&self) -> Result<EventId, Invalid> {
         message_id(&self.mark.request_id, 0)
     }
 
-    /// Says that another turn has its name.
+    /// Returns the error for another turn with the same id.
     pub(crate) fn conflict(&self, chat_id: &ChatId) -> StoreError {
         let (chat_id, request_id) = (chat_id.clone(), self.mark.request_id.clone());
         StoreError::TurnConflict { chat_id, request_id }
@@ -98,14 +98,14 @@ impl TurnBatch {
 }
 
 impl TurnMark {
-    /// Returns the turn as its chat names it.
+    /// Returns the turn as the chat names its last turn.
     pub(crate) fn last_turn(&self, turn: u64) -> LastTurn {
         let (request_id, outcome) = (self.request_id.clone(), self.outcome);
         LastTurn { request_id, outcome, turn }
     }
 }
 
-/// Returns the digest by which a repeated turn is told from another one with the same id.
+/// Returns the digest that distinguishes a repeated turn from a different one with the same id.
 fn digest(
     outcome: TurnOutcome,
     connector: Option<&str>,
@@ -136,7 +136,8 @@ fn named_message(
     Ok(NewMessage { event_id: Some(message_id(request_id, index)?), body, author })
 }
 
-/// Returns the id of a message of a turn: always the same one, however long the turn's is.
+/// Returns the id of a message of a turn. It is derived from the turn's id and has the same length
+/// for every turn.
 fn message_id(request_id: &TurnId, index: usize) -> Result<EventId, Invalid> {
     let mut hasher = Hasher::default();
     hasher.field("request_id", &request_id.as_str().into());

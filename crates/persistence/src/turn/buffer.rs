@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::TurnError;
 use super::path::{self, Misstep};
 
-/// What is recorded of a turn.
+/// The recorded part of a turn.
 #[derive(Debug, Default)]
 pub struct TurnBuffer {
     messages: Vec<Recorded>,
     places: HashMap<String, usize>,
-    /// The keys of messages that are not recorded: nor are their deltas.
+    /// The keys of messages that are not recorded; their deltas are ignored.
     events: HashSet<String>,
     steps: Vec<Step>,
     space: JsonObject,
@@ -30,15 +30,15 @@ struct Recorded {
 }
 
 impl TurnBuffer {
-    /// The `event_type` of messages that only say how a stream goes on: they are not recorded.
+    /// The `event_type` of messages that only report the progress of a stream. They are not recorded.
     pub const EVENT: &'static str = "event";
 
-    /// Adds a message, in the order in which it comes.
+    /// Adds a message; the order of calls is the order of the messages.
     ///
-    /// Deltas name it by its `key`, which is its own within the turn and is not kept. Another one under the
-    /// same key takes its place.
+    /// Deltas name the message by its `key`, which is unique within the turn and not stored.
+    /// Another message with the same key replaces it.
     ///
-    /// Returns its place in the turn; none for a message that is not recorded.
+    /// Returns the position of the message in the turn; `None` if it is not recorded.
     pub fn add(&mut self, key: Option<&str>, message: TurnMessage) -> Option<usize> {
         if is_event(&message.body) {
             self.events.extend(key.map(str::to_owned));
@@ -55,14 +55,14 @@ impl TurnBuffer {
         Some(place)
     }
 
-    /// Tells whether a key is that of a message that is not recorded.
+    /// Returns whether the key belongs to a message that is not recorded.
     pub fn is_of_event(&self, key: &str) -> bool {
         self.events.contains(key) && !self.places.contains_key(key)
     }
 
-    /// Adds a text to what is at a path of a message, such as `content` or `content.0.text`.
+    /// Appends text to the value at a path of a message, such as `content` or `content.0.text`.
     ///
-    /// What is missing there, or null, begins with the text; an index may be one past the end.
+    /// A missing or null value becomes the text. An index may be one past the end of its array.
     pub fn append(&mut self, key: &str, path: &str, text: &str) -> Result<(), TurnError> {
         self.change(key, path, |value| match value {
             Value::String(so_far) => {
@@ -77,7 +77,7 @@ impl TurnBuffer {
         })
     }
 
-    /// Replaces what is at a path of a message.
+    /// Replaces the value at a path of a message.
     pub fn replace(&mut self, key: &str, path: &str, value: Value) -> Result<(), TurnError> {
         self.change(key, path, |place| {
             *place = value;
@@ -85,14 +85,14 @@ impl TurnBuffer {
         })
     }
 
-    /// Ends a streamed message, and returns its content; a delta that comes later is refused.
+    /// Completes a streamed message, and returns its content. Later deltas are refused.
     pub fn complete(&mut self, key: &str) -> Result<Value, TurnError> {
         let recorded = self.recorded(key)?;
         recorded.is_complete = true;
         Ok(recorded.message.body.content.clone())
     }
 
-    /// Sets a value in the space that steps share; null takes it out.
+    /// Sets a value in the space that steps share; null removes it.
     pub fn set_space(&mut self, name: &str, value: Value) {
         if value.is_null() {
             self.space.remove(name);
@@ -106,14 +106,14 @@ impl TurnBuffer {
         &self.space
     }
 
-    /// Begins a step, with the space as it is now; returns its number.
+    /// Begins a step with the current space; returns its number.
     pub fn begin_step(&mut self, step: Step) -> usize {
         let space_snapshot = self.space.clone();
         self.steps.push(Step { status: StepStatus::Running, space_snapshot, ..step });
         self.steps.len() - 1
     }
 
-    /// Ends a step that was done.
+    /// Completes a step.
     pub fn complete_step(
         &mut self,
         step: usize,
@@ -124,7 +124,7 @@ impl TurnBuffer {
         Ok(())
     }
 
-    /// Ends a step that met an error, with what came of it before.
+    /// Ends a step with an error, and with the output it produced before.
     pub fn fail_step(
         &mut self,
         step: usize,

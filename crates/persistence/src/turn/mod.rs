@@ -1,10 +1,10 @@
-//! Records a turn while it is carried out, and writes it once, at its end.
+//! Records a turn while it runs, and writes it once, at its end.
 //!
-//! What is recorded lies in memory until then: the messages as they come, streamed ones merged from their
-//! deltas, and the steps with what they are given, what comes of them, the shared space and the call stack.
-//! [`TurnRecorder::finish`] writes it. A recorder that is dropped before that, by a panic or a task that is
-//! cancelled, writes it as interrupted, on a task of the runtime that it was begun on: a runtime that shuts
-//! down at that moment, or a process that dies, takes the turn with it.
+//! The recorder keeps everything in memory until then: the messages, with the deltas of streamed
+//! messages merged, and the steps with their input, output, shared space and call stack.
+//! [`TurnRecorder::finish`] writes the turn. A recorder that is dropped before, by a panic or a
+//! cancelled task, writes the turn as interrupted, in a task of the runtime on which it was
+//! created. If that runtime shuts down or the process dies at that moment, the turn is lost.
 
 mod buffer;
 mod path;
@@ -20,16 +20,16 @@ use tokio::runtime::Handle;
 use crate::StoreError;
 use crate::store::{AppendedTurn, Store};
 
-/// Why something cannot be recorded.
+/// The reason why something cannot be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
     /// No message was added under that key.
     #[error("there is no message {0}")]
     UnknownMessage(String),
-    /// The message was completed already.
+    /// The message is already complete.
     #[error("message {0} is complete")]
     CompleteMessage(String),
-    /// The path leads nowhere in the message.
+    /// The path does not exist in the message.
     #[error("message {key} has no {path}")]
     NoSuchPath {
         /// The key of the message.
@@ -37,16 +37,16 @@ pub enum TurnError {
         /// The path.
         path: String,
     },
-    /// A text was to be added to something else.
-    #[error("{path} of message {key} is no text")]
+    /// Text was to be appended to a value that is not text.
+    #[error("{path} of message {key} is not text")]
     NotText {
         /// The key of the message.
         key: String,
         /// The path.
         path: String,
     },
-    /// No step was begun under that number, or it has ended.
-    #[error("no step {0} is under way")]
+    /// There is no step with that number, or it has ended.
+    #[error("step {0} is not running")]
     NoSuchStep(usize),
     /// The turn has ended.
     #[error("the turn has ended")]
@@ -55,7 +55,7 @@ pub enum TurnError {
 
 /// Records one turn of a chat.
 ///
-/// Clones record the same turn: hand them to the tools and assistants that a turn calls.
+/// Clones record the same turn: pass them to the tools and assistants that the turn calls.
 #[derive(Debug, Clone)]
 pub struct TurnRecorder(Arc<Inner>);
 
@@ -72,7 +72,8 @@ struct Inner {
 #[derive(Debug)]
 enum State {
     Recording(TurnBuffer),
-    /// It has ended. Once it is known what became of it, the caller knows, and nothing is left to do.
+    /// The turn has ended. `is_settled` is set once its outcome is known to the caller, so that the
+    /// drop need not write it.
     Ended {
         turn: NewTurn,
         is_settled: bool,
@@ -80,25 +81,25 @@ enum State {
 }
 
 impl TurnRecorder {
-    /// Begins to record a turn. To be called within a runtime of Tokio, on which the turn is written if
-    /// the recorder is dropped.
+    /// Creates the recorder of a turn. It must be called within a Tokio runtime, which writes the
+    /// turn if the recorder is dropped.
     pub fn begin(store: Arc<dyn Store>, scope: Scope, chat_id: ChatId, request_id: TurnId) -> Self {
         let state = Mutex::new(State::Recording(TurnBuffer::default()));
         let runtime = Handle::current();
         Self(Arc::new(Inner { store, scope, chat_id, request_id, state, runtime }))
     }
 
-    /// Notes the connector to the model that is used.
+    /// Sets the connector to the model that is used.
     pub fn set_connector(&self, connector: impl Into<String>) -> Result<(), TurnError> {
         self.record(|turn| turn.connector = Some(connector.into()))
     }
 
-    /// Notes the mode of the turn.
+    /// Sets the mode of the turn.
     pub fn set_mode(&self, mode: impl Into<String>) -> Result<(), TurnError> {
         self.record(|turn| turn.mode = Some(mode.into()))
     }
 
-    /// Adds a message, whole or the beginning of a streamed one; see [`TurnBuffer::add`].
+    /// Adds a message, complete or the beginning of a streamed one; see [`TurnBuffer::add`].
     pub fn add(&self, key: Option<&str>, message: TurnMessage) -> Result<(), TurnError> {
         self.record(|turn| turn.add(key, message)).map(|_| ())
     }
@@ -113,12 +114,12 @@ impl TurnRecorder {
         self.record(|turn| turn.replace(key, path, value))?
     }
 
-    /// Ends a streamed message, and returns its content.
+    /// Completes a streamed message, and returns its content.
     pub fn complete(&self, key: &str) -> Result<Value, TurnError> {
         self.record(|turn| turn.complete(key))?
     }
 
-    /// Sets a value in the space that steps share; null takes it out.
+    /// Sets a value in the space that steps share; null removes it.
     pub fn set_space(&self, name: &str, value: Value) -> Result<(), TurnError> {
         self.record(|turn| turn.set_space(name, value))
     }
@@ -128,17 +129,17 @@ impl TurnRecorder {
         self.record(|turn| turn.space().clone())
     }
 
-    /// Begins a step, with the space as it is now; returns its number.
+    /// Begins a step with the current space; returns its number.
     pub fn begin_step(&self, step: Step) -> Result<usize, TurnError> {
         self.record(|turn| turn.begin_step(step))
     }
 
-    /// Ends a step that was done.
+    /// Completes a step.
     pub fn complete_step(&self, step: usize, output: Option<JsonObject>) -> Result<(), TurnError> {
         self.record(|turn| turn.complete_step(step, output))?
     }
 
-    /// Ends a step that met an error, with what came of it before.
+    /// Ends a step with an error, and with the output it produced before.
     pub fn fail_step(
         &self,
         step: usize,
@@ -150,8 +151,9 @@ impl TurnRecorder {
 
     /// Ends the turn and writes it.
     ///
-    /// After an error it may be called again, and then writes the same; a caller that stops waiting stops
-    /// nothing. A turn with nothing in it is [`Invalid`](StoreError::Invalid).
+    /// After an error it may be called again, and then writes the same turn. The write continues if
+    /// the caller is cancelled. A turn without messages and steps is
+    /// [`Invalid`](StoreError::Invalid).
     pub async fn finish(&self, outcome: TurnOutcome) -> Result<AppendedTurn, StoreError> {
         let turn = self.0.end(outcome);
         let inner = Arc::clone(&self.0);
@@ -206,7 +208,7 @@ impl Drop for Inner {
             let request_id = turn.request_id.clone();
             if let Err(error) = store.append_turn(&scope, &chat_id, turn).await {
                 let error: &dyn std::error::Error = &error;
-                tracing::error!(%chat_id, %request_id, error, "a turn that was dropped is lost");
+                tracing::error!(%chat_id, %request_id, error, "failed to write a turn whose recorder was dropped; it is lost");
             }
         });
     }

@@ -1,20 +1,21 @@
-//! Places in a message, by paths like `content.0.text`.
+//! Positions in a message, by paths like `content.0.text`.
 
 use records::{JsonObject, Limits, MessageBody};
 use serde_json::Value;
 
-/// Why a path does not do.
+/// The reason why a path cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misstep {
-    /// It leads nowhere.
+    /// The path does not exist.
     Nowhere,
-    /// What is there is no text.
+    /// The value at the path is not text.
     NotText,
 }
 
-/// Returns what is at a path, making what is missing on the way.
+/// Returns the value at a path. Creates missing values on the way.
 pub(super) fn place<'a>(body: &'a mut MessageBody, path: &str) -> Result<&'a mut Value, Misstep> {
-    // Each name may make a level, and what is nested too deep could not even be refused.
+    // Each name may create a level. The limit is checked first, because a value that is nested too
+    // deeply cannot even be measured.
     if path.split('.').count() > Limits::NESTING {
         return Err(Misstep::Nowhere);
     }
