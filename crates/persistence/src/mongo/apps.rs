@@ -78,7 +78,8 @@ impl Apps for MongoStore {
                     if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
                         return Ok(app_record(&raw)?);
                     }
-                    // It is so already, perhaps by an earlier attempt, or it is not registered.
+                    // The app already has the status, perhaps from an earlier attempt, or is not
+                    // registered.
                     let app = call.app(&app_id).await?;
                     app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()).into())
                 })

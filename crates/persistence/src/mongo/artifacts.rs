@@ -78,13 +78,13 @@ impl Artifacts for MongoStore {
     }
 }
 
-/// What is to take the place of the last artifact.
+/// A new value for the last artifact.
 struct NewLast {
-    /// What else must hold of the session.
+    /// Further conditions on the session.
     filter: Document,
     change: Document,
     placed: Placed,
-    /// Names the call that writes it, so that its retry knows its own work.
+    /// Identifies the call, so that a retry recognises its own write.
     write_id: String,
 }
 
@@ -105,8 +105,9 @@ impl MongoStore {
         Err(Self::blob_is_missing(chat_id, BlobKind::Artifact))
     }
 
-    /// Reads the artifact, if there is one, of a session that was read; `None`: its payload lies in a
-    /// blob that was replaced since, so that the session refers to another by now.
+    /// Reads the artifact of a session document. The inner `None` means that there is no artifact;
+    /// the outer `None` that its blob was replaced since the session was read, and the session must
+    /// be read again.
     pub(crate) async fn artifact_in(
         &self,
         scope: &Scope,
@@ -125,7 +126,7 @@ impl MongoStore {
         Ok(Some(Some(artifact)))
     }
 
-    /// Replaces the last artifact, and then discards the blob of the one before it.
+    /// Replaces the last artifact, and then removes the blob of the replaced one.
     async fn replace_last(
         &self,
         scope: &Scope,
@@ -145,8 +146,8 @@ impl MongoStore {
         .await
     }
 
-    /// Returns the session as it was before; `None`: there is nothing to replace, or an earlier attempt
-    /// has replaced it.
+    /// Returns the session before the update; `None` if there is nothing to replace, or an earlier
+    /// attempt has replaced it.
     async fn replace_last_once(
         &self,
         attempt: Attempt,
@@ -171,7 +172,7 @@ impl MongoStore {
         if new.filter.is_empty() {
             return Err(self.classify_unmatched(scope, chat_id).await?);
         }
-        // Nothing to clear, or no chat to clear it from.
+        // There is no artifact to clear, or no chat.
         let fields = doc! { "last_artifact.updated_at": 1, "schema_version": 1 };
         let raw = self.session_within(scope, chat_id, fields).await?;
         if open_chat_session(&raw)?.optional_document("last_artifact")?.is_some() {

@@ -1,8 +1,8 @@
-//! Values too large to be rewritten with every append lie beside their session.
+//! Large values are stored in separate documents, so that appends do not rewrite them.
 //!
-//! A blob is written before the session refers to it and removed after the session no longer does,
-//! so that a reference always leads somewhere. What a crash leaves behind is removed by a later
-//! replacement, once it is old enough that no writer can still be about to refer to it.
+//! A blob is written before the session refers to it, and removed after the session no longer does,
+//! so that a reference is always valid. A blob that a crash leaves behind is removed by a later
+//! replacement, once it is so old that no writer can still refer to it.
 
 use bson::{Bson, DateTime, RawDocumentBuf, doc};
 use chrono::TimeDelta;
@@ -19,33 +19,34 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::transaction::Transaction;
 
-/// The largest value that stays in the session document, in bytes.
+/// The largest value that is stored in the session document, in bytes.
 const INLINE_BYTES: usize = 4 << 10;
 
-/// How often a reader looks again whose blob was replaced between its two reads.
+/// How often a reader tries again if the blob was replaced between its two reads.
 pub(crate) const LOOKS: usize = 8;
 
-/// Far longer than any call may take, and than clocks of several processes may differ.
+/// The age at which an unreferenced blob is removed: far longer than any call may take, and than
+/// clocks may differ.
 pub(crate) const ABANDONED_AFTER: TimeDelta = TimeDelta::days(1);
 
-/// A value on its way into a session document, or beside it.
+/// A value for a session document, inline or in a blob.
 pub(crate) struct Placed {
-    /// What stands in the session document.
+    /// The value in the session document.
     pub(crate) inline: Option<Bson>,
-    /// What the session document refers to.
+    /// The blob to which the session document refers.
     pub(crate) blob: Option<String>,
     document: Option<RawDocumentBuf>,
 }
 
 impl Placed {
-    /// Returns what stands for no value.
+    /// Returns the absence of a value.
     pub(crate) fn nothing() -> Self {
         Self { inline: None, blob: None, document: None }
     }
 }
 
 impl MongoStore {
-    /// Decides where a value goes.
+    /// Decides whether a value is stored inline or in a blob.
     pub(crate) fn place(
         &self,
         scope: &Scope,
@@ -72,11 +73,12 @@ impl MongoStore {
         placed: &Placed,
     ) -> Result<(), Failure> {
         let Some(document) = &placed.document else { return Ok(()) };
-        // Nothing is written for a chat that is not there.
+        // Nothing is written for a chat that does not exist.
         self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
         match self.inner.chat_blobs.insert_one(document.clone()).await {
             Err(error) if !is_duplicate_key(&error) => Err(error.into()),
-            // Taken means taken by an earlier attempt: the id was minted for this call.
+            // A duplicate key means that an earlier attempt wrote it, because the id was minted for
+            // this call.
             _ => Ok(()),
         }
     }
@@ -94,9 +96,9 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Removes a blob the session no longer refers to, and any that was abandoned.
+    /// Removes a blob to which the session no longer refers, and any abandoned blob.
     ///
-    /// The value is replaced already when this runs: a failure leaves garbage, nothing worse.
+    /// The value is already replaced, so a failure leaves only garbage.
     pub(crate) async fn discard_blobs(
         &self,
         scope: &Scope,
@@ -118,11 +120,11 @@ impl MongoStore {
             Ok::<_, Failure>(())
         };
         if !matches!(timeout(self.inner.deadline, removal).await, Ok(Ok(()))) {
-            tracing::warn!(%chat_id, kind = kind.as_str(), "a replaced blob is left behind");
+            tracing::warn!(%chat_id, kind = kind.as_str(), "failed to remove a replaced blob; a later replacement removes it");
         }
     }
 
-    /// Removes a blob that was written for a session that then did not take it.
+    /// Removes a blob whose session was then not updated.
     pub(crate) async fn withdraw_blob(
         &self,
         scope: &Scope,
@@ -136,14 +138,14 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Says that a blob the session refers to is not there, however often one looks.
+    /// Returns the error for a blob that is missing after all read attempts.
     pub(crate) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> Failure {
         let (collection, id) = (CHAT_BLOBS, chat_id.to_string());
         let field = kind.as_str().to_owned();
         StoreError::Corrupt { collection, id, field, source: None }.into()
     }
 
-    /// Reads a blob; `None` where it has just been replaced.
+    /// Reads a blob; `None` if it was just replaced.
     pub(crate) async fn blob(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! Provider calls and what they add up to, changed in one transaction.
+//! Provider calls and their rollups, changed in one transaction.
 
 use async_trait::async_trait;
 use bson::doc;
@@ -19,14 +19,14 @@ use crate::rules::billing::Bill;
 use crate::rules::call_batch::{CallBatch, DigestedCall};
 use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
 
-/// A store call that records calls, by the mark it leaves on them.
+/// A store call that records calls, identified by the mark that it leaves on them.
 #[derive(Debug)]
 pub(crate) struct Marked {
     pub(crate) id: String,
     pub(crate) billing: Billing,
 }
 
-/// What earlier attempts of a store call have recorded: all of it or nothing.
+/// Whether an earlier attempt of a store call has recorded its calls: all of them or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Earlier {
     Nothing,
@@ -107,7 +107,7 @@ impl Calls for MongoStore {
 }
 
 impl MongoStore {
-    /// Records calls; tells whether any of them was new.
+    /// Records calls. Also returns whether any of them was new.
     async fn record_calls_round(
         &self,
         tx: Transaction<'_>,
@@ -130,8 +130,8 @@ impl MongoStore {
         Ok(payment.map(|payment| (Recording { calls, payment }, true)))
     }
 
-    /// Tells what was paid where there is nothing to record: all of it was, by an earlier attempt or
-    /// before.
+    /// Returns the payment if there is nothing to record: all calls were recorded by an earlier
+    /// attempt or an earlier call.
     pub(crate) async fn prior_payment(
         &self,
         chat: &ChatSession,
@@ -145,7 +145,7 @@ impl MongoStore {
         }
     }
 
-    /// Inserts calls, adds them to all rollups they count for, and has them paid for.
+    /// Inserts calls, adds them to all their rollups, and pays for them.
     pub(crate) async fn insert_calls(
         &self,
         tx: &Transaction<'_>,
@@ -162,14 +162,15 @@ impl MongoStore {
         let counted: Vec<_> = calls.iter().map(|kept| &kept.call).collect();
         self.count_calls(&Counted::of(chat), &counted, 1, tx).await?;
         match Bill::of(chat, calls, recording.billing, &recording.id) {
-            // Last, so that no other call waits for the wallet longer than it has to.
+            // The payment comes last, so that concurrent calls wait for the wallet as briefly as
+            // possible.
             Some(bill) => self.pay(tx, chat, &bill).await.map(Round::of),
             None => Ok(Round::Done(Payment::None)),
         }
     }
 
-    /// Finds those of a batch that others have recorded, and tells whether an earlier attempt of
-    /// this recording has recorded the rest.
+    /// Finds the calls of a batch that other store calls have recorded. Also returns whether an
+    /// earlier attempt of this store call has recorded the rest.
     pub(crate) async fn known_calls(
         &self,
         scope: &Scope,

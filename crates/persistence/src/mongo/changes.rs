@@ -22,7 +22,7 @@ impl Changes for MongoStore {
             loop {
                 match made_here.recv().await {
                     Ok(change) => return Some((change, made_here)),
-                    // The server tells them as well.
+                    // The change stream delivers the missed changes as well.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return None,
                 }
@@ -43,7 +43,8 @@ impl Changes for MongoStore {
             let find = || async {
                 let find =
                     self.inner.chat_sessions.find(filter.clone()).projection(head_projection());
-                // The server might choose an index that begins with the app, and read all of that.
+                // Without the hint, the server might choose an index that begins with the app, and
+                // read all its entries.
                 Ok(find.hint(Hint::Keys(doc! { "_id": 1 })).await?.try_collect().await?)
             };
             let found: Vec<RawDocumentBuf> = self.read(find).await?;
@@ -72,17 +73,17 @@ impl Changes for MongoStore {
 }
 
 impl MongoStore {
-    /// Tells who listens that messages were appended to a chat.
+    /// Notifies listeners that messages were appended to a chat.
     pub(crate) fn tell_append(&self, chat_id: &ChatId, last_sequence: u64) {
         self.tell(chat_id, Some(last_sequence));
     }
 
-    /// Tells who listens that something else about a chat has changed.
+    /// Notifies listeners that something else in a chat has changed.
     pub(crate) fn tell_change(&self, chat_id: &ChatId) {
         self.tell(chat_id, None);
     }
 
-    /// Tells who listens that a chat was paused, if it was because its calls could not be paid for.
+    /// Notifies listeners that a chat may have been paused because its calls could not be paid for.
     pub(crate) fn tell_payment(&self, chat_id: &ChatId, payment: &Payment) {
         if matches!(payment, Payment::Unpaid { .. }) {
             self.tell_change(chat_id);
@@ -94,18 +95,18 @@ impl MongoStore {
         self.announce_change(Change::Chat(ChatChange { chat_id, last_sequence }));
     }
 
-    /// Tells who listens that calls of a chat were recorded or deleted.
+    /// Notifies listeners that calls of a chat were recorded or deleted.
     pub(crate) fn tell_usage(&self, chat_id: &ChatId) {
         self.announce_change(Change::Usage(chat_id.clone()));
     }
 
-    /// Tells who listens that others are present in a chat, or by other names.
+    /// Notifies listeners that the users present in a chat, or their names, have changed.
     pub(crate) fn tell_presence(&self, chat_id: &ChatId) {
         self.announce_change(Change::Presence(chat_id.clone()));
     }
 
     fn announce_change(&self, change: Change) {
-        // An error says that nobody listens.
+        // `send` fails only if there is no listener.
         let _ = self.inner.announcements.send(change);
     }
 }

@@ -107,11 +107,11 @@ impl ChatSessions for MongoStore {
     }
 }
 
-/// A status on its way into its session.
+/// A change of the status of a session.
 struct NewStatus {
     status: ChatStatus,
     reason: Option<String>,
-    /// Names the call that sets it, so that its retry knows its own work.
+    /// Identifies the call, so that a retry recognises its own write.
     change_id: String,
 }
 
@@ -179,9 +179,10 @@ impl MongoStore {
         Ok(Round::of(moved))
     }
 
-    /// Tells whether an earlier attempt of a call has created a chat; refuses an id that another has.
+    /// Returns whether an earlier attempt of the call has created the chat. Fails if another call
+    /// has used the id.
     ///
-    /// A read with majority concern, which keeps us from reporting what may yet be rolled back.
+    /// The read has majority concern, so that it never reports a creation that is rolled back later.
     pub(crate) async fn is_created(
         &self,
         chat_id: &ChatId,
@@ -196,7 +197,7 @@ impl MongoStore {
         }
     }
 
-    /// Gives a chat that is paused another reason; `None`: it is not as it was seen.
+    /// Sets a new reason for a paused chat; `None` if the chat has changed since it was read.
     async fn pause_anew(
         &self,
         scope: &Scope,
@@ -215,7 +216,7 @@ impl MongoStore {
         Ok(update.await?.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
-    /// Tells whether an earlier attempt has made a move.
+    /// Returns whether an earlier attempt has changed the status.
     async fn has_moved(
         &self,
         scope: &Scope,
@@ -227,7 +228,8 @@ impl MongoStore {
         Ok(self.inner.status_changes.find_one(one).await?.is_some())
     }
 
-    /// Moves a chat that is as it was seen, and counts it; `None`: it is not.
+    /// Changes the status of a chat within a transaction, and counts it; `None` if the chat has changed
+    /// since it was read.
     pub(crate) async fn move_within(
         &self,
         tx: &Transaction<'_>,
@@ -249,12 +251,13 @@ impl MongoStore {
         if moved.status.is_ended() {
             set.insert("lease", Bson::Null);
         } else if let Some(lease) = chat.lease.as_ref().filter(|_| moved.lease.is_none()) {
-            // Unless its owner has come back meanwhile.
+            // The update must not match if the owner has renewed the lease since.
             filter.insert("lease.expires_at", DateTime::from_chrono(lease.expires_at));
             set.insert("lease", Bson::Null);
         }
         let update = doc! { "$set": set };
-        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        // This update comes first, so that concurrent appends wait for the transaction, and not the
+        // reverse.
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
         let updated = update.session(&mut *tx.session().await?).await?;
@@ -281,7 +284,7 @@ impl MongoStore {
         Ok(Some(chat))
     }
 
-    /// Reads a chat that has to be there.
+    /// Reads a chat, or fails if it does not exist.
     pub(crate) async fn known_chat(
         &self,
         scope: &Scope,
@@ -291,7 +294,7 @@ impl MongoStore {
         Ok(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
     }
 
-    /// Says why a write found no session to change: the chat is not there, or the caller's lease is gone.
+    /// Returns why an update matched no session: the chat does not exist, or the caller's lease is gone.
     pub(crate) async fn classify_unmatched(
         &self,
         scope: &Scope,
@@ -303,7 +306,7 @@ impl MongoStore {
         Ok(fenced.unwrap_or_else(|| StoreError::ChatNotFound(chat_id.clone())).into())
     }
 
-    /// Reads some fields of a session document, durable ones only.
+    /// Reads some fields of a session document, with majority concern.
     pub(crate) async fn session_within(
         &self,
         scope: &Scope,

@@ -1,8 +1,9 @@
-//! The snapshots that were written of a chat.
+//! The versions of the context snapshot of a chat.
 //!
-//! The update that writes a snapshot leaves the one it replaces in the session, so that no version is lost
-//! and none appears that was not written, and the write costs what it would without. When some have
-//! gathered there they are moved to documents of their own, after the answer (decision 0024).
+//! The update that writes a snapshot keeps the replaced one in the session. So no version is lost,
+//! every version was written, and the write needs no further command. When enough replaced
+//! snapshots have collected, a task moves them to separate documents after the response (decision
+//! 0024).
 
 use async_trait::async_trait;
 use bson::{DateTime, Document, RawDocumentBuf, doc};
@@ -23,7 +24,7 @@ use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{ContextHistory, ContextVersionPage};
 
-/// So many replaced snapshots stay in the session; each is small, or a reference to a blob.
+/// How many replaced snapshots collect in the session; each is small, or refers to a blob.
 pub(crate) const RECENT: usize = 8;
 
 #[async_trait]
@@ -56,14 +57,14 @@ impl ContextHistory for MongoStore {
     }
 }
 
-/// Which of the snapshots that are kept.
+/// Selects a stored snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Which<'a> {
-    /// That version.
+    /// The snapshot with this version.
     Version(u64),
-    /// The one that was in force when the chat held so many messages.
+    /// The newest snapshot taken at or below this sequence.
     At(u64),
-    /// The one that a call has written.
+    /// The snapshot that this call has written.
     WrittenBy(&'a str),
 }
 
@@ -76,7 +77,7 @@ impl Which<'_> {
         }
     }
 
-    /// Restricts the snapshots that have documents of their own.
+    /// Adds the selection to a filter for separate documents.
     fn restrict(self, chat_id: &ChatId, filter: &mut Document) {
         match self {
             Self::Version(version) => {
@@ -94,7 +95,7 @@ impl Which<'_> {
 }
 
 impl MongoStore {
-    /// Returns the version at or below which none is kept.
+    /// Returns the greatest version that is no longer kept.
     fn cut_at(&self, current: u64) -> u64 {
         current.saturating_sub(self.inner.context_history)
     }
@@ -134,7 +135,7 @@ impl MongoStore {
         Ok(ContextVersionPage::cut(versions, limit))
     }
 
-    /// Finds the newest of the snapshots that are kept that is the one asked for.
+    /// Returns the newest stored snapshot that matches the selection.
     pub(crate) async fn find_context(
         &self,
         scope: &Scope,
@@ -146,7 +147,7 @@ impl MongoStore {
             "context_snapshot": 1, "context_recent": 1, "schema_version": 1,
         };
         for _ in 0..LOOKS {
-            // First, because they move from here to documents of their own.
+            // The session is read first, because snapshots move from it to separate documents.
             let raw = self.session_within(scope, chat_id, projection.clone()).await?;
             let session = open_chat_session(&raw)?;
             let current = session.count("context_version")?;
@@ -173,7 +174,7 @@ impl MongoStore {
                 Some(blob) => match self.blob(scope, chat_id, BlobKind::Context, blob).await? {
                     Some(Value::Object(data)) => data,
                     Some(_) => return Err(session.corrupt("context_blob", None).into()),
-                    // It has just fallen out of the bound.
+                    // The snapshot was just removed because it is beyond the bound.
                     None => continue,
                 },
             };
@@ -182,7 +183,7 @@ impl MongoStore {
         Err(Self::blob_is_missing(chat_id, BlobKind::Context))
     }
 
-    /// Returns the newest that is kept of those taken at or below a sequence.
+    /// Returns the newest stored snapshot that was taken at or below a sequence.
     pub(crate) async fn context_at(
         &self,
         scope: &Scope,
@@ -193,7 +194,7 @@ impl MongoStore {
         if kept.is_some() {
             return Ok(kept);
         }
-        // The one in force may be from before versions were kept.
+        // The current snapshot may be older than the storage of versions.
         let (context, version) = self.load_context(scope, chat_id).await?;
         if version == 0 || context.sequence > sequence {
             return Ok(None);
@@ -207,20 +208,20 @@ impl MongoStore {
         Ok(Some(KeptContext { version, data: context.data }))
     }
 
-    /// Starts to move the snapshots that lie replaced in a session to documents of their own.
+    /// Starts to move the replaced snapshots of a session to separate documents, in the background.
     pub(crate) fn move_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
         let (store, chat_id) = (self.clone(), chat_id.clone());
         let scope = Scope::service(scope.app_id.clone());
         tokio::spawn(async move {
             let moving = timeout(store.inner.deadline, store.move_contexts(&scope, &chat_id));
             if !matches!(moving.await, Ok(Ok(()))) {
-                // They stay where they are, until a later snapshot tries again.
+                // The snapshots stay in the session until a later write tries again.
                 tracing::warn!(%chat_id, "could not move replaced context snapshots");
             }
         });
     }
 
-    /// Moves them, and removes those beyond the bound with their blobs.
+    /// Moves the replaced snapshots, and removes those beyond the bound with their blobs.
     async fn move_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
         let projection = doc! {
             "context_version": 1, "context_blob": 1, "context_recent": 1, "schema_version": 1,
@@ -242,7 +243,7 @@ impl MongoStore {
         self.remove_contexts(scope, chat_id, cut_at, blobs).await
     }
 
-    /// Inserts those that nobody has inserted yet.
+    /// Inserts the snapshots that are not inserted yet.
     async fn insert_contexts(
         &self,
         app_id: &AppId,
@@ -266,8 +267,8 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Removes the snapshots up to a version, and the blobs that no other refers to; `in_session` are those
-    /// of the session.
+    /// Removes the snapshots up to a version, their blobs, and abandoned blobs. `in_session` has
+    /// the blobs to which the session refers.
     async fn remove_contexts(
         &self,
         scope: &Scope,
@@ -278,7 +279,7 @@ impl MongoStore {
         let snapshots = &self.inner.context_snapshots;
         let old = context_versions_between(scope, chat_id, 0, cut_at.saturating_add(1));
         let removed = self.blobs_of(chat_id, old.clone()).await?;
-        // The snapshots first: one whose blob is not there would be corrupt.
+        // The snapshots are removed first, because a snapshot without its blob would be corrupt.
         snapshots.delete_many(old).await?;
         if !removed.is_empty() {
             let ids = removed.iter().map(|blob| blob_id(chat_id, BlobKind::Context, blob));
@@ -300,7 +301,7 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Returns the blobs that snapshots refer to.
+    /// Returns the blobs to which snapshots refer.
     async fn blobs_of(
         &self,
         chat_id: &ChatId,

@@ -70,11 +70,11 @@ impl Contexts for MongoStore {
     }
 }
 
-/// A snapshot on its way into its session.
+/// A snapshot to write to its session.
 struct NewContext {
     placed: Placed,
     bytes: u64,
-    /// Names the call that writes it, so that its retry knows its own work.
+    /// Identifies the call, so that a retry recognises its own write.
     write_id: String,
 }
 
@@ -125,7 +125,7 @@ impl MongoStore {
             let (mut context, version) = self.load_context(scope, chat_id).await?;
             merge_patch(&mut context.data, patch);
             let new = self.new_context(scope, chat_id, &context.data, write_id.to_owned())?;
-            // None: another writer was first, so merge into what it wrote.
+            // `None` means that another writer was first: merge into its snapshot.
             let written = self.write_context(scope, chat_id, &new, Some(version)).await?;
             if let Some(sequence) = written {
                 context.sequence = sequence;
@@ -137,7 +137,7 @@ impl MongoStore {
         }
     }
 
-    /// Returns the snapshot that an earlier attempt of a call has written.
+    /// Returns the snapshot that an earlier attempt of the call has written.
     async fn written_earlier(
         &self,
         scope: &Scope,
@@ -158,8 +158,9 @@ impl MongoStore {
         }))
     }
 
-    /// Writes a snapshot, only over the version given if there is one, and leaves the one it replaces beside
-    /// it; returns the sequence it was taken at, `None` where no such chat, or no longer that version, is there.
+    /// Writes a snapshot and keeps the replaced one. With a `version`, the snapshot must still have
+    /// that version. Returns the sequence at which the snapshot was taken; `None` if the chat does
+    /// not exist or has another version.
     async fn write_context(
         &self,
         scope: &Scope,
@@ -209,8 +210,8 @@ impl MongoStore {
         Err(Self::blob_is_missing(chat_id, BlobKind::Context))
     }
 
-    /// Reads the snapshot of a session that was read; `None`: it lies in a blob that was replaced since,
-    /// so that the session refers to another by now.
+    /// Reads the snapshot of a session document; `None` if its blob was replaced since the session
+    /// was read, and the session must be read again.
     pub(crate) async fn context_in(
         &self,
         scope: &Scope,
@@ -230,11 +231,11 @@ impl MongoStore {
     }
 }
 
-/// Returns the one stage that sets a snapshot, notes the counter of the same moment with it, and keeps the
-/// one that it replaces.
+/// Returns the pipeline stage that sets a snapshot with the current message counter, and keeps the
+/// replaced snapshot.
 ///
-/// A pipeline can read the counter; caller values stand under `$literal`, where nothing in them is
-/// taken for an expression.
+/// Only a pipeline can read the counter. Caller values are under `$literal`, where they are not
+/// interpreted as expressions.
 fn context_update(new: &NewContext, now: DateTime<Utc>) -> Document {
     let NewContext { placed, bytes, write_id } = new;
     let inline = placed.inline.clone().unwrap_or_else(|| Bson::Document(Document::new()));

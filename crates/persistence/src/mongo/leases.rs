@@ -33,9 +33,10 @@ impl Leases for MongoStore {
         lease: NewLease,
     ) -> Result<Lease, StoreError> {
         self.observe(Call::AcquireLease, Some(chat_id), async {
-            // The id is the same in every attempt, so that one recognises what an earlier one was given.
+            // All attempts use the same id, so that a retry recognises the lease that an earlier
+            // attempt acquired.
             let lease = lease.into_lease(0, self.inner.clock.now(), &*self.inner.ids)?;
-            // A caller that asks for a lease need not hold one.
+            // A caller that acquires a lease need not hold one.
             let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
             self.write(|call| async move {
                 call.attempt(|_| call.acquire(&scope, &chat_id, &lease)).await
@@ -118,11 +119,11 @@ impl Leases for MongoStore {
     }
 }
 
-/// What is kept of the leases of a chat.
+/// The stored state of a chat's lease.
 struct Held {
     status: ChatStatus,
     lease: Option<Lease>,
-    /// The token of the newest lease there ever was; 0: there was none.
+    /// The token of the newest lease; 0 if there was none.
     fencing_token: u64,
 }
 
@@ -165,7 +166,7 @@ impl MongoStore {
                     }
                     return Err(StoreError::held(chat_id, held).into());
                 }
-                // Unless its owner renews it just now.
+                // The update must not match if the owner renews the lease at the same time.
                 Some(held) => {
                     let expires_at = DateTime::from_chrono(held.expires_at);
                     filter.insert("lease.expires_at", expires_at);
@@ -203,7 +204,7 @@ impl MongoStore {
         }
     }
 
-    /// Gives a lease back, unless it is gone.
+    /// Releases a lease, unless it is gone.
     async fn release(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
         let sessions = &self.inner.chat_sessions;
         let release = doc! { "$set": { "lease": Bson::Null } };
@@ -217,7 +218,7 @@ impl MongoStore {
         }
     }
 
-    /// Interrupts a chat if nothing has happened to its lease; tells whether it did.
+    /// Interrupts a chat if its lease has not changed. Returns whether it did.
     async fn interrupt_round(
         &self,
         tx: Transaction<'_>,
@@ -243,12 +244,12 @@ impl MongoStore {
         let reason = Some(Interrupted::PAUSE_REASON);
         let paused = moved(chat, ChatStatus::Paused, reason, self.inner.clock.now());
         let change_id = self.inner.ids.mint("change_");
-        // None: it no longer runs, and then nothing is to become of its lease either.
+        // `None` means that the chat no longer runs; then its lease must stay as well.
         let moved = self.move_within(&tx, scope, chat, &paused, &change_id).await?;
         Ok(Round::of(moved.map(|_| true)))
     }
 
-    /// Refuses a write under a lease that is gone, once it has found nothing to change.
+    /// Refuses a write under a lease that is gone, after its update matched nothing.
     pub(crate) async fn check_fence(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
         if scope.fencing_token.is_none() {
             return Ok(());
@@ -258,7 +259,7 @@ impl MongoStore {
         Ok(check_fence(chat_id, scope.fencing_token, held)?)
     }
 
-    /// Passes on what came of a write, or that it was fenced where it was refused for a conflict.
+    /// Returns the result of a write, or `Fenced` if the write conflicts and its lease is gone.
     pub(crate) async fn fenced_if_late<T>(
         &self,
         scope: &Scope,
@@ -272,7 +273,7 @@ impl MongoStore {
     }
 }
 
-/// A counter that was never moved may be missing.
+/// Returns the condition for a counter. A counter of 0 may be missing.
 fn same_number(number: u64) -> Bson {
     match number {
         0 => doc! { "$in": [0_i64, Bson::Null] }.into(),

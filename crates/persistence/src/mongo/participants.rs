@@ -1,4 +1,4 @@
-//! Those who take part in a chat are one document, so that one update decides whether there is room.
+//! The participants of a chat are in one document, so that one update checks the limit.
 
 use async_trait::async_trait;
 use bson::doc;
@@ -75,7 +75,8 @@ impl Participants for MongoStore {
 }
 
 impl MongoStore {
-    /// Looks who takes part, and joins or renames while that is so.
+    /// Reads the participants, then adds or renames the user, on the condition that the membership of the
+    /// user has not changed since.
     async fn join_once(
         &self,
         scope: &Scope,
@@ -90,7 +91,7 @@ impl MongoStore {
             let count = stored.len();
             if let Some(kept) = stored.into_iter().find(|kept| kept.participant.user_id == *user_id)
             {
-                // An earlier attempt may have had them join.
+                // An earlier attempt may have added the user.
                 let is_new = kept.join_id == *join_id;
                 let outcome = if is_new { Outcome::Stored } else { Outcome::Duplicate };
                 if let Some(participant) = self.rename(scope, chat_id, participant, kept).await? {
@@ -119,7 +120,7 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Adds a participant, if that is one more and there is room.
+    /// Adds a participant. Returns `false` if the user has joined since the read, or the limit is reached.
     async fn add(
         &self,
         scope: &Scope,
@@ -137,13 +138,13 @@ impl MongoStore {
                 self.tell_presence(chat_id);
                 Ok(true)
             }
-            // There are some, and they are not such: somebody else was first.
+            // The document exists and does not match: another caller changed it first.
             Err(error) if is_duplicate_key(&error) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Gives a participant a new name, if there is one; `None`: they have just left.
+    /// Sets a new name of a participant, if one is given; `None` if the participant has just left.
     async fn rename(
         &self,
         scope: &Scope,

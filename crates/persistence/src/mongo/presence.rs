@@ -77,7 +77,7 @@ impl Presence for MongoStore {
 }
 
 impl MongoStore {
-    /// Announces all in one command; those that were not announced before are told.
+    /// Announces all connections in one command, and notifies listeners of the new ones.
     async fn announce_once(
         &self,
         scope: &Scope,

@@ -26,7 +26,7 @@ impl Tickets for MongoStore {
                 call.attempt(|_| async {
                     call.known_chat(&scope, &chat_id).await?;
                     let tickets = &call.inner.tickets;
-                    // One that is there is an earlier attempt's.
+                    // An existing ticket was stored by an earlier attempt.
                     let find = || async { Ok(tickets.find_one(doc! { "_id": &id }).await?) };
                     insert_or_get(tickets, &document, find).await.map(|_| ())
                 })
@@ -45,7 +45,7 @@ impl Tickets for MongoStore {
         digest: TicketDigest,
     ) -> Result<Option<Ticket>, StoreError> {
         self.observe(Call::RedeemTicket, Some(chat_id), async {
-            // An attempt knows by its mark what an earlier one has redeemed.
+            // The mark shows a retry what an earlier attempt has redeemed.
             let mark = self.inner.ids.mint("redemption_");
             let unused = doc! {
                 "_id": digest.to_string(),

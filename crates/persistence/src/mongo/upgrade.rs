@@ -1,4 +1,4 @@
-//! The end of a rolling upgrade: from then on the newer stored shapes are written (decision 0026).
+//! The end of a rolling upgrade: newer stored shapes are written from then on (decision 0026).
 
 use bson::{DateTime, RawDocumentBuf, doc};
 use futures::TryStreamExt;
@@ -13,7 +13,7 @@ use crate::StoreError;
 /// How many sessions are read at a time.
 const PAGE: i64 = 200;
 
-/// Which format a database is at, and which one this release can bring it to.
+/// The format of a database, and the newest format of this release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatStatus {
     /// The format of the database.
@@ -24,20 +24,20 @@ pub struct FormatStatus {
     pub pending: Vec<&'static str>,
 }
 
-/// What finishing an upgrade has done.
+/// The result of finishing an upgrade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinishedUpgrade {
     /// The format of the database before.
     pub from: i64,
     /// The format of the database now.
     pub to: i64,
-    /// How many chats share messages and were not marked as such: those that releases without formats have
-    /// forked, and their forks.
+    /// How many chats with shared messages were marked: forks, and forks of forks, of releases
+    /// without formats.
     pub marked: u64,
 }
 
 impl MongoStore {
-    /// Says which format the database is at; notes the newest one in a new database.
+    /// Returns the format of the database. In a new database it stores the newest format first.
     pub async fn format_status(&self) -> Result<FormatStatus, StoreError> {
         let stored = self.read(|| self.stored_format()).await?;
         let pending = Shape::ALL.into_iter().filter(|shape| shape.format() > stored);
@@ -48,7 +48,7 @@ impl MongoStore {
         })
     }
 
-    /// Tells the log of an upgrade that is not finished, and of a database that a newer release has upgraded.
+    /// Logs a warning if an upgrade is not finished, or if a newer release has upgraded the database.
     pub(super) async fn tell_format(&self) -> Result<(), StoreError> {
         let FormatStatus { stored, newest, pending } = self.format_status().await?;
         if stored > newest {
@@ -70,11 +70,11 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Brings the database to the newest format of this release.
+    /// Raises the database to the newest format of this release.
     ///
-    /// To be called when no process of an older release runs any more: such a process refuses the
-    /// documents of newer shapes from then on. It may be repeated at any time, also after it broke off. A
-    /// database at a format that this release does not know is
+    /// No process of an older release may run any more, because it refuses the documents of newer
+    /// shapes from then on. The call may be repeated at any time, also after a failure. A database
+    /// with a newer format than this release knows is
     /// [`UnsupportedVersion`](StoreError::UnsupportedVersion).
     pub async fn finish_upgrade(&self) -> Result<FinishedUpgrade, StoreError> {
         let FormatStatus { stored: from, newest: to, .. } = self.format_status().await?;
@@ -100,9 +100,9 @@ impl MongoStore {
         Ok(FinishedUpgrade { from, to, marked })
     }
 
-    /// Marks the chats that share messages and were stored before such chats were marked.
+    /// Marks the chats with shared messages that were stored before such chats were marked.
     ///
-    /// Goes through all sessions page by page, each page with a deadline of its own.
+    /// It reads all sessions page by page; each page has its own deadline.
     async fn mark_shared_chats(&self) -> Result<u64, StoreError> {
         let projection = Lineage::projected(doc! { "revision": 1, "schema_version": 1 });
         let version = Shape::Forks.format();
@@ -135,10 +135,10 @@ impl MongoStore {
     }
 }
 
-/// Returns the id of a session that shares messages.
+/// Returns the id of a session with shared messages.
 ///
-/// A document that cannot be read is left as it is and keeps nobody from the others: it is of a format that
-/// this release does not know, or every other call reports it as corrupt.
+/// A document that cannot be read is skipped, so that it does not block the others: either its
+/// format is unknown to this release, or every other call reports it as corrupt.
 fn shared_chat(raw: &RawDocumentBuf) -> Option<&str> {
     let id = raw.get_str("_id").ok()?;
     let lineage = || {

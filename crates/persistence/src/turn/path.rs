@@ -15,7 +15,7 @@ pub(super) enum Misstep {
 /// Returns the value at a path. Creates missing values on the way.
 pub(super) fn place<'a>(body: &'a mut MessageBody, path: &str) -> Result<&'a mut Value, Misstep> {
     // Each name may create a level. The limit is checked first, because a value that is nested too
-    // deeply cannot even be measured.
+    // deeply could not be checked afterwards.
     if path.split('.').count() > Limits::NESTING {
         return Err(Misstep::Nowhere);
     }

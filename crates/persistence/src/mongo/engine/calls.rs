@@ -1,8 +1,9 @@
-//! The life of a call: one deadline, retries, and one ledger of what may have been applied.
+//! The life of a call: one deadline, retries, and one ledger of writes that may have been applied.
 //!
-//! A call retries in one place, [`with_retries`](MongoStore::with_retries): an attempt returns a
-//! `Failure` and never retries by itself. A write runs in a task of its own, so that a caller who goes
-//! away leaves nothing half done: what was begun is committed or aborted, and nothing more is begun.
+//! Calls are retried only in [`with_retries`](MongoStore::with_retries): an attempt returns a
+//! `Failure` and never retries itself. A write runs in its own task, so that a caller that
+//! disconnects leaves nothing half done: a transaction that was begun is committed or aborted, and
+//! no further one is begun.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -19,26 +20,26 @@ use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
 use crate::{BoxError, StoreError};
 
-/// When a caller who was told `Unavailable` may try again.
+/// The time after which a caller that got `Unavailable` may retry.
 pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// How long a write may go on after its caller was answered, to end a transaction in order.
+/// How long after the deadline of its call a write may continue, to commit or abort its transaction.
 ///
-/// Longer than a server keeps an idle transaction by default: one that could not be ended by then is
-/// gone by itself.
+/// This is longer than the server's default lifetime of a transaction. If a transaction cannot be
+/// ended by then, the server has aborted it.
 const MAX_OVERTIME: Duration = Duration::from_secs(70);
 
-/// What one attempt at a call has to know of the call.
+/// What an attempt knows about its call.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
-    /// There was none before it. Otherwise one may have been applied, whatever its error said.
+    /// There was no earlier attempt. An earlier attempt may have been applied, whatever its error was.
     pub(crate) is_first: bool,
     deadline: Instant,
     ledger: Arc<Ledger>,
 }
 
 impl Attempt {
-    /// Tells whether a write of this call may have been applied.
+    /// Returns whether a write of this call may have been applied.
     pub(crate) fn may_have_applied(&self) -> bool {
         self.ledger.may_have_applied()
     }
@@ -50,19 +51,19 @@ impl Attempt {
 
     /// Records that no earlier write of this call is in the store.
     ///
-    /// To be called by an attempt that has looked for the marks or ids of the earlier ones: if it decides
-    /// to refuse the call, the caller is told that reason. For any other failure the earlier ones count
-    /// still: their requests may reach the server later.
+    /// An attempt calls this after it has searched for the marks or ids of earlier attempts. If it then
+    /// refuses the call, its reason is the answer. After any other failure the earlier attempts still
+    /// count: their requests may reach the server later.
     pub(crate) fn note_nothing_applied(&self) {
         self.ledger.is_found_absent.store(true, Ordering::Release);
     }
 
-    /// Returns when the caller stops waiting.
+    /// Returns the time at which the caller stops waiting.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// Refuses to begin anything for a call that is over.
+    /// Returns an error if the call has ended, so that nothing more is begun for it.
     pub(crate) fn check_goes_on(&self) -> Result<(), Failure> {
         if self.ledger.is_abandoned.load(Ordering::Acquire) {
             return Err(Failure::Ended("the caller is gone"));
@@ -70,7 +71,7 @@ impl Attempt {
         self.check_deadline()
     }
 
-    /// Refuses to go on after the deadline of the call.
+    /// Returns an error after the deadline of the call.
     pub(crate) fn check_deadline(&self) -> Result<(), Failure> {
         if Instant::now() < self.deadline {
             return Ok(());
@@ -79,16 +80,16 @@ impl Attempt {
     }
 }
 
-/// What a call knows of its writes, through all attempts; shared by the task and the caller.
+/// What a call knows about its writes, through all attempts. The task and the caller share it.
 #[derive(Debug, Default)]
 struct Ledger {
-    /// A write was sent whose outcome is unknown.
+    /// A write with an unknown outcome was sent.
     may_have_applied: AtomicBool,
-    /// A later attempt has found nothing of it in the store.
+    /// A later attempt has not found this write in the store.
     is_found_absent: AtomicBool,
-    /// An attempt is under way.
+    /// An attempt is running.
     is_under_way: AtomicBool,
-    /// The caller is gone.
+    /// The caller was cancelled or has stopped waiting.
     is_abandoned: AtomicBool,
 }
 
@@ -111,10 +112,10 @@ impl Ledger {
         }
     }
 
-    /// Returns the error for a call that an attempt has refused.
+    /// Returns the error for a refused attempt.
     ///
-    /// An earlier attempt may have been applied all the same, unless it was looked for. A request of it
-    /// that is still on its way is refused for the same reason when it arrives.
+    /// If an earlier attempt may have been applied, the outcome is unknown, unless this attempt has searched
+    /// for it. A late request of the earlier attempt is then refused for the same reason.
     fn refused(&self, error: StoreError) -> StoreError {
         if self.may_have_applied() && !self.is_found_absent.load(Ordering::Acquire) {
             StoreError::OutcomeUnknown { source: error.into() }
@@ -124,7 +125,7 @@ impl Ledger {
     }
 }
 
-/// Notes that a caller is gone, unless it was answered.
+/// Marks the call as abandoned when the caller stops waiting.
 struct AbandonOnDrop(Arc<Ledger>);
 
 impl Drop for AbandonOnDrop {
@@ -133,7 +134,7 @@ impl Drop for AbandonOnDrop {
     }
 }
 
-/// A write that runs in a task of its own.
+/// A write that runs in its own task.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteCall {
     store: MongoStore,
@@ -152,8 +153,9 @@ impl Deref for WriteCall {
 impl WriteCall {
     /// Attempts the write until it succeeds or its deadline passes.
     ///
-    /// The attempt must be safe to repeat: it finds out whether an earlier one was applied, unless it
-    /// is the first. An attempt is never dropped half-way: the driver would leave its transaction open.
+    /// The attempt must be safe to repeat: unless it is the first, it checks whether an earlier one
+    /// was applied. An attempt is never dropped half-way, because the driver would leave its
+    /// transaction open.
     pub(crate) async fn attempt<T, F>(
         &self,
         attempt: impl Fn(Attempt) -> F,
@@ -167,7 +169,7 @@ impl WriteCall {
 }
 
 impl MongoStore {
-    /// Reads, until it succeeds or the deadline passes.
+    /// Reads until it succeeds or the deadline passes.
     pub(crate) async fn read<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, Failure>>,
@@ -177,7 +179,7 @@ impl MongoStore {
         self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
     }
 
-    /// Reads, until it succeeds or a deadline set by its caller passes.
+    /// Reads until it succeeds or the caller's deadline passes.
     pub(crate) async fn read_until<T, F>(
         &self,
         deadline: Instant,
@@ -190,7 +192,7 @@ impl MongoStore {
         self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
     }
 
-    /// Writes in a task of its own, and waits for the answer until the deadline passes.
+    /// Runs a write in its own task, and waits for the answer until the deadline passes.
     pub(crate) async fn write<T, F>(
         &self,
         work: impl FnOnce(WriteCall) -> F,
@@ -212,8 +214,8 @@ impl MongoStore {
         }
     }
 
-    /// Writes single documents until it succeeds or a deadline set by its caller passes; then the
-    /// attempt is dropped. For tasks of the store itself.
+    /// Writes single documents until it succeeds or the caller's deadline passes; then the attempt
+    /// is dropped. For background tasks of the store.
     pub(crate) async fn write_until<T, F>(
         &self,
         deadline: Instant,
@@ -234,7 +236,7 @@ impl MongoStore {
         self.wait_for_server(&mut pauses()).await;
     }
 
-    /// Attempts a call until it succeeds or its deadline passes; an attempt is dropped at `bound`.
+    /// Attempts a call until it succeeds or its deadline passes. A running attempt is dropped at `bound`.
     async fn with_retries<T, F>(
         &self,
         direction: Direction,
@@ -287,8 +289,8 @@ impl MongoStore {
 
     /// Waits until a server answers.
     ///
-    /// Before a write is tried again: a deadline that passes here passes while nothing is under
-    /// way, so that it says nothing about the write.
+    /// This runs before a retry: if the deadline passes here, no attempt is running, so the timeout
+    /// does not make the outcome of the write unknown.
     async fn wait_for_server(&self, pauses: &mut impl Iterator<Item = Duration>) {
         while self.inner.database.run_command(doc! { "ping": 1 }).await.is_err() {
             sleep(pauses.next().unwrap_or_default()).await;

@@ -1,9 +1,9 @@
-//! The one change stream: what the server says of changes, whoever made them.
+//! The change stream of the process: the server's notifications of changes by any process.
 //!
-//! The driver takes it up again by its token once, after a failover or a lost cursor. What that does not
-//! help starts anew from the present, whatever it was: a token the server has forgotten, a collection
-//! that was dropped, a server that is away for long. Nothing rests on the token, since whoever listens
-//! catches up from the store with every `Began`.
+//! After a failover or a lost cursor the driver resumes the stream once by its token. If that fails
+//! for any reason, such as an expired token, a dropped collection or a long outage, a new stream
+//! starts from the present. No change is lost by that, because subscribers catch up from the store
+//! after every `Began`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -23,33 +23,33 @@ use crate::mongo::documents::{CHAT_PARTICIPANTS, CHAT_SESSIONS, PRESENCE, PROVID
 use crate::mongo::engine::failure::code;
 use crate::store::{Change, ChatChange};
 
-/// How long a server is looked for. On the clean shutdown of a primary the driver waits so long before
-/// it says that anything is wrong.
+/// The timeout of server selection. After the clean shutdown of a primary the driver waits this
+/// long before it reports an error.
 const SELECTION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The pause before a change stream is opened again, at first and at most.
+/// The initial and the largest pause before a change stream is opened again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// The pause where the server has no change streams.
+/// The pause if the server has no change streams.
 const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
 
-/// The server's code for a change stream on a server that keeps no log of operations.
+/// The server's code for a change stream on a server without an operation log.
 const NO_CHANGE_STREAMS: i32 = 40_573;
 
-/// What moves besides the counter of messages when there is something to see.
+/// The fields other than the message counter whose change subscribers must see.
 const OTHERS: [&str; 6] =
     ["revision", "status", "status_reason", "context_version", "artifact_version", "input_version"];
 
-/// What happens to a collection of which nothing that was told holds any longer.
+/// The operations that end a collection; earlier notifications are then void.
 const GONE: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
 
-/// How change streams are opened.
+/// Opens change streams.
 #[derive(Debug)]
 pub(crate) struct ChangeStreams {
     options: ClientOptions,
     database_name: String,
-    /// A client of its own, from when it is first needed: its timeouts are others, and a stream keeps a
-    /// connection.
+    /// A separate client, created on first use, because it needs other timeouts and each stream
+    /// occupies a connection.
     watched: OnceCell<Database>,
     are_supported: AtomicBool,
 }
@@ -57,7 +57,7 @@ pub(crate) struct ChangeStreams {
 impl ChangeStreams {
     pub(crate) fn new(mut options: ClientOptions, database: &str) -> Self {
         options.server_selection_timeout = Some(SELECTION_TIMEOUT);
-        // Its connections are not those that calls wait for.
+        // The pool metrics count only the connections for calls.
         options.cmap_event_handler = None;
         let (database_name, watched) = (database.to_owned(), OnceCell::new());
         Self { options, database_name, watched, are_supported: AtomicBool::new(true) }
@@ -67,7 +67,8 @@ impl ChangeStreams {
         self.are_supported.load(Ordering::Relaxed)
     }
 
-    /// Notes what a server says of itself: only members of a set and routers have change streams.
+    /// Reads from a server's `hello` reply whether it has change streams: only members of a replica
+    /// set and routers have them.
     pub(crate) fn note_server(&self, hello: &Document) {
         let is_router = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
         self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
@@ -83,14 +84,14 @@ impl ChangeStreams {
     }
 }
 
-/// Lets through what somebody might want to see, and of that names and counters alone: no message
-/// travels.
+/// Returns the pipeline that selects the changes that subscribers need, reduced to ids and
+/// counters, so that no message is transferred.
 fn pipeline() -> [Document; 2] {
     let updated = |field: &str| format!("updateDescription.updatedFields.{field}");
     let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
     let mut worth_telling: Vec<Document> = OTHERS.iter().map(|field| is_there(field)).collect();
     worth_telling.push(is_there("last_sequence"));
-    // The server writes a small document anew where that is shorter, and calls it a replacement.
+    // If it is shorter, the server stores the whole document and reports a replacement.
     worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
     let of = |collection: &str, worth_telling: Document| {
         doc! { "$and": [{ "ns.coll": collection }, worth_telling] }
@@ -98,7 +99,7 @@ fn pipeline() -> [Document; 2] {
     let is_one_of = |operations: &[&str]| doc! { "operationType": { "$in": operations.to_vec() } };
     let told = vec![
         of(CHAT_SESSIONS, doc! { "$or": worth_telling }),
-        // That somebody is still there is an update, and nothing new.
+        // An update only renews an announcement, so it is not selected.
         of(PRESENCE, is_one_of(&["insert", "delete"])),
         of(PROVIDER_CALLS, is_one_of(&["insert", "delete"])),
         of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
@@ -108,7 +109,7 @@ fn pipeline() -> [Document; 2] {
     let mut fields = doc! {
         "operationType": 1, "ns": 1, "documentKey._id": 1, updated("last_sequence"): 1,
     };
-    // Of these it matters only that they are there: a reason may be long.
+    // Only the presence of these fields is transferred, because a reason may be long.
     fields.extend(OTHERS.iter().map(|field| {
         let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
         ((*field).to_owned(), Bson::Document(is_there))
@@ -116,7 +117,7 @@ fn pipeline() -> [Document; 2] {
     [doc! { "$match": { "$or": told } }, doc! { "$project": fields }]
 }
 
-/// Reads what the server says of one change; `None` where it is none of a chat.
+/// Converts a notification of the server; returns `None` if it does not concern a chat.
 fn change(event: &RawDocument) -> Option<Change> {
     if event.get_str("operationType").is_ok_and(|operation| GONE.contains(&operation)) {
         return Some(Change::Lost);

@@ -5,35 +5,34 @@ use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreferenc
 use crate::mongo::{QueueBounds, SealingBounds};
 use crate::store::ContextVersionPage;
 
-/// How to reach MongoDB, and how long to wait for it.
+/// How to connect to MongoDB, and the limits of the store.
 #[derive(Debug, Clone)]
 pub struct MongoOptions {
-    /// The connection string. What it says about timeouts, concerns and read
-    /// preference is overruled.
+    /// The connection string. Its timeouts, concerns and read preference are overridden.
     pub uri: String,
-    /// The database that holds everything.
+    /// The name of the database.
     pub database: String,
-    /// How long a call may take, retries included, before it gives up.
+    /// How long a call may take, including retries.
     pub deadline: Duration,
     /// A call that takes at least this long is logged as a warning.
     pub slow_call: Duration,
-    /// How many connections are kept at most.
+    /// The largest number of connections.
     pub max_pool_size: u32,
-    /// The name by which the server's log knows this client.
+    /// The name of this client in the server's log.
     pub app_name: String,
-    /// When messages are moved out of the session document.
+    /// When messages are moved from the session document to segments.
     pub sealing: SealingBounds,
-    /// How many appends wait for their turn.
+    /// How many appends may wait.
     pub queue: QueueBounds,
-    /// How many context snapshots are kept of a chat, the newest among them; at least 1.
+    /// How many context snapshots of a chat are kept, including the newest one; at least 1.
     pub context_history: u64,
-    /// For how long a proof reads from one snapshot, before it takes another: much less than a server
-    /// keeps one.
+    /// How long a verification reads from one snapshot before it takes a new one. This must be much
+    /// shorter than the server keeps a snapshot.
     pub proof_snapshot: Duration,
 }
 
 impl MongoOptions {
-    /// The defaults, for the server and the database named.
+    /// Returns the default options for this server and database.
     pub fn new(uri: impl Into<String>, database: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -50,23 +49,24 @@ impl MongoOptions {
     }
 }
 
-/// Why the options cannot be used.
+/// The connection string or an option cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection string or an option cannot be used")]
 pub struct ConnectError(#[from] mongodb::error::Error);
 
-/// How long a server is looked for.
+/// The timeout of server selection.
 ///
-/// Shorter than the deadline of a call, which then ends with the driver's word that nothing was
-/// sent, not with a doubt.
+/// It is shorter than the deadline of a call. A call without a server then ends with the driver's
+/// error, which proves that nothing was sent, and not with an unknown outcome.
 const SELECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Builds the driver's options.
 ///
-/// The primary, for reads too: what an append decides by has been looked up there. Majority and
-/// journal, so that what is acknowledged survives; no `wtimeout`, which would turn
-/// waiting into doubt; and timeouts short enough that a hung primary is noticed in two seconds.
-/// The driver has no socket timeout, so a call's own deadline is the only bound above these.
+/// Reads go to the primary as well, because an append decides by what it has read there. Writes use
+/// majority and journal, so that an acknowledged write survives. There is no `wtimeout`, because it
+/// would turn waiting into an unknown outcome. The timeouts are short enough that a hung primary is
+/// noticed within two seconds. The driver has no socket timeout, so the deadline of a call is the
+/// only bound above these.
 pub(crate) async fn options(options: &MongoOptions) -> Result<ClientOptions, ConnectError> {
     let mut driver = ClientOptions::parse(&options.uri).await?;
     driver.app_name = Some(options.app_name.clone());

@@ -7,14 +7,14 @@ use records::Invalid;
 use crate::metrics::FailureReason;
 use crate::{BoxError, StoreError};
 
-/// How an attempt at a call failed.
+/// The failure of one attempt at a call.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The call is decided: this is its answer.
+    /// The call is decided: this error is its answer.
     Decided(StoreError),
-    /// The driver reports an error; what it means depends on the error.
+    /// The driver returned an error; [`meaning`] interprets it.
     Driver(Error),
-    /// The write was applied, and may be lost again.
+    /// The write was applied, but may be rolled back.
     NotDurable(BoxError),
     /// The attempt was dropped before it ended.
     Unfinished(BoxError),
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns why it failed, unless that is its answer.
+    /// Returns the reason of the failure for the metrics; `None` if the call is decided.
     pub(crate) fn reason(&self) -> Option<FailureReason> {
         match self {
             Self::Decided(_) => None,
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// Tells whether a write of the attempt may have been applied.
+    /// Returns whether a write of the attempt may have been applied.
     pub(crate) fn may_have_applied(&self) -> bool {
         match self {
             Self::Decided(_) | Self::Ended(_) => false,
@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// Returns the answer, if no further attempt could give another one; its cause otherwise.
+    /// Returns the final answer if a retry cannot change it; otherwise the cause.
     pub(crate) fn into_final(self) -> Result<StoreError, BoxError> {
         match self {
             Self::Decided(error) => Ok(error),
@@ -74,7 +74,7 @@ impl From<StoreError> for Failure {
 }
 
 impl From<Failure> for StoreError {
-    /// For what is decided before anything is sent.
+    /// For failures before anything is sent.
     fn from(failure: Failure) -> Self {
         failure.into_final().unwrap_or_else(|source| Self::OutcomeUnknown { source })
     }
@@ -92,43 +92,44 @@ impl From<Error> for Failure {
     }
 }
 
-/// What a driver error says about the command that got it.
+/// What a driver error says about its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// It was not carried out; another attempt may succeed.
+    /// The command was not applied; a retry may succeed.
     NotApplied,
-    /// It may have been carried out; another attempt may find out.
+    /// The command may have been applied; a retry may find out.
     Unknown,
-    /// It was refused, and will be again.
+    /// The command was refused, and a retry would be refused as well.
     Refused,
 }
 
-/// The server says that it performed no write before it failed.
+/// The server reports that it performed no write before it failed.
 const NO_WRITES_PERFORMED: &str = "NoWritesPerformed";
 
-/// The codes after which another attempt may succeed: 6, 7, 89 and 9001 network, 43 and 237 lost cursor,
-/// 50 time limit, 64, 79 and 100 write concern, 91 and 11600 shutdown, 112 write conflict, 134 read
-/// concern, 189 and 11602 change of state, 239 and 246 snapshot no longer or not yet there, 262 exceeded
-/// time limit, 388 too large for the cache just now, 462 overloaded, 10107, 13435 and 13436 not primary.
+/// The codes after which a retry may succeed: 6, 7, 89 and 9001 network, 43 and 237 lost cursor, 50
+/// time limit, 64, 79 and 100 write concern, 91 and 11600 shutdown, 112 write conflict, 134 read
+/// concern, 189 and 11602 state change, 239 and 246 snapshot unavailable, 262 time limit exceeded,
+/// 388 transaction too large for the cache, 462 overload, 10107, 13435 and 13436 not primary.
 const TRANSIENT: [i32; 24] = [
     6, 7, 43, 50, 64, 79, 89, 91, 100, 112, 134, 189, 237, 239, 246, 262, 388, 462, 9_001, 10_107,
     11_600, 11_602, 13_435, 13_436,
 ];
 
-/// The server's code for a unique key that is taken.
+/// The server's code for a duplicate key.
 pub(crate) const DUPLICATE_KEY: i32 = 11_000;
 
-/// Tells what an error means for the command that got it.
+/// Returns what an error means for its command.
 ///
-/// The driver tries a write a second time by itself and reports only what became of that: an error
-/// that by its nature comes before the write, such as "not primary", may hide a first try that was
-/// carried out. So only two errors prove that nothing was: that no server could be chosen, after
-/// which nothing is sent, and the server's own word.
+/// The driver retries a write once by itself and returns only the error of the retry. An error that
+/// normally precedes the write, such as "not primary", may therefore hide a first try that was
+/// applied. Only two errors prove that nothing was applied: no server could be selected, so nothing
+/// was sent, or the server says so itself.
 pub(crate) fn meaning(error: &Error) -> Meaning {
     if error.contains_label(NO_WRITES_PERFORMED) {
         return Meaning::NotApplied;
     }
-    // Even where no server could be chosen: for the second try, that is.
+    // This applies even if no server could be selected, because the selection may have failed for
+    // the driver's retry.
     if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
         return Meaning::Unknown;
     }
@@ -154,7 +155,7 @@ fn is_transient(error: &Error) -> bool {
     code(error).is_some_and(is_transient) || labels.iter().any(|label| error.contains_label(label))
 }
 
-/// Tells whether an error says that a unique key is taken.
+/// Returns whether an error reports a duplicate key.
 pub(crate) fn is_duplicate_key(error: &Error) -> bool {
     code(error) == Some(DUPLICATE_KEY)
 }

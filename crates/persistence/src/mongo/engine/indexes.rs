@@ -9,35 +9,35 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::LINK;
 use crate::mongo::engine::failure::{Failure, code};
 
-/// How an index stands after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
+/// The state of an index after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexReport {
-    /// The collection it belongs to.
+    /// The collection of the index.
     pub collection: String,
-    /// Its name.
+    /// The name of the index.
     pub name: String,
-    /// How it stands.
+    /// The state of the index.
     pub state: IndexState,
 }
 
-/// Whether an index serves.
+/// Whether an index exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexState {
-    /// It is there, from before or now.
+    /// The index exists, or was created now.
     Ready,
-    /// An index with the same keys and another name, or the same name and other keys, stands in
-    /// its way; with the same keys it serves as well.
+    /// Another index has the same keys and another name, or the same name and other keys. If it has
+    /// the same keys, queries use it.
     Conflicting,
 }
 
-/// 85: the same keys under another name or with other options; 86: the same name, other keys.
+/// 85: same keys, other name or options; 86: same name, other keys.
 const CONFLICTS: [i32; 2] = [85, 86];
 
-/// Creates the indexes that are missing.
+/// Creates the missing indexes.
 ///
-/// Each on its own: one that stands in another's way does not keep the rest from being made.
+/// Each index is created separately, so that a conflict of one does not prevent the others.
 pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
-    // A new database is told by having no collections, and an index makes one.
+    // A new database is recognised by having no collections, and an index creates one.
     store.read(|| store.know_format()).await?;
     let mut reports = Vec::new();
     for (collection, name, keys) in wanted(store) {
@@ -53,7 +53,11 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
         let report =
             IndexReport { collection: collection.name().to_owned(), name: name.to_owned(), state };
         if state == IndexState::Conflicting {
-            tracing::warn!(collection = report.collection, index = name, "an index is in the way");
+            tracing::warn!(
+                collection = report.collection,
+                index = name,
+                "an existing index conflicts with a required one"
+            );
         }
         reports.push(report);
     }
@@ -73,13 +77,13 @@ async fn create(
     }
 }
 
-/// The index that finds the sealed messages of a call. Chats whose messages name no calls take no room in it.
+/// The index that finds the sealed messages of a call. Chats whose messages name no call have no entries.
 const SEGMENT_CALLS: &str = "seg_app_chat_call";
 
-/// One index for each way of asking; a query that scans a collection is a fault.
+/// Returns one index for each kind of query; a query must never scan a collection.
 ///
-/// One whose name ends in `_ttl` removes what has expired. The lists of chats are ordered by creation and
-/// then by id, so each of their indexes ends so.
+/// An index whose name ends in `_ttl` removes expired documents. Lists of chats are ordered by
+/// creation and then by id, so their indexes end with these fields.
 fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 22] {
     let sessions = &store.inner.chat_sessions;
     let segments = &store.inner.chat_segments;

@@ -3,7 +3,7 @@ use mongodb::Collection;
 
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
-/// Inserts a document unless its key is taken; then returns what `find` finds under that key.
+/// Inserts a document. If its key exists, returns the document that `find` finds under that key.
 pub(crate) async fn insert_or_get<T, F>(
     collection: &Collection<RawDocumentBuf>,
     document: &RawDocumentBuf,
@@ -18,7 +18,7 @@ where
             Err(error) if is_duplicate_key(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        // None: the document in the way is not durable yet, or was rolled back.
+        // `None` means that the document with this key is not durable yet, or was rolled back.
         if let Some(found) = find().await? {
             return Ok(Some(found));
         }

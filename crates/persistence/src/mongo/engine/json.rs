@@ -1,14 +1,14 @@
-//! Caller JSON to BSON and back, literally.
+//! Converts caller JSON to BSON and back, literally.
 //!
-//! The driver's own conversions read keys such as `$oid` and `$date` as extended JSON and change or
-//! refuse what they find. These do not look at keys at all.
+//! The driver's own conversions interpret keys such as `$oid` and `$date` as extended JSON and
+//! change or refuse their values. These conversions do not look at keys.
 
 use bson::raw::{CStr, RawArrayBuf};
 use bson::{Bson, Document, RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
 use records::JsonObject;
 use serde_json::{Number, Value};
 
-/// Converts a value that has been measured, so that its integers are known to fit.
+/// Converts a value that was measured before, so its integers fit.
 pub(crate) fn to_bson(value: &Value) -> Bson {
     match value {
         Value::Null => Bson::Null,
@@ -20,20 +20,20 @@ pub(crate) fn to_bson(value: &Value) -> Bson {
     }
 }
 
-/// Converts a number: an integer as one, anything else as a double.
+/// Converts an integer to an integer, and any other number to a double.
 fn to_number<B: From<i64> + From<f64>>(number: &Number) -> B {
     number.as_i64().map_or_else(|| number.as_f64().unwrap_or(f64::NAN).into(), B::from)
 }
 
-/// Converts an object that has been measured.
+/// Converts an object that was measured before.
 pub(crate) fn to_document(object: &JsonObject) -> Document {
     object.iter().map(|(key, value)| (key.clone(), to_bson(value))).collect()
 }
 
-/// Appends a value that has been measured to a document that is being written.
+/// Appends a value that was measured before to a document.
 pub(crate) fn append(document: &mut RawDocumentBuf, key: &CStr, value: &Value) {
     match value {
-        // The common case is written without a copy in between.
+        // A string, the common case, is written without a copy.
         Value::String(text) => document.append(key, text.as_str()),
         value => document.append(key, to_raw(value)),
     }
@@ -56,7 +56,7 @@ fn to_raw(value: &Value) -> RawBson {
     }
 }
 
-/// Writes an object that has been measured.
+/// Converts an object that was measured before to a raw document.
 pub(crate) fn to_raw_document(object: &JsonObject) -> RawDocumentBuf {
     let mut document = RawDocumentBuf::new();
     for (name, value) in object {
@@ -65,24 +65,24 @@ pub(crate) fn to_raw_document(object: &JsonObject) -> RawDocumentBuf {
     document
 }
 
-/// Returns a key as it is written; those with a NUL are refused when a value is measured.
-#[expect(clippy::expect_used, reason = "what is stored has been measured")]
+/// Returns a key for BSON. Measuring a value refuses keys with a NUL.
+#[expect(clippy::expect_used, reason = "every stored value was measured before")]
 pub(crate) fn key(name: &str) -> &CStr {
     name.try_into().expect("a key without a NUL")
 }
 
-/// What is wrong with stored BSON that should be JSON.
+/// The reason why stored BSON cannot be read as JSON.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotJson {
     /// The bytes are not BSON.
     #[error("malformed BSON")]
     Malformed(#[from] bson::error::Error),
-    /// The value has a type that JSON lacks.
+    /// JSON has no type for the value.
     #[error("a BSON {0} where JSON was stored")]
     Type(&'static str),
 }
 
-/// Converts stored BSON back.
+/// Converts stored BSON to JSON.
 pub(crate) fn to_value(bson: RawBsonRef<'_>) -> Result<Value, NotJson> {
     Ok(match bson {
         RawBsonRef::Null => Value::Null,
@@ -102,7 +102,7 @@ pub(crate) fn to_value(bson: RawBsonRef<'_>) -> Result<Value, NotJson> {
     })
 }
 
-/// Converts a stored document back.
+/// Converts a stored document to a JSON object.
 pub(crate) fn to_object(document: &RawDocument) -> Result<JsonObject, NotJson> {
     let mut object = JsonObject::new();
     for element in document {

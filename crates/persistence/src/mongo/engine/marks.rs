@@ -1,9 +1,9 @@
-//! Marks by which a retry knows its own earlier write.
+//! Marks by which a retry recognises its own earlier write.
 //!
-//! A write of one session document that another caller may overwrite at once leaves the id of its call
-//! among the session's last writes. A retry whose mark is there was applied, whatever the session says
-//! by now; and the update itself is conditional on its mark not being there, so that an attempt that
-//! reaches the server late changes nothing.
+//! Another caller may overwrite the write of a session document at once. Therefore each such write
+//! also adds the id of its call to a list of the session's last writes. If a retry finds its mark,
+//! the write was applied, whatever the session contains now. The update is conditional on the
+//! absence of its mark, so that a delayed attempt changes nothing.
 
 use bson::{Document, doc};
 use records::{ChatId, Scope};
@@ -14,13 +14,13 @@ use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::visible_chat;
 
-/// The field of a session document that keeps the marks.
+/// The field of a session document with the marks.
 pub(crate) const RECENT_WRITES: &str = "recent_writes";
 
-/// So many marks are kept; far more than there are writes of one chat within the deadline of a call.
+/// How many marks are kept: far more than the writes of one chat within the deadline of a call.
 const KEPT_MARKS: i32 = 32;
 
-/// Makes an update of a session conditional on its mark, which it leaves.
+/// Makes an update of a session add its mark, on the condition that the mark is absent.
 pub(crate) fn with_mark(mark: &str, filter: &mut Document, update: &mut Document) {
     filter.insert(RECENT_WRITES, doc! { "$ne": mark });
     let push = doc! { RECENT_WRITES: { "$each": [mark], "$slice": -KEPT_MARKS } };
@@ -31,7 +31,7 @@ pub(crate) fn with_mark(mark: &str, filter: &mut Document, update: &mut Document
 }
 
 impl MongoStore {
-    /// Tells whether an earlier attempt of a call has left its mark; refuses a chat that is not there.
+    /// Returns whether an earlier attempt of a call has left its mark. Fails if the chat does not exist.
     pub(crate) async fn was_written(
         &self,
         attempt: &Attempt,

@@ -1,5 +1,5 @@
-//! How the store talks to the server, whatever the record: connections, retries, transactions, errors,
-//! indexes, the change stream, the format of the database, and caller JSON inside BSON.
+//! Access to the server for all records: connections, retries, transactions, errors, indexes, the
+//! change stream, the format of the database, and caller JSON inside BSON.
 
 pub(crate) mod calls;
 pub(crate) mod change_stream;

@@ -6,18 +6,18 @@ use crate::metrics::{Call, Label as _};
 use crate::mongo::MongoStore;
 
 impl MongoStore {
-    /// Runs a call: counts its outcome, times it and logs it. A slow call is logged as a warning, any
-    /// other at debug level; errors are for the caller to log.
+    /// Runs a call: counts its outcome, times it and logs it. A slow call is logged as a warning,
+    /// any other call at debug level. The caller logs errors.
     ///
-    /// Each trait method of the store is observed once, as a whole, so that the outcome is what the
-    /// caller is told. A call that is dropped before it ends counts as cancelled.
+    /// Each trait method of the store is observed once, as a whole, so that the outcome is that of
+    /// the caller. A call that is dropped before it ends counts as cancelled.
     pub(crate) fn observe<T>(
         &self,
         call: Call,
         chat_id: Option<&ChatId>,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> impl Future<Output = Result<T, StoreError>> {
-        // A combinator, because an async function would hold `work` twice.
+        // A combinator, because the future of an async function would contain `work` twice.
         let underway = self.inner.metrics.calls.begin(call);
         work.map(move |answer| {
             let elapsed = underway.end(&answer);

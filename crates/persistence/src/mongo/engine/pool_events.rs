@@ -1,6 +1,6 @@
-//! Counts what the driver says of its connections.
+//! Counts the connection events of the driver.
 //!
-//! Commands are not listened to: for each the driver would copy the command and its reply.
+//! Command events are not used, because the driver would copy every command and reply for them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use mongodb::event::cmap::CmapEvent;
 
 use crate::metrics::{PoolMetrics, StoreMetrics};
 
-/// Returns what the driver is to call.
+/// Returns the handler for the driver.
 pub(crate) fn handler(metrics: &Arc<StoreMetrics>) -> EventHandler<CmapEvent> {
     let metrics = Arc::clone(metrics);
     EventHandler::callback(move |event| count(&metrics.pool, &event))

@@ -3,10 +3,10 @@ use records::{Caller, ChatId, Scope};
 
 use crate::mongo::documents::{NEWEST_VERSION, counter};
 
-/// Returns the filter for a chat within a scope, as every write to a session begins with.
+/// Returns the filter for a chat within a scope, with which every write to a session begins.
 ///
-/// A document of a newer schema is left alone, and so is a chat whose lease is another than the one that
-/// the caller writes under.
+/// It does not match a document of a newer schema, or a chat whose current lease differs from the
+/// caller's.
 pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     let mut filter = visible_chat(scope, chat_id);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
@@ -16,7 +16,7 @@ pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     filter
 }
 
-/// Returns the filter for reading a chat within a scope.
+/// Returns the filter to read a chat within a scope.
 pub(crate) fn visible_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     let mut filter = doc! { "_id": chat_id.as_str() };
     filter.extend(visible_chats(scope));

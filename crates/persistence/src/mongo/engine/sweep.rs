@@ -1,4 +1,4 @@
-//! Sweeps: periodic clean-up of what is overdue, whichever app it belongs to.
+//! Sweeps: the periodic clean-up of overdue records of all apps.
 
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
@@ -9,24 +9,24 @@ use crate::metrics::{Label as _, Sweep};
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
 
-/// So many documents are read at a time.
+/// How many documents are read at a time.
 const PAGE: usize = 100;
 
-/// What is due in a collection.
+/// The overdue documents of a collection.
 pub(crate) struct Overdue<'a> {
     pub(crate) sweep: Sweep,
     pub(crate) collection: &'a Collection<RawDocumentBuf>,
     pub(crate) filter: Document,
-    /// The field that says since when; an index orders by it.
+    /// The field with the time since which a document is overdue; an index is ordered by it.
     pub(crate) since: &'static str,
     pub(crate) projection: Document,
 }
 
 impl MongoStore {
-    /// Handles up to `limit` overdue documents, the oldest first; returns how many were handled.
+    /// Handles up to `limit` overdue documents, the oldest first, and returns how many it handled.
     ///
-    /// A document that cannot be handled is counted, logged and passed over: the sweep goes on behind
-    /// it, so that it keeps no other from being handled. Only an unavailable store ends a sweep.
+    /// A document that cannot be handled is counted, logged and skipped, so that it does not block
+    /// the documents after it. Only an unavailable store ends a sweep early.
     pub(crate) async fn sweep<F>(
         &self,
         overdue: &Overdue<'_>,
@@ -54,7 +54,7 @@ impl MongoStore {
                         self.inner.metrics.sweeps.failed(overdue.sweep);
                         let (sweep, id) = (overdue.sweep.name(), id.as_ref());
                         let id = id.map(tracing::field::display);
-                        tracing::warn!(sweep, id, %error, "an overdue document is passed over");
+                        tracing::warn!(sweep, id, %error, "a sweep skipped an overdue document");
                     }
                 }
                 seen.extend(id);
@@ -65,7 +65,7 @@ impl MongoStore {
 }
 
 impl Overdue<'_> {
-    /// Reads what is due the longest, but for what this sweep has seen.
+    /// Reads the documents that are overdue the longest, except for those that this sweep has seen.
     async fn page(&self, seen: &[Bson], limit: usize) -> Result<Vec<RawDocumentBuf>, Failure> {
         let Self { collection, filter, since, projection, .. } = self;
         let mut filter = filter.clone();

@@ -1,10 +1,11 @@
-//! The one transaction primitive: for what changes several documents that must not be seen apart.
+//! The transaction primitive, for changes of several documents that must be visible together.
 //!
-//! A transaction is worked on in rounds. A round reads what it decides by, begins, writes, and says
-//! whether to commit; where another transaction was in the way, the next round starts from the
-//! beginning. Rounds run within a write call, whose task is not dropped when its caller goes away. That
-//! matters: the driver knows that a transaction is open only once its first command has returned, so a
-//! future that is dropped before leaves the transaction open on the server, with its locks.
+//! A transaction runs in rounds. A round reads, decides, begins, writes, and returns whether to
+//! commit. After a conflict with another transaction the next round starts from the beginning.
+//! Rounds run within a write call, whose task is not dropped when its caller disconnects. This
+//! matters because the driver marks a transaction as running only after its first command has
+//! returned: a future that is dropped before leaves the transaction open on the server, with its
+//! locks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +23,18 @@ use crate::mongo::engine::calls::{Attempt, WriteCall};
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::stats::Stripe;
 
-/// How a round ended that met no error.
+/// The result of a round without an error.
 #[derive(Debug)]
 pub(crate) enum Round<T> {
-    /// With the answer: what was written is to be committed, if anything was.
+    /// The round has the answer. Its writes, if any, must be committed.
     Done(T),
-    /// Something is not as it was read: nothing is committed, and the next round looks again.
+    /// Something has changed since the round read it. Nothing is committed, and the next round
+    /// reads again.
     Again,
 }
 
 impl<T> Round<T> {
-    /// Turns the answer into another.
+    /// Converts the answer.
     pub(crate) fn map<U>(self, into: impl FnOnce(T) -> U) -> Round<U> {
         match self {
             Self::Done(answer) => Round::Done(into(answer)),
@@ -40,13 +42,13 @@ impl<T> Round<T> {
         }
     }
 
-    /// Reads an answer that is missing where something was not as it was read.
+    /// Makes a round from an answer that is `None` if something has changed since it was read.
     pub(crate) fn of(answer: Option<T>) -> Self {
         answer.map_or(Self::Again, Self::Done)
     }
 }
 
-/// A transaction of one round. Clones are the same transaction.
+/// The transaction of one round. Clones refer to the same transaction.
 #[derive(Debug, Clone)]
 pub(crate) struct Transaction<'s>(Arc<Inner<'s>>);
 
@@ -55,35 +57,38 @@ struct Inner<'s> {
     store: &'s MongoStore,
     attempt: Attempt,
     number: u32,
-    /// The lowest stripe to count in, if that can be.
+    /// The lowest stripe in which the round may count, if possible.
     lowest_stripe: u32,
     stripe: OnceCell<Stripe<'s>>,
     session: OnceCell<Mutex<ClientSession>>,
 }
 
 impl Transaction<'_> {
-    /// Begins the transaction; from here on [`session`](Self::session) may be used. Reads in it see what
-    /// the majority has.
+    /// Begins the transaction; [`session`](Self::session) may be used from then on. Reads in the
+    /// transaction have majority read concern.
     pub(crate) async fn begin(&self) -> Result<(), Failure> {
         let Inner { store, attempt, session, .. } = &*self.0;
         attempt.check_goes_on()?;
         let mut started = store.inner.database.client().start_session().await?;
         started.start_transaction().await?;
-        // It is not set yet: a round begins its transaction once.
+        // A round begins its transaction only once, so the cell is still empty.
         drop(session.set(Mutex::new(started)));
         Ok(())
     }
 
-    /// Begins a transaction that counts for the workflow of a chat, in a stripe of its own.
+    /// Begins a transaction that updates the rollups of the chat's workflow, in a stripe that no
+    /// other transaction of this process uses.
     pub(crate) async fn begin_counted(&self, chat: &ChatSession) -> Result<(), Failure> {
         let Inner { store, attempt, lowest_stripe, stripe, .. } = &*self.0;
         let taking = store.stripe(&chat.app_id, &chat.workflow_name, *lowest_stripe);
         let taken = timeout_at(attempt.deadline(), taking).await;
-        drop(stripe.set(taken.map_err(|_| Failure::Ended("the workflow is counted by too many"))?));
+        drop(stripe.set(taken.map_err(|_| {
+            Failure::Ended("too many concurrent transactions update the stats of the workflow")
+        })?));
         self.begin().await
     }
 
-    /// Returns the session, for one command at a time; refuses after the deadline of the call.
+    /// Returns the session, for one command at a time. Fails after the deadline of the call.
     pub(crate) async fn session(&self) -> Result<MutexGuard<'_, ClientSession>, Failure> {
         self.0.attempt.check_deadline()?;
         let session =
@@ -91,25 +96,24 @@ impl Transaction<'_> {
         Ok(session.lock().await)
     }
 
-    /// Returns the number of the stripe to count in.
+    /// Returns the number of the stripe in which to count.
     pub(crate) fn stripe(&self) -> u32 {
         self.0.stripe.get().map_or(0, Stripe::number)
     }
 
-    /// Tells whether no round came before this one, in this attempt or an earlier one.
+    /// Returns whether this is the first round of the first attempt.
     pub(crate) fn is_first(&self) -> bool {
         self.0.number == 0 && self.0.attempt.is_first
     }
 
-    /// Returns the attempt that the round belongs to.
+    /// Returns the attempt of the round.
     pub(crate) fn attempt(&self) -> &Attempt {
         &self.0.attempt
     }
 }
 
 impl WriteCall {
-    /// Attempts a transaction until it is committed or its deadline passes; see
-    /// [`MongoStore::transact`].
+    /// Attempts a transaction until it is committed or its deadline passes; see [`MongoStore::transact`].
     pub(crate) async fn transact<'s, T, F>(
         &'s self,
         scope: &Scope,
@@ -128,9 +132,9 @@ impl WriteCall {
 }
 
 impl MongoStore {
-    /// Works in rounds until one is decided, and committed if it has begun a transaction.
+    /// Runs rounds until one is decided, and committed if it has begun a transaction.
     ///
-    /// A round that was not committed is refused as fenced, where the caller has lost its lease.
+    /// After a round without a commit, a caller that has lost its lease gets `Fenced`.
     pub(crate) async fn transact<'s, T, F>(
         &'s self,
         attempt: &Attempt,
@@ -158,7 +162,7 @@ impl MongoStore {
             }
             attempt.check_goes_on()?;
             self.check_fence(scope, chat_id).await?;
-            // Another process may count in the stripe that this one had.
+            // Another process may use the same stripe, so the next round uses a higher one.
             lowest_stripe = transaction.stripe() + 1;
             drop(transaction);
             sleep(pauses.next().unwrap_or_default()).await;
@@ -167,8 +171,8 @@ impl MongoStore {
     }
 }
 
-/// Commits a transaction in which all went well, and aborts any other; `None`: something was not as it
-/// was read, or another transaction was in the way.
+/// Commits a successful transaction and aborts any other. Returns `None` after a conflict with
+/// another transaction, or if something has changed since it was read.
 async fn commit_or_abort<T>(
     transaction: &Transaction<'_>,
     worked: Result<Round<T>, Failure>,
@@ -191,7 +195,7 @@ async fn commit_or_abort<T>(
         }
         Err(failure) => failure,
     };
-    // What cannot be aborted now the server aborts by itself, later.
+    // If the abort fails, the server aborts the transaction later by itself.
     drop(session.abort_transaction().await);
     match failure {
         Failure::Driver(error) if is_transaction_conflict(&error) => Ok(None),
@@ -199,12 +203,13 @@ async fn commit_or_abort<T>(
     }
 }
 
-/// Another transaction is in the way, or has done the same.
+/// Returns whether another transaction conflicts, or has already inserted the same document.
 fn is_transaction_conflict(error: &Error) -> bool {
     error.contains_label(TRANSIENT_TRANSACTION_ERROR) || is_duplicate_key(error)
 }
 
-/// The pauses between rounds: short, for a transaction ends soon, and never the same for two that met.
+/// The pauses between rounds. They are short, because transactions end soon, and random, so that
+/// two conflicting transactions do not meet again.
 fn pauses() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(1))
