@@ -1,4 +1,4 @@
-//! The answer to an input request: a message, in one transaction with the request it closes.
+//! The answer to an input request: its message and the closing of the request, in one transaction.
 
 use records::{ChatId, InputRequestId, Scope};
 
@@ -11,11 +11,11 @@ use crate::mongo::transcript::append::{Condition, Push, verdict};
 use crate::rules::input::{Reply, Verdict};
 use crate::store::{AnsweredInput, Outcome};
 
-/// What a round made of an answer.
+/// The result of a round for an answer.
 enum Answered {
-    /// It is the answer of the request, now or from before.
+    /// The answer was accepted, now or before.
     Taken(Box<AnsweredInput>, Option<Tail>),
-    /// The request was overdue, and is closed by now; the answer comes too late.
+    /// The request was overdue and has been closed; the next round refuses the answer.
     Expired,
 }
 
@@ -79,7 +79,7 @@ impl MongoStore {
         }
         let (probe, known) = self.known_messages(scope, chat_id, &reply.batch).await?;
         let plan = reply.batch.plan(chat_id, &known)?;
-        // It may have been appended before, without an answer in mind.
+        // The client may have appended the message before it sent it as an answer.
         let appended = verdict(scope, chat_id, &plan, &probe.tail).transpose()?;
         self.make_room(scope, chat_id, &probe.tail).await?;
 
@@ -87,7 +87,8 @@ impl MongoStore {
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
         let push = Push::of(scope, chat_id, &fresh, condition, now);
         tx.begin_counted(&chat).await?;
-        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        // The append comes first, so that concurrent appends wait for the transaction, and not the
+        // reverse.
         let (append, tail) = match appended {
             Some(append) => (append, None),
             None => match self.push_within(&push, &tx).await? {

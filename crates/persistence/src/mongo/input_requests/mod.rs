@@ -190,14 +190,14 @@ impl InputRequests for MongoStore {
 }
 
 impl MongoStore {
-    /// Finds requests of an id, in a state if one is given, in chats that the caller may see.
+    /// Finds the requests with an id, optionally in a state, in chats that the caller may see.
     async fn find_visible(
         &self,
         scope: &Scope,
         request_id: &InputRequestId,
         state: Option<&str>,
     ) -> Result<Vec<InputRequest>, Failure> {
-        /// Whose chats are looked up with one call.
+        /// How many requests are checked with one query for their chats.
         const CHUNK: usize = 64;
         let mut query =
             doc! { "app_id": scope.app_id.as_str(), "_id.request_id": request_id.as_str() };
@@ -260,8 +260,8 @@ impl MongoStore {
         Ok(Round::of(is_asked.map(|()| RequestedInput { request, outcome: Outcome::Stored })))
     }
 
-    /// Inserts a request and notes it with its chat, which waits from then on; `None`: the chat is not as
-    /// it was read.
+    /// Inserts a request and adds it to its chat, which waits for it from then on. Returns `None`
+    /// if the chat has changed since it was read.
     async fn ask_within(
         &self,
         tx: &Transaction<'_>,
@@ -284,7 +284,7 @@ impl MongoStore {
         self.move_by_input(tx, scope, &chat, &paused).await
     }
 
-    /// Takes a question back; an inner error says that it was closed as overdue instead.
+    /// Cancels a question. The inner error means that it was overdue and was closed as expired instead.
     async fn cancel_round(
         &self,
         tx: Transaction<'_>,
@@ -298,7 +298,7 @@ impl MongoStore {
         match kept.cancel(reason, self.inner.clock.now()) {
             Cancel::Done => Ok(Round::Done(Ok(kept.request))),
             Cancel::Refuse(refusal) => Err(refusal.into()),
-            // Then it is closed, and the next round finds it too late to cancel.
+            // The request is closed as expired, and the caller gets that state.
             Cancel::Expire => {
                 let closed = self.close_overdue(&tx, scope, &chat, &kept).await?;
                 Ok(closed.map(|request| Err(StoreError::InputClosed(Box::new(request)))))
@@ -311,7 +311,7 @@ impl MongoStore {
         }
     }
 
-    /// Closes a request that was found to be overdue, unless another process does.
+    /// Closes an overdue request, unless another process has closed it.
     async fn expire_round(
         &self,
         tx: Transaction<'_>,
@@ -327,7 +327,7 @@ impl MongoStore {
         Ok(self.close_overdue(&tx, scope, &chat, &kept).await?.map(|_| ()))
     }
 
-    /// Closes a request that is overdue.
+    /// Closes an overdue request.
     pub(crate) async fn close_overdue(
         &self,
         tx: &Transaction<'_>,
@@ -337,13 +337,13 @@ impl MongoStore {
     ) -> Result<Round<InputRequest>, Failure> {
         let Some(closing) = kept.expiry() else { return Ok(Round::Again) };
         tx.begin_counted(chat).await?;
-        // It is time that closes it, so no lease is asked for.
+        // Expiry closes the request, so no fencing token is needed.
         let scope = &scope.unfenced();
         self.close_within(tx, scope, chat, kept, &closing, None).await.map(Round::of)
     }
 
-    /// Closes a pending request within a transaction; the chat runs on if it was the last it waited for.
-    /// `None`: something is not as it was seen.
+    /// Closes a pending request within a transaction. The chat runs again if this was the last
+    /// request that it waited for. Returns `None` if something has changed since it was read.
     pub(crate) async fn close_within(
         &self,
         tx: &Transaction<'_>,
@@ -386,8 +386,8 @@ impl MongoStore {
         Ok(moved.map(|_| ()))
     }
 
-    /// Notes with its chat that a request is made or closed; returns the chat as it is then, or `None`
-    /// where it no longer has the status it was seen in.
+    /// Records in its chat that a request was created or closed. Returns the chat after the update;
+    /// `None` if its status has changed since it was read.
     async fn note_input(
         &self,
         tx: &Transaction<'_>,
@@ -411,7 +411,7 @@ impl MongoStore {
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
-    /// Closes what is pending in a chat that has just ended, within the transaction that ends it.
+    /// Closes all pending requests of a chat within the transaction that ends the chat.
     pub(crate) async fn end_inputs(
         &self,
         chat: &mut ChatSession,
@@ -474,7 +474,7 @@ fn one_input(scope: &Scope, chat_id: &ChatId, request_id: &InputRequestId) -> Do
     doc! { "_id": input_key(chat_id, request_id), "app_id": scope.app_id.as_str() }
 }
 
-/// Returns the update that notes with a chat which requests were made or closed.
+/// Returns the update that records in a chat which requests were created or closed.
 fn noted<'a>(request_ids: impl IntoIterator<Item = &'a InputRequestId>) -> Document {
     let ids: Vec<&str> = request_ids.into_iter().map(InputRequestId::as_str).collect();
     let last = -counter(ChatHead::RECENT_INPUTS as u64);

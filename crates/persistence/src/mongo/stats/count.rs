@@ -1,4 +1,4 @@
-//! Keeps rollups up, within the transactions that change what they count.
+//! Updates rollups within the transactions that change the records they count.
 
 use bson::raw::RawArrayBuf;
 use bson::rawdoc;
@@ -18,7 +18,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::stats::Stripe;
 
-/// A chat that something is counted of.
+/// The chat whose records are counted.
 #[derive(Debug)]
 pub(crate) struct Counted<'a> {
     pub(crate) app_id: &'a AppId,
@@ -35,7 +35,7 @@ impl<'a> Counted<'a> {
 }
 
 impl MongoStore {
-    /// Takes a stripe of a workflow, not one below `from` if that can be.
+    /// Takes a stripe of a workflow, at or above `from` if possible.
     pub(crate) async fn stripe(
         &self,
         app_id: &AppId,
@@ -45,7 +45,7 @@ impl MongoStore {
         self.inner.stripes.take(app_id, workflow_name, from).await
     }
 
-    /// Adds to the rollups of a chat's workflow, and to the chat's own.
+    /// Adds to the rollups of a chat's workflow, and to the chat's own rollup.
     pub(crate) async fn count(
         &self,
         chat: &Counted<'_>,
@@ -71,8 +71,7 @@ impl MongoStore {
         }
     }
 
-    /// Counts calls of a chat so many times for all rollups they belong to; less than none takes them
-    /// out again.
+    /// Counts calls of a chat `times` times in all their rollups; a negative number removes them.
     pub(crate) async fn count_calls(
         &self,
         chat: &Counted<'_>,
@@ -94,7 +93,7 @@ impl MongoStore {
         self.count(chat, tally, tx).await
     }
 
-    /// Adds to a chat's own rollup; returns what it was before.
+    /// Adds to a chat's own rollup, and returns its former value.
     ///
     /// From here on no other transaction counts calls of this chat until this one has ended.
     async fn count_usage(

@@ -3,16 +3,16 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 use records::{Counter, Measure, Rollup, RollupKey, Subject};
 
-/// A rollup that is not what its records add up to.
+/// A rollup that differs from the sum of its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatsDifference {
-    /// What it counts.
+    /// The key of the rollup.
     pub key: RollupKey,
-    /// What it is.
+    /// The stored rollup.
     pub kept: Rollup,
-    /// What it should be.
+    /// The rollup that the records give.
     pub expected: Rollup,
-    /// When the chat was created that it counts, if it does not say so.
+    /// The creation time of the chat, if the chat's rollup lacks it.
     pub missing_start: Option<DateTime<Utc>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the chats and calls of a workflow add up to, as it is kept up.
+//! The rollups of workflows: the sums over their chats and calls, updated with every change.
 
 mod count;
 mod difference;
@@ -59,7 +59,7 @@ impl Stats for MongoStore {
                 };
                 stored.add_to(rollup)?;
             }
-            // All calls of some may have been deleted.
+            // All calls of an agent or model may have been deleted.
             stats.agents = agents.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
             stats.models = models.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
             dearest_first(&mut stats.agents);

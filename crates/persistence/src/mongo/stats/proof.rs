@@ -1,10 +1,11 @@
-//! Proves that rollups are what their records add up to, and corrects those that are not.
+//! Verifies that rollups equal the sums of their records, and corrects those that do not.
 //!
-//! A server keeps a snapshot for minutes, and all records of a workflow may take hours to read. So the
-//! proof is cut into steps, each of which compares what one snapshot holds: chats with their own
-//! rollups, hours with the rollups of the hours, and the totals with the sums of both. Every write
-//! changes records and rollups by the same amount, so by how much a rollup is off does not change while
-//! writers go on: what steps find at different moments can be added up (decision 0027).
+//! A server keeps a snapshot for minutes, but all records of a workflow may take hours to read.
+//! Therefore the verification is cut into steps, each of which compares the content of one
+//! snapshot: chats with their own rollups, hours with the rollups of the hours, and the totals with
+//! the sums of both. Every write changes records and rollups by the same amount, so the error of a
+//! rollup does not change while writers continue. The errors that steps find at different times can
+//! therefore be added up (decision 0027).
 
 mod chats;
 mod hours;
@@ -28,7 +29,7 @@ use crate::mongo::documents::{CHAT, rollup_id, rollup_update};
 use crate::mongo::engine::failure::Failure;
 use crate::store::Cursor;
 
-/// A workflow, and the app it belongs to.
+/// A workflow of an app.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Workflow {
     /// The app.
@@ -37,46 +38,47 @@ pub struct Workflow {
     pub workflow_name: WorkflowName,
 }
 
-/// How long a step may take, retries included, before the proof gives up.
+/// How long a step may take, including retries, before the verification fails.
 pub(crate) const MAX_STEP: Duration = Duration::from_mins(10);
 
-/// How many differences are in memory at once, more or less.
+/// The approximate number of differences in memory at once.
 const MAX_FOUND: usize = 1_000;
 
-/// A proof of one workflow.
+/// The verification of one workflow.
 struct Proof<'a> {
     store: &'a MongoStore,
     workflow: &'a Workflow,
-    /// Is called for every record that was read.
+    /// Called for every record that was read.
     read: &'a (dyn Fn() + Sync),
     position: Position,
-    /// What the step under way has found.
+    /// The differences that the current step has found.
     found: Vec<StatsDifference>,
-    /// By how much the rollups of hours are off, for all hours together.
+    /// The errors of the rollups of hours, summed over all hours.
     off_in_hours: BTreeMap<Subject, Rollup>,
-    /// By how much the rollups of chats are off. Only of those that are off, so it is small, or there is
-    /// a lot to be corrected.
+    /// The errors of the rollups of chats. It contains only wrong rollups, so it is small unless much must
+    /// be corrected.
     off_in_chats: HashMap<ChatId, Rollup>,
-    /// The chats that ended in an hour in which no move says so: the clocks of two processes differed.
+    /// The chats without a status change in the hour in which they ended, because the clocks of two
+    /// processes differed.
     unmoved: BTreeMap<DateTime<Utc>, BTreeSet<ChatId>>,
 }
 
-/// What a proof compares next.
+/// What a verification compares next.
 #[derive(Debug, Clone, PartialEq)]
 enum Position {
-    /// The chats that come after one, newest first.
+    /// The chats after this position, newest first.
     Chats(Option<Cursor>),
-    /// The rollups of chats after one, in the order of their ids: whether their chats are there.
+    /// The rollups of chats after this id, ordered by id: each must have a chat.
     ChatRollups(Option<ChatId>),
-    /// The hours from one on.
+    /// The hours from this one on.
     Hours(DateTime<Utc>),
-    /// What was counted altogether.
+    /// The totals.
     Totals,
     Done,
 }
 
 impl MongoStore {
-    /// Lists the workflows that have records or rollups: those of one app, or all.
+    /// Lists the workflows that have records or rollups, in one app or in all.
     pub async fn counted_workflows(
         &self,
         app_id: Option<&AppId>,
@@ -106,7 +108,7 @@ impl MongoStore {
         Ok(workflows.into_iter().collect())
     }
 
-    /// Returns how many records a proof of everything reads, more or less.
+    /// Returns the approximate number of records that a verification of everything reads.
     pub async fn count_records(&self) -> Result<u64, StoreError> {
         self.read(|| async {
             let mut records = 0;
@@ -118,10 +120,10 @@ impl MongoStore {
         .await
     }
 
-    /// Finds the rollups of a workflow that are not what its records add up to.
+    /// Finds the rollups of a workflow that differ from the sums of their records.
     ///
-    /// Takes as long as it needs, while writers go on; after a failure it goes on where it was. `read` is
-    /// called for every record that was read, `found` for every difference.
+    /// It takes as long as it needs while writers continue, and resumes after a failure where it
+    /// was. It calls `read` for every record that it reads, and `found` for every difference.
     pub async fn verify_stats(
         &self,
         workflow: &Workflow,
@@ -139,9 +141,9 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Adds to the rollups of a workflow what they lack; `found` is told what that was.
+    /// Adds to the rollups of a workflow what is missing, and passes each difference to `found`.
     ///
-    /// To be repeated until nothing is found: after an error it is unknown how much was added.
+    /// Repeat it until nothing is found: after an error it is unknown how much was added.
     pub async fn rebuild_stats(
         &self,
         workflow: &Workflow,
@@ -173,18 +175,18 @@ impl MongoStore {
         }
         let id = rollup_id(&workflow.app_id, &workflow.workflow_name, key, 0);
         let added = self.inner.workflow_stats.update_one(doc! { "_id": id }, update);
-        // Not retried: a retry could not tell whether the amount was added already.
+        // Not retried, because a retry could not detect whether the amount was added already.
         added.upsert(true).await.map_err(|e| StoreError::OutcomeUnknown { source: e.into() })?;
         Ok(())
     }
 
-    /// Returns the collections that name workflows, and what comes before the names of those fields.
+    /// Returns the collections with workflow names, and the prefix of those fields.
     fn counted(&self) -> [(&Collection<RawDocumentBuf>, &'static str); 2] {
         [(&self.inner.chat_sessions, ""), (&self.inner.workflow_stats, "_id.")]
     }
 
-    /// Returns the collections of what rollups add up, and how often a proof reads each record: for its
-    /// chat, and for its hour.
+    /// Returns the collections of the counted records, and how often a verification reads each
+    /// record: once for its chat, and once for its hour.
     fn summed(&self) -> [(&Collection<RawDocumentBuf>, u64); 3] {
         [
             (&self.inner.chat_sessions, 2),
@@ -219,10 +221,10 @@ impl<'a> Proof<'a> {
         }
     }
 
-    /// Goes on for as long as one snapshot is read from; tells whether anything was left to do.
+    /// Compares for as long as one snapshot is used. Returns whether anything was left to do.
     ///
-    /// An attempt that fails has moved the position past what it has compared, and the next one goes on
-    /// from there with a snapshot of its own.
+    /// An attempt that fails has moved the position past everything that it compared. The next
+    /// attempt continues there with a new snapshot.
     async fn step(proof: &Mutex<Self>) -> Result<bool, StoreError> {
         let (store, is_done) = {
             let proof = proof.lock().await;
@@ -247,13 +249,14 @@ impl<'a> Proof<'a> {
                 }
                 Position::Hours(from) => self.compare_hours(from, until, &mut snapshot).await?,
                 Position::Totals => {
-                    // All of it has to be read at one moment: the whole life of a snapshot is for it.
+                    // The totals must be read from one snapshot, so they get a new one with its
+                    // whole lifetime.
                     snapshot = Snapshot::take(self.store).await?;
                     self.compare_totals(&mut snapshot).await?;
                 }
                 Position::Done => return Ok(()),
             }
-            // The totals rest on what was found before.
+            // The comparison of the totals needs the differences found before.
             let is_full = self.found.len() >= MAX_FOUND || self.position == Position::Totals;
             if is_full || Instant::now() >= until {
                 return Ok(());
@@ -273,7 +276,7 @@ impl<'a> Proof<'a> {
         }
     }
 
-    /// Remembers by how much a rollup is off, for the totals to which it adds.
+    /// Remembers the error of a rollup, for the totals that contain it.
     fn note(&mut self, difference: &StatsDifference) {
         let StatsDifference { key, kept, expected, .. } = difference;
         let mut off = kept.clone();
@@ -294,7 +297,7 @@ impl<'a> Proof<'a> {
         doc! { "app_id": app_id.as_str(), "workflow_name": workflow_name.as_str() }
     }
 
-    /// Returns a filter for the rollups of the workflow's chats after one, by ranges of their ids.
+    /// Returns a filter for the rollups of the workflow's chats after `after`, by a range of their ids.
     fn chat_rollups(&self, after: Option<&ChatId>) -> Document {
         let Workflow { app_id, workflow_name } = self.workflow;
         let id = |name: Bson, hour: Bson| {

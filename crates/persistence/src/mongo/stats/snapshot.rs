@@ -1,4 +1,4 @@
-//! Reads of the database as it was at one moment.
+//! Reads from one snapshot of the database.
 
 use std::io;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use tokio::time::timeout;
 use crate::mongo::MongoStore;
 use crate::mongo::engine::failure::Failure;
 
-/// The database as it was at the moment of the first read.
+/// A snapshot of the database at the time of the first read.
 ///
-/// A server keeps that for `minSnapshotHistoryWindowInSeconds`, 300 by default.
+/// A server keeps it for `minSnapshotHistoryWindowInSeconds`, 300 by default.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     session: ClientSession,
 }
 
-/// What to read from a snapshot.
+/// A query on a snapshot.
 #[derive(Debug, Default)]
 pub(super) struct Query {
     pub(super) filter: Document,
@@ -28,13 +28,13 @@ pub(super) struct Query {
     pub(super) limit: Option<i64>,
 }
 
-/// Documents of a snapshot that are still to be read.
+/// A cursor of documents from a snapshot.
 pub(super) type Found = SessionCursor<RawDocumentBuf>;
 
-/// How long an answer may take. The driver itself waits for ever for a server that hangs.
+/// How long a reply may take. The driver itself waits forever for a server that hangs.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
 
-/// How many documents are in memory at once of each query.
+/// How many documents of each query are in memory at once.
 const BATCH_SIZE: u32 = 2_000;
 
 impl Snapshot {
@@ -50,7 +50,8 @@ impl Snapshot {
         query: Query,
     ) -> Result<Found, Failure> {
         let Query { filter, projection, sort, limit } = query;
-        // The session holds the moment; the concern is named each time, or the client's would prevail.
+        // The session holds the snapshot time. The read concern is set for each query, because the
+        // client's own concern would apply otherwise.
         let options = FindOptions::builder()
             .projection(projection)
             .sort(sort)
@@ -71,7 +72,7 @@ impl Snapshot {
     }
 }
 
-/// Treated like a broken connection: the read is tried again.
+/// Returns the error for a missing reply: like a broken connection, so that the read is retried.
 fn silence() -> Failure {
     mongodb::error::Error::from(io::Error::from(io::ErrorKind::TimedOut)).into()
 }

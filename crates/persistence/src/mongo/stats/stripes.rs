@@ -5,27 +5,28 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use records::{AppId, WorkflowName};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Hands out in which of several documents that count the same a transaction counts, each to one at a
-/// time: those who meet in one document fail.
+/// Assigns stripes to transactions. A stripe is one of several documents that count the same,
+/// because concurrent transactions on one document conflict.
 ///
-/// The lowest that is free, so that a workflow has as many as are needed at once and no more. Other
-/// processes hand out the same ones; who meets one of theirs takes the next.
+/// A transaction gets the lowest free stripe, so that a workflow has no more stripes than it needs
+/// at once. Other processes assign the same stripes; after a conflict with one of theirs, a
+/// transaction takes a higher stripe.
 #[derive(Debug)]
 pub(crate) struct Stripes {
     hasher: RandomState,
-    /// One for each workflow; workflows may share one, which does no harm.
+    /// One place for each workflow. Workflows may share a place, which is harmless.
     places: Vec<Place>,
 }
 
 #[derive(Debug)]
 struct Place {
-    /// As many as are not taken.
+    /// One permit for each free stripe.
     free: Semaphore,
-    /// A bit for each that is.
+    /// One bit for each stripe in use.
     taken: AtomicU32,
 }
 
-/// A stripe that nobody else in this process counts in, until this is dropped.
+/// A stripe that no other transaction of this process uses until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Stripe<'a> {
     number: u32,
@@ -44,11 +45,11 @@ impl Default for Stripes {
 impl Stripes {
     const PLACES: usize = 1 << 10;
 
-    /// How many each workflow has. More are not faster where the service stands beside its database,
-    /// and each is another set of documents to be read and added up.
+    /// The number of stripes of a workflow. More would not be faster with a service close to its
+    /// database, and each stripe is one more set of documents to read and add up.
     const COUNT: u32 = 4;
 
-    /// Takes one of a workflow, as soon as one is free; not one below `from`, if that can be.
+    /// Takes a stripe of a workflow as soon as one is free, at or above `from` if possible.
     pub(crate) async fn take(
         &self,
         app_id: &AppId,
@@ -57,14 +58,14 @@ impl Stripes {
     ) -> Stripe<'_> {
         let place = self.hasher.hash_one((app_id, workflow_name)) % Self::PLACES as u64;
         let place = &self.places[usize::try_from(place).unwrap_or_default()];
-        // It is never closed, so there is always one.
+        // The semaphore is never closed, so `acquire` always succeeds.
         let permit = place.free.acquire().await.ok();
         Stripe { number: place.take(from % Self::COUNT), place, _permit: permit }
     }
 }
 
 impl Place {
-    /// Takes the first that is free; there is one for each permit.
+    /// Takes the first free stripe; each permit guarantees one.
     fn take(&self, from: u32) -> u32 {
         let free = |taken: u32| {
             let free = !taken & ((1 << Stripes::COUNT) - 1);
@@ -85,7 +86,7 @@ impl Stripe<'_> {
 
 impl Drop for Stripe<'_> {
     fn drop(&mut self) {
-        // Before the permit goes.
+        // The bit is cleared before the permit is released.
         self.place.taken.fetch_and(!(1 << self.number), Ordering::AcqRel);
     }
 }
@@ -97,17 +98,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_is_taken_by_one_at_a_time() {
+    async fn each_stripe_is_used_by_one_transaction_at_a_time() {
         let stripes = Stripes::default();
         let (app, hot): (AppId, WorkflowName) = ("a".parse().unwrap(), "hot".parse().unwrap());
         let take = async |from| stripes.take(&app, &hot, from).await;
         for _ in 0..3 {
-            assert_eq!(take(0).await.number(), 0, "the last one was let go");
+            assert_eq!(take(0).await.number(), 0, "the last one was dropped");
         }
         let (first, second) = (take(0).await, take(0).await);
         assert_eq!((first.number(), second.number()), (0, 1));
         drop(first);
-        assert_eq!(take(1).await.number(), 2, "another process is in the first two");
+        assert_eq!(take(1).await.number(), 2, "the first two conflict with another process");
         let mut all = Vec::new();
         for _ in 1..Stripes::COUNT {
             all.push(take(2).await);
@@ -118,6 +119,6 @@ mod tests {
         assert!(numbers.into_iter().eq(0..Stripes::COUNT));
         assert!(stripes.take(&app, &hot, 0).now_or_never().is_none());
         drop(second);
-        assert_eq!(take(2).await.number(), 1, "the only one there is");
+        assert_eq!(take(2).await.number(), 1, "the only free one");
     }
 }

@@ -1,7 +1,8 @@
-//! Moves entries from a wallet to lines of their own.
+//! Moves entries from the tail of a wallet to separate documents, the *lines*.
 //!
-//! Two writes: the lines are inserted, then the tail is cut. Who stops between the two leaves lines
-//! that say what the tail says; whoever comes next inserts them again in vain, and cuts.
+//! There are two writes: the lines are inserted, then the tail is cut. A process that stops between
+//! the two leaves lines that repeat the tail. The next one inserts them again without effect, and
+//! cuts.
 
 use bson::doc;
 use mongodb::error::{Error, ErrorKind};
@@ -13,19 +14,19 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
 
-/// A wallet that holds so many entries takes no more until some are cut.
+/// The number of entries in the tail at which a wallet accepts no change until the tail is cut.
 pub(crate) const FULL_TAIL: usize = 64;
 
-/// One change in so many has the tail archived, after its answer.
+/// One in this many changes archives the tail, after its answer.
 const ARCHIVED_EVERY: u64 = 16;
 
-/// Tells whether the change that made an entry has the tail archived.
+/// Returns whether the change that made this entry archives the tail.
 pub(crate) fn is_due(entry: &WalletEntry) -> bool {
     (entry.sequence + 1).is_multiple_of(ARCHIVED_EVERY)
 }
 
 impl MongoStore {
-    /// Archives the tail of a wallet whenever there is time; who is cut off leaves it to the next.
+    /// Archives the tail of a wallet in the background. If that fails, a later change archives it.
     pub(crate) fn archive_soon(&self, scope: &Scope, user_id: &UserId) {
         let (store, scope, user_id) = (self.clone(), scope.clone(), user_id.clone());
         tokio::spawn(async move {
@@ -38,12 +39,12 @@ impl MongoStore {
                 })
                 .await;
             if let Err(error) = archived {
-                tracing::debug!(%error, "the entries of a wallet stay in it for now");
+                tracing::debug!(%error, "failed to archive the entries of a wallet; a later change retries");
             }
         });
     }
 
-    /// Writes the lines of the tail that was read, then cuts it.
+    /// Writes the lines of the tail, then cuts the tail.
     pub(crate) async fn archive_entries(
         &self,
         scope: &Scope,
@@ -55,7 +56,8 @@ impl MongoStore {
         let lines = stored.tail.iter().map(|entry| line_document(&stored.wallet, entry));
         let lines = lines.map(|line| encode(&line)).collect::<Result<Vec<_>, _>>()?;
         match self.inner.wallet_entries.insert_many(lines).ordered(false).await {
-            // The cut comes after those that were there, so it is not durable before they are.
+            // Existing lines may not be durable yet, but the cut is written after them, so it
+            // becomes durable after them.
             Err(error) if !are_all_there(&error) => return Err(error.into()),
             _ => {}
         }
@@ -72,7 +74,7 @@ impl MongoStore {
     }
 }
 
-/// Tells whether an insertion failed only because some of it was there.
+/// Returns whether an insertion failed only because some documents exist.
 fn are_all_there(error: &Error) -> bool {
     let ErrorKind::InsertMany(insertion) = &*error.kind else { return false };
     let refused = insertion.write_errors.iter().flatten();

@@ -1,4 +1,4 @@
-//! Calls that are paid for, within the transaction that records them.
+//! The payment for calls, within the transaction that records them.
 
 use mongodb::options::ReturnDocument;
 use records::{ChatSession, ChatStatus, EntryKind, Scope};
@@ -17,8 +17,8 @@ use crate::rules::new_chat::moved;
 use crate::store::Payment;
 
 impl MongoStore {
-    /// Takes what calls cost from a wallet; one that does not hold enough pauses the chat. `None`: the
-    /// wallet or the chat is not as it was seen.
+    /// Debits a wallet for calls. If the wallet holds too little, the chat is paused. Returns
+    /// `None` if the wallet or the chat has changed since it was read.
     pub(crate) async fn pay(
         &self,
         tx: &Transaction<'_>,
@@ -63,7 +63,7 @@ impl MongoStore {
         Ok(paused.map(|_| unpaid))
     }
 
-    /// Tells what an earlier attempt of a recording was paid with.
+    /// Returns the payment of an earlier attempt of a recording.
     pub(crate) async fn paid(
         &self,
         chat: &ChatSession,

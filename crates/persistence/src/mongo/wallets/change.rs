@@ -37,8 +37,8 @@ impl MongoStore {
         .await
     }
 
-    /// Makes the change, finds that it was made before, or refuses it. For a caller who is gone it is
-    /// not made.
+    /// Makes the change, finds that it was made before, or refuses it. The change is not made if
+    /// the call has ended.
     async fn decide(
         &self,
         attempt: Attempt,
@@ -52,7 +52,8 @@ impl MongoStore {
             if let Some(known) = self.known_entry(scope, &stored, &change.new.entry_id).await? {
                 return Ok(change.repeated(known)?);
             }
-            // Only after an update that failed: it has waited until what it found was durable.
+            // Only after an update that matched nothing: such an update has waited until the state
+            // it saw was durable.
             if is_tried {
                 attempt.note_nothing_applied();
             }
@@ -73,7 +74,7 @@ impl MongoStore {
         }
     }
 
-    /// Looks for an entry in the tail that was read, and below it.
+    /// Searches an entry in the tail, and in the lines below it.
     pub(crate) async fn known_entry(
         &self,
         scope: &Scope,
@@ -86,17 +87,17 @@ impl MongoStore {
         }
         let id = line_id(scope, &stored.wallet.user_id, entry_id.as_str());
         let find = self.inner.wallet_entries.find_one(doc! { "_id": id });
-        // Whatever the primary has: one that was just elected may not know yet that all lines below
-        // are durable, and a line is only ever written of an entry that is.
+        // Local read concern, because a newly elected primary may not know yet that all lines are
+        // durable. A line is only written for a durable entry.
         let line = find.read_concern(ReadConcern::local()).await?;
         Ok(line.map(|raw| line_record(&raw)).transpose()?)
     }
 }
 
-/// Returns a filter for the wallet, if it takes the change.
+/// Returns a filter that matches the wallet only if it accepts the change.
 ///
-/// Nothing was cut from the tail since the lines below it were searched, and the id is not in it: so
-/// the id is new. An attempt that the server carries out late finds one of the two changed.
+/// The tail was not cut since the lines were searched, and the tail does not contain the id, so the
+/// id is new. A delayed attempt finds one of these conditions false.
 pub(crate) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
     let mut filter = one_wallet(scope, change.user_id);
     let balance = if change.kind == EntryKind::Debit {
@@ -121,7 +122,7 @@ pub(crate) fn update(change: &Change<'_>) -> Document {
         amount: change.amount(),
         reason: change.new.reason.clone(),
         created_at: change.now,
-        // Its place says both.
+        // The position in the tail gives both.
         sequence: 0,
         balance: 0,
     };

@@ -12,7 +12,7 @@ use crate::mongo::engine::paging::limit_and_one;
 use crate::store::{EntryPage, WalletPage};
 
 impl MongoStore {
-    /// Reads a page of entries: what is in the tail, then lines from below it.
+    /// Reads a page of entries: first from the tail, then from the lines below it.
     pub(crate) async fn entries_below(
         &self,
         scope: &Scope,
@@ -23,7 +23,7 @@ impl MongoStore {
         let stored = self.stored_wallet(scope, user_id).await?;
         let stored = stored.ok_or_else(|| StoreError::WalletNotFound(user_id.clone()))?;
         let before = before.unwrap_or(stored.wallet.entry_count);
-        // One more than asked for tells whether there is another page.
+        // The additional entry shows whether there is another page.
         let wanted = limit.saturating_add(1);
         let newest_first = stored.tail.into_iter().rev();
         let mut entries: Vec<WalletEntry> =

@@ -1,9 +1,10 @@
 //! Wallets: one update of one document decides.
 //!
-//! A wallet holds the balance and its newest entries, the *tail*; entries below `first_sequence` have
-//! a line each of their own. A change is one update of the wallet, conditional on everything that the
-//! answer rests on. Lines are written behind it, and only then cut from the tail, so that an entry is
-//! always in one of the two, and nothing is ever locked beyond a single update (decision 0013).
+//! A wallet document holds the balance and its newest entries, the *tail*. Each entry below
+//! `first_sequence` is a separate document, a *line*. A change is one update of the wallet,
+//! conditional on everything that its answer depends on. Lines are written after it, and only then
+//! the tail is cut. So an entry is always in at least one of the two, and nothing is locked for
+//! longer than one update (decision 0013).
 
 mod archive;
 mod bill;
@@ -135,7 +136,7 @@ impl Wallets for MongoStore {
 }
 
 impl MongoStore {
-    /// Reads a wallet with its tail, durable ones only.
+    /// Reads a wallet with its tail, with majority concern.
     async fn stored_wallet(
         &self,
         scope: &Scope,

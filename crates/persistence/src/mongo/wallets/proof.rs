@@ -1,7 +1,7 @@
-//! Proves that wallets hold what their entries add up to.
+//! Verifies that the balances of wallets equal the sums of their entries.
 //!
-//! No snapshot is needed: an entry never changes, and those below the number that a wallet had when it
-//! was read are there for good, in it or as lines. So they are read a page at a time, oldest first.
+//! No snapshot is needed: an entry never changes, and the entries below a wallet's entry count
+//! stay, in the wallet or as lines. They are read page by page, oldest first.
 
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
@@ -20,30 +20,30 @@ const WALLETS: i64 = 200;
 /// How many lines are read at a time.
 const LINES: i64 = 2_000;
 
-/// What a proof of wallets tells while it goes on.
+/// The progress and findings of a verification of wallets.
 #[derive(Debug)]
 pub enum WalletProof<'a> {
-    /// The entries of this wallet come next.
+    /// The entries of this wallet follow.
     Wallet(&'a Wallet),
-    /// So many entries were read.
+    /// This many entries were read.
     Entries(u64),
-    /// The wallet does not hold what its entries add up to: in words.
+    /// The wallet differs from the sum of its entries; a description.
     Difference(&'a Wallet, String),
 }
 
-/// The entries of a wallet up to one, added up.
+/// The sum of the first entries of a wallet.
 #[derive(Debug, Default)]
 struct Sum {
     count: u64,
     amount: i64,
-    /// By how much the balance after the last entry is off.
+    /// The error of the balance after the last entry.
     off: i64,
 }
 
 impl MongoStore {
     /// Compares the wallets of one app, or of all, with their entries.
     ///
-    /// Takes as long as it needs, while services go on; after a failure it goes on where it was.
+    /// It takes as long as it needs while services continue, and resumes after a failure where it was.
     pub async fn verify_wallets(
         &self,
         app_id: Option<&AppId>,
@@ -105,7 +105,7 @@ impl MongoStore {
         sum.add_all(wallet, &stored.tail, tell);
         if sum.count != wallet.entry_count {
             let (made, there) = (wallet.entry_count, sum.count);
-            let difference = format!("{made} entries were made, {there} are there");
+            let difference = format!("the wallet counts {made} entries, {there} are stored");
             tell(WalletProof::Difference(wallet, difference));
         }
         if sum.amount != wallet.balance {
@@ -137,9 +137,9 @@ impl MongoStore {
 }
 
 impl Sum {
-    /// Adds entries; tells of those after which the balance is off.
+    /// Adds entries, and reports each entry after which the balance is wrong.
     ///
-    /// One that is off by as much as the one before it is not told again.
+    /// An error that is the same as after the entry before is not reported again.
     fn add_all(
         &mut self,
         wallet: &Wallet,

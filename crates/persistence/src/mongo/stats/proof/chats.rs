@@ -16,17 +16,17 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::older_than;
 use crate::store::Cursor;
 
-/// How many chats are compared at a time. Of their calls only the sums are in memory.
+/// How many chats are compared at a time. Only the sums of their calls are in memory.
 const CHATS: i64 = 200;
 
-/// How many rollups of chats are looked at at a time.
+/// How many rollups of chats are checked at a time.
 const ROLLUPS: i64 = 1_000;
 
-/// What is kept of a chat: its rollup, and when that says that the chat was created.
+/// The stored rollup of each chat, and the chat's creation time according to it.
 type Kept = HashMap<ChatId, (Rollup, Option<DateTime<Utc>>)>;
 
 impl Proof<'_> {
-    /// Compares some chats, newest first.
+    /// Compares one page of chats, newest first.
     pub(super) async fn compare_chats(
         &mut self,
         after: Option<Cursor>,
@@ -60,7 +60,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Looks whether there is a chat for each of some rollups.
+    /// Checks that each rollup of one page has a chat.
     pub(super) async fn compare_chat_rollups(
         &mut self,
         after: Option<ChatId>,
@@ -138,7 +138,7 @@ impl Proof<'_> {
         Ok(kept)
     }
 
-    /// Adds up the calls of each chat.
+    /// Sums the calls of each chat.
     async fn usages(
         &self,
         chats: &[&ChatId],
@@ -163,7 +163,7 @@ impl Proof<'_> {
         Ok(usages)
     }
 
-    /// Returns the chats that ended in an hour in which they have no move that says so, and the hour.
+    /// Returns the chats without a status change in the hour in which they ended, and that hour.
     async fn ended_without_move(
         &self,
         chats: &[ChatSession],
@@ -210,7 +210,7 @@ impl Proof<'_> {
     }
 }
 
-/// A chat, its rollup, and when the chat was created, if the rollup says so.
+/// A chat, its rollup, and the chat's creation time, if the rollup has it.
 type ChatRollup = (ChatId, Rollup, Option<DateTime<Utc>>);
 
 /// Reads the rollup of a chat.

@@ -1,4 +1,4 @@
-//! Compares what happened in each hour with the rollups of that hour.
+//! Compares the records of each hour with the rollups of that hour.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,20 +18,20 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 
-/// How many chats are read at a time of those that ended in an hour.
+/// How many chats that ended in an hour are read at a time.
 const CHATS: usize = 500;
 
-/// Reads a document and the time that it is ordered by.
+/// Reads a document and the time by which it is ordered.
 type ReadTimed<T> = fn(&RawDocumentBuf) -> Result<(DateTime<Utc>, T), StoreError>;
 
-/// Documents in the order of a time, the next of them read ahead.
+/// Documents ordered by a time, with the next one read ahead.
 struct Timeline<T> {
     found: Found,
     next: Option<(DateTime<Utc>, T)>,
     read: ReadTimed<T>,
 }
 
-/// All that counts for hours.
+/// All records that count for hours.
 struct Timelines {
     calls: Timeline<ProviderCall>,
     moves: Timeline<StatusChange>,
@@ -40,7 +40,7 @@ struct Timelines {
 }
 
 impl Proof<'_> {
-    /// Compares the hours from one on, until the time is over: at least one of them.
+    /// Compares hours from `from` until the time is over, at least one hour.
     pub(super) async fn compare_hours(
         &mut self,
         from: DateTime<Utc>,
@@ -99,14 +99,14 @@ impl Proof<'_> {
                 self.report(key, kept, expected, None);
             }
         }
-        // What is left counts something that there is no record of.
+        // The remaining rollups have no records.
         for (key, kept) in kept {
             self.report(key, kept, Rollup::default(), None);
         }
         Ok(())
     }
 
-    /// Counts those chats that ended in an hour and have not been reopened.
+    /// Counts the chats that ended in an hour and were not reopened since.
     async fn tally_ends(
         &self,
         hour: DateTime<Utc>,
@@ -144,7 +144,7 @@ impl Proof<'_> {
             Query { filter, sort, ..Query::default() }
         };
         let starts = Query {
-            // All of it is in the index.
+            // The index covers this query.
             projection: Some(doc! { "_id": 0, "created_at": 1 }),
             ..by("created_at")
         };
@@ -173,7 +173,7 @@ impl Proof<'_> {
 }
 
 impl Timelines {
-    /// Returns the time of what comes first.
+    /// Returns the time of the first document.
     fn first(&self) -> Option<DateTime<Utc>> {
         let Self { calls, moves, starts, rollups } = self;
         [calls.at(), moves.at(), starts.at(), rollups.at()].into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! Compares what was counted altogether with the sums of what was counted in hours and for chats.
+//! Compares the totals with the sums over hours and chats.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::mongo::documents::{AGENT, MODEL, StoredRollup, WORKFLOW};
 use crate::mongo::engine::failure::Failure;
 
 impl Proof<'_> {
-    /// Compares all totals. The sums are corrected by how much their parts were found to be off.
+    /// Compares all totals. The sums are corrected by the errors found in their parts.
     pub(super) async fn compare_totals(&mut self, snapshot: &mut Snapshot) -> Result<(), Failure> {
         let [mut kept, mut expected] = self.totals_and_hours(snapshot).await?;
         for (subject, off) in &self.off_in_hours {
@@ -31,7 +31,7 @@ impl Proof<'_> {
         Ok(())
     }
 
-    /// Returns the totals as they are kept, and the sums of all hours.
+    /// Returns the stored totals, and the sums of all hours.
     async fn totals_and_hours(
         &self,
         snapshot: &mut Snapshot,
@@ -53,7 +53,8 @@ impl Proof<'_> {
         Ok([totals, hours])
     }
 
-    /// Returns what only chats tell: how many have each status, and what each of them took.
+    /// Returns what only chats determine: the number of chats in each status, and the distribution
+    /// of their usage.
     async fn sum_of_chats(&self, snapshot: &mut Snapshot) -> Result<Rollup, Failure> {
         let filter = self.chat_rollups(None);
         let query = Query { filter, ..Query::default() };
@@ -68,7 +69,7 @@ impl Proof<'_> {
                 sum.add(&rollup);
             }
         }
-        // Chats that have no rollup.
+        // Chats without a rollup.
         for off in off.values() {
             let mut rollup = Rollup::default();
             rollup.merge(off, -1);
