@@ -33,7 +33,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn memory_and_mongo_answer_alike(operations in operations()) {
+    fn memory_and_mongo_return_the_same_answers(operations in operations()) {
         run(async {
             let lockstep = Lockstep::start();
             let memory = Arc::new(MemoryStore::new(lockstep.clone(), lockstep.ids()));
@@ -43,12 +43,12 @@ proptest! {
     }
 
     #[test]
-    fn memory_gives_random_json_back(value in json_value()) {
+    fn memory_returns_random_json_unchanged(value in json_value()) {
         run(comes_back(Arc::new(MemoryStore::default()), value));
     }
 
     #[test]
-    fn mongo_gives_random_json_back(value in json_value()) {
+    fn mongo_returns_random_json_unchanged(value in json_value()) {
         run(async {
             let mongo = Database::create().await;
             comes_back(mongo.as_dyn(), value).await;

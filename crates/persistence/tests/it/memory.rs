@@ -41,7 +41,7 @@ impl Faults for HangOrRefuse {
 }
 
 #[tokio::test]
-async fn an_injected_fault_is_the_answer_and_is_counted() {
+async fn an_injected_fault_is_returned_and_counted() {
     let store = MemoryStore::default().with_faults(Arc::new(HangOrRefuse));
     tokio::time::timeout(Duration::from_millis(20), store.ping()).await.unwrap_err();
     let scope = Scope::service(AppId::parse("acme_corp").unwrap());

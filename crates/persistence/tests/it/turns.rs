@@ -110,7 +110,7 @@ async fn a_turn_is_written_once_at_its_end() {
 }
 
 #[tokio::test]
-async fn a_recorder_that_is_dropped_writes_its_turn_as_interrupted() {
+async fn a_dropped_recorder_writes_its_turn_as_interrupted() {
     let chat = Chat::create().await;
     let turn = chat.record("r1");
     turn.add(None, said("a")).unwrap();
@@ -155,7 +155,7 @@ async fn a_panic_and_a_cancelled_task_write_their_turns() {
 }
 
 #[tokio::test]
-async fn who_stops_waiting_stops_nothing() {
+async fn a_cancelled_caller_does_not_stop_the_write() {
     let chat = Chat::create().await;
     let turn = chat.record("r1");
     turn.add(None, said("a")).unwrap();
@@ -170,14 +170,14 @@ async fn who_stops_waiting_stops_nothing() {
 }
 
 #[tokio::test]
-async fn a_turn_with_nothing_in_it_is_refused() {
+async fn an_empty_turn_is_refused() {
     let chat = Chat::create().await;
     let refused = chat.record("r1").finish(TurnOutcome::Completed).await;
     assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
 }
 
 #[tokio::test]
-async fn a_step_has_the_space_as_it_was_when_it_began() {
+async fn a_step_has_the_space_at_its_beginning() {
     let chat = Chat::create().await;
     let turn = chat.record("r1");
     turn.set_space("a", json!(1)).unwrap();
@@ -198,7 +198,7 @@ async fn a_step_has_the_space_as_it_was_when_it_began() {
 }
 
 #[test]
-fn events_and_the_marks_of_a_stream_are_not_kept() {
+fn events_and_stream_keys_are_not_recorded() {
     let mut turn = TurnBuffer::default();
     let mut event = said("stream_start");
     event.body.extra.insert("event_type".to_owned(), json!("event"));
@@ -215,7 +215,7 @@ fn events_and_the_marks_of_a_stream_are_not_kept() {
 }
 
 #[test]
-fn deltas_lead_to_their_place_or_are_refused() {
+fn deltas_change_the_value_at_their_path_or_are_refused() {
     let mut turn = TurnBuffer::default();
     turn.add(Some("m"), said(json!([{"type": "text", "text": "a"}])));
     for (path, text) in [
@@ -249,7 +249,7 @@ fn deltas_lead_to_their_place_or_are_refused() {
 
 proptest! {
     #[test]
-    fn a_text_in_any_pieces_is_the_text(pieces in prop::collection::vec(".{0,8}", 0..20)) {
+    fn a_text_in_any_pieces_is_reassembled(pieces in prop::collection::vec(".{0,8}", 0..20)) {
         let mut turn = TurnBuffer::default();
         turn.add(Some("m"), said(Value::Null));
         turn.append("m", "content", "").unwrap();

@@ -39,12 +39,12 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn a_tree_of_forks_in_memory_is_what_lists_would_be(steps in steps()) {
+    fn a_tree_of_forks_in_memory_equals_a_model_of_lists(steps in steps()) {
         run(play(Arc::new(MemoryStore::default()), None, steps))?;
     }
 
     #[test]
-    fn a_tree_of_forks_in_mongo_is_what_lists_would_be(steps in steps()) {
+    fn a_tree_of_forks_in_mongo_equals_a_model_of_lists(steps in steps()) {
         run(async {
             let mongo = Database::create_with(|options| {
                 options.sealing.is_automatic = false;

@@ -66,7 +66,7 @@ async fn a_write_concern_error_is_not_an_acknowledgement() {
 /// The first attempt is applied and its acknowledgement lost; the second fails with an error that
 /// comes before any write, and says nothing about the first.
 #[tokio::test]
-async fn an_error_of_the_second_try_says_nothing_about_the_first() {
+async fn an_error_of_the_driver_retry_proves_nothing_about_the_first_try() {
     let (server, proxy, database) = database_behind_proxy().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     for code in [10_107, 13_435, 112, 262] {
@@ -93,7 +93,7 @@ async fn an_error_of_the_second_try_says_nothing_about_the_first() {
 /// An operation that is under way is interrupted when the server stops answering, and may yet be
 /// carried out when it wakes up.
 #[tokio::test]
-async fn a_server_that_hangs_for_a_while_stores_one_message() {
+async fn a_temporarily_hanging_server_stores_one_message() {
     let (server, database) = database().await;
     for pause_ms in [2_500, 7_200] {
         let chat_id = chat(&database).await;
@@ -116,7 +116,7 @@ async fn a_server_that_hangs_for_a_while_stores_one_message() {
 
 /// Nothing is sent where no server can be chosen, so nothing can have been applied.
 #[tokio::test]
-async fn a_server_that_is_gone_is_unavailable_to_writes_and_reads() {
+async fn a_stopped_server_is_unavailable_for_writes_and_reads() {
     let (server, database) = database().await;
     let chat_id = chat(&database).await;
     server.kill_hard().await.unwrap();
@@ -135,7 +135,7 @@ async fn a_server_that_is_gone_is_unavailable_to_writes_and_reads() {
 }
 
 #[tokio::test]
-async fn a_write_that_may_have_been_applied_is_unknown_and_its_repeat_finds_out() {
+async fn a_write_that_may_have_been_applied_is_unknown_and_its_repeat_succeeds() {
     let (server, mut database) = database().await;
     database.options.deadline = Duration::from_secs(1);
     let store = persistence::mongo::MongoStore::connect(&database.options).await.unwrap();

@@ -70,7 +70,7 @@ async fn a_commit_whose_acknowledgement_is_lost_counts_once() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_fails_leaves_nothing() {
+async fn a_failed_transaction_changes_nothing() {
     let (server, database) = database().await;
     let chat_id = chat(&database).await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
@@ -122,7 +122,7 @@ async fn an_exchange_whose_acknowledgement_is_lost_is_stored_once() {
 }
 
 #[tokio::test]
-async fn an_exchange_that_fails_half_way_leaves_nothing() {
+async fn an_exchange_that_fails_half_way_changes_nothing() {
     let (server, database) = database().await;
     let (scope, chat_id) = (scope(), chat(&database).await);
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();

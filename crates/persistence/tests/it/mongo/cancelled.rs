@@ -312,19 +312,19 @@ async fn agree(database: &Database, chat_ids: &[ChatId], rounds: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn calls_dropped_after_any_number_of_polls_leave_nothing_behind() {
+async fn calls_dropped_after_any_number_of_polls_leave_no_transaction_open() {
     drop_calls(640).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "takes minutes; .ci/long runs it"]
-async fn ten_thousand_dropped_calls_leave_nothing_behind() {
+async fn ten_thousand_dropped_calls_leave_no_transaction_open() {
     drop_calls(10_000).await;
 }
 
 /// The first command of the transaction is held by the server while its caller goes away.
 #[tokio::test]
-async fn a_status_move_whose_caller_goes_away_early_locks_no_chat() {
+async fn a_status_change_with_a_cancelled_caller_locks_no_chat() {
     let (_server, database) = database().await;
     let chat_id = chat(&database).await;
     for round in 0..40 {

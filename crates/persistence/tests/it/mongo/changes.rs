@@ -92,7 +92,7 @@ async fn until(changes: &mut BoxStream<'static, Change>, is_it: impl Fn(&Change)
 }
 
 #[tokio::test]
-async fn what_another_store_changes_is_told() {
+async fn changes_of_another_store_are_notified() {
     let mut stage = Stage::set().await;
     for _ in 0..3 {
         stage.an_append_is_told().await;
@@ -123,7 +123,7 @@ async fn what_another_store_changes_is_told() {
 
 /// From the first message, where the server writes the whole document anew, to groups of many.
 #[tokio::test]
-async fn appends_of_every_size_are_told() {
+async fn appends_of_every_size_are_notified() {
     let mut stage = Stage::set().await;
     let Stage { writer, changes, listener, .. } = &mut stage;
     for count in [1, 2, 40, 500, 1] {
@@ -134,7 +134,7 @@ async fn appends_of_every_size_are_told() {
 }
 
 #[tokio::test]
-async fn no_message_travels_with_what_is_told() {
+async fn notifications_contain_no_messages() {
     let mut stage = Stage::set().await;
     let client = mongodb::Client::with_uri_str(stage.server.uri()).await.unwrap();
     let admin = client.database("admin");
@@ -157,7 +157,7 @@ async fn no_message_travels_with_what_is_told() {
 }
 
 #[tokio::test]
-async fn a_change_stream_the_server_has_forgotten_begins_anew() {
+async fn a_change_stream_with_an_expired_token_starts_again() {
     for code in [286, 136, 280, 10_334] {
         let mut stage = Stage::set().await;
         stage.an_append_is_told().await;
@@ -171,7 +171,7 @@ async fn a_change_stream_the_server_has_forgotten_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_change_stream_that_keeps_failing_is_opened_again() {
+async fn a_repeatedly_failing_change_stream_is_opened_again() {
     let mut stage = Stage::set().await;
     let error = doc! { "failCommands": ["getMore", "aggregate"], "closeConnection": true };
     let fail_point = stage.fail(doc! { "times": 6 }, error).await;
@@ -182,7 +182,7 @@ async fn a_change_stream_that_keeps_failing_is_opened_again() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_is_killed_misses_nothing() {
+async fn a_killed_cursor_misses_no_change() {
     let mut stage = Stage::set().await;
     stage.an_append_is_told().await;
     for _ in 0..3 {
@@ -210,7 +210,7 @@ async fn kill_cursors(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_collection_that_is_dropped_is_watched_again() {
+async fn a_dropped_collection_is_watched_again() {
     let mut stage = Stage::set().await;
     stage.an_append_is_told().await;
     let sessions = stage.listener.raw.collection::<RawDocumentBuf>("chat_sessions");
@@ -222,7 +222,7 @@ async fn a_collection_that_is_dropped_is_watched_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_is_watched_again() {
+async fn a_restarted_server_is_watched_again() {
     let mut stage = Stage::set().await;
     stage.an_append_is_told().await;
     stage.server.kill_hard().await.unwrap();
@@ -231,7 +231,7 @@ async fn a_server_that_comes_back_is_watched_again() {
 }
 
 #[tokio::test]
-async fn a_server_without_change_streams_is_known_as_one() {
+async fn a_server_without_change_streams_is_detected() {
     let stage = Stage::set().await;
     assert!(stage.listener.tells_changes());
     let error = doc! { "failCommands": ["aggregate"], "errorCode": 40_573 };

@@ -8,7 +8,7 @@ use records::MessageEdit;
 use super::faults::{self, FailPoint, chat, numbered, scope};
 
 #[tokio::test]
-async fn an_edit_of_a_sealed_message_is_noted_with_its_chat_or_not_made() {
+async fn an_edit_of_a_sealed_message_is_recorded_in_its_chat_or_not_made() {
     let (_server, database) = faults::database().await;
     let chat_id = chat(&database).await;
     database.append(&scope(), &chat_id, numbered("m", 100)).await.unwrap();

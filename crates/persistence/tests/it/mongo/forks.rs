@@ -51,7 +51,7 @@ async fn profiled(database: &Database, work: impl Future<Output = ChatId>) -> Ve
 }
 
 #[tokio::test]
-async fn a_fork_costs_as_much_of_a_thousand_messages_as_of_ten_thousand() {
+async fn a_fork_of_ten_thousand_messages_costs_as_much_as_of_a_thousand() {
     let mut costs = Vec::new();
     for messages in [1_000, 10_000] {
         let database = Database::create().await;
@@ -76,7 +76,7 @@ async fn a_fork_costs_as_much_of_a_thousand_messages_as_of_ten_thousand() {
 }
 
 #[tokio::test]
-async fn only_edits_of_what_is_shared_are_kept_beside_it() {
+async fn only_edits_of_shared_messages_become_overlays() {
     let database = Database::create().await;
     let chat_id = long_chat(&database, 1_000).await;
     edit(&database, &chat_id, 3, "before").await;
@@ -106,7 +106,7 @@ async fn only_edits_of_what_is_shared_are_kept_beside_it() {
 
 /// A segment that was cut in two by a fork is split by an edit beyond the cut.
 #[tokio::test]
-async fn a_segment_that_is_shared_in_part_may_still_be_split() {
+async fn a_partly_shared_segment_can_be_split() {
     let database = Database::create().await;
     let chat_id = long_chat(&database, 500).await;
     let forked = fork(&database, &chat_id, Some(7)).await;
@@ -128,7 +128,7 @@ async fn a_segment_that_is_shared_in_part_may_still_be_split() {
 
 /// What a sealing that stops short leaves behind is nobody's.
 #[tokio::test]
-async fn a_fork_of_a_chat_whose_sealing_stopped_short_is_whole() {
+async fn a_fork_of_a_chat_with_an_unfinished_sealing_is_complete() {
     for interruption in [Interruption::AfterSegment, Interruption::AfterFirstCut] {
         let database = Database::create_with(|options| {
             options.sealing.is_automatic = false;

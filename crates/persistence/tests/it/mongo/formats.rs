@@ -122,7 +122,7 @@ async fn a_new_database_starts_at_the_newest_format() {
 
 /// A command may come before the first service.
 #[tokio::test]
-async fn whatever_stores_first_finds_a_new_database_new() {
+async fn the_first_write_recognises_a_new_database() {
     let database = Database::create_unprepared(|_| {}).await;
     database.register_app(&scope().app_id).await.unwrap();
     assert_eq!(stored_format(&database).await, Some(NEWEST));
@@ -138,7 +138,7 @@ async fn whatever_stores_first_finds_a_new_database_new() {
 }
 
 #[tokio::test]
-async fn until_an_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() {
+async fn before_the_upgrade_is_finished_a_fork_is_refused_and_changes_nothing() {
     let database = older_database().await;
     let before = everything(&database).await;
     for sequence in [None, Some(0)] {
@@ -188,7 +188,7 @@ async fn finishing_an_upgrade_again_changes_nothing() {
 
 /// Such as a release has stored that had forks and no formats.
 #[tokio::test]
-async fn finishing_an_upgrade_marks_the_chats_that_share_messages_already() {
+async fn finishing_an_upgrade_marks_existing_chats_with_shared_messages() {
     let database = older_database().await;
     let shared = doc! { "$set": { "shared_below": 2_i64, "shared_revision": 1_i64 } };
     let sessions = database.raw.collection::<RawDocumentBuf>("chat_sessions");
@@ -212,7 +212,7 @@ async fn finishing_an_upgrade_marks_the_chats_that_share_messages_already() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_release_is_left_at_its_format() {
+async fn a_database_of_a_newer_release_keeps_its_format() {
     let database = Database::create().await;
     let newer = doc! { "$set": { "format": NEWEST + 1 } };
     let format = database.raw.collection::<RawDocumentBuf>("store_format");
@@ -235,7 +235,7 @@ async fn a_database_of_a_newer_release_is_left_at_its_format() {
 }
 
 #[tokio::test]
-async fn an_append_asks_for_no_format() {
+async fn an_append_does_not_read_the_format() {
     let database = older_database().await;
     let store = another_process(&database).await;
     // A profile would show the look-up as it shows any other command.

@@ -34,7 +34,7 @@ fn slow(milliseconds: i64) -> Document {
 }
 
 #[tokio::test]
-async fn appends_that_come_together_take_few_updates_and_keep_their_order() {
+async fn concurrent_appends_take_few_updates_and_keep_their_order() {
     let database = Database::create_unsealed().await;
     let chat_id = chat(&database).await;
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
@@ -55,7 +55,7 @@ async fn appends_that_come_together_take_few_updates_and_keep_their_order() {
 }
 
 #[tokio::test]
-async fn each_append_of_a_group_gets_its_own_answer() {
+async fn each_append_of_a_group_gets_a_separate_answer() {
     let (server, database) = database().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let chat_id = chat(&database).await;
@@ -91,7 +91,7 @@ async fn each_append_of_a_group_gets_its_own_answer() {
 }
 
 #[tokio::test]
-async fn a_group_that_is_refused_is_tried_one_by_one() {
+async fn a_refused_group_is_tried_one_by_one() {
     let (server, database) = database().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let chat_id = chat(&database).await;
@@ -110,7 +110,7 @@ async fn a_group_that_is_refused_is_tried_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses_and_holds_up_no_other_chat() {
+async fn a_full_queue_refuses_appends_and_blocks_no_other_chat() {
     let (server, mut database) = database().await;
     database.options.queue.chat_appends = 2;
     let store = MongoStore::connect(&database.options).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_full_queue_refuses_and_holds_up_no_other_chat() {
 }
 
 #[tokio::test]
-async fn what_gives_up_before_its_turn_is_never_stored() {
+async fn an_append_cancelled_in_the_queue_is_never_stored() {
     let (server, mut database) = database().await;
     database.options.deadline = Duration::from_millis(600);
     let store = MongoStore::connect(&database.options).await.unwrap();
@@ -165,7 +165,7 @@ async fn what_gives_up_before_its_turn_is_never_stored() {
 }
 
 #[tokio::test]
-async fn who_may_not_see_the_chat_is_told_so_beside_those_who_may() {
+async fn a_caller_without_access_is_refused_among_callers_with_access() {
     let database = Database::create().await;
     let mut new = records::NewChatSession::of(records::WorkflowName::parse("Generator").unwrap());
     new.visibility = records::Visibility::Private;

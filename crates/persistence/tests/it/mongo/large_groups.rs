@@ -38,7 +38,7 @@ async fn event_ids(database: &Database, chat_id: &ChatId) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn large_and_small_appends_of_two_processes_make_one_run() {
+async fn large_and_small_appends_of_two_processes_make_one_sequence() {
     let database = Database::create().await;
     let other = MongoStore::connect(&database.options).await.unwrap();
     let chat_id = chat(&database).await;
@@ -54,7 +54,7 @@ async fn large_and_small_appends_of_two_processes_make_one_run() {
 }
 
 #[tokio::test]
-async fn a_large_append_goes_on_after_an_unfinished_sealing() {
+async fn a_large_append_continues_after_an_unfinished_sealing() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     let mut expected = Vec::new();
@@ -152,7 +152,7 @@ fn expected(ids: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_append_that_comes_between_comes_first() {
+async fn a_concurrent_append_precedes_a_large_append() {
     let (server, database, other, chat_id) = two_stores().await;
     let scope = &scope();
     let between = other.append(scope, &chat_id, message(Some("between")));
@@ -163,7 +163,7 @@ async fn an_append_that_comes_between_comes_first() {
 }
 
 #[tokio::test]
-async fn an_edit_that_comes_between_is_kept() {
+async fn an_edit_during_a_large_append_is_kept() {
     let (server, database, other, chat_id) = two_stores().await;
     let scope = &scope();
     let edit = MessageEdit { content: Some(json!("edited")), ..MessageEdit::default() };
@@ -177,7 +177,7 @@ async fn an_edit_that_comes_between_is_kept() {
 }
 
 #[tokio::test]
-async fn a_sealing_that_comes_between_leaves_the_segment_to_the_append() {
+async fn a_sealing_during_a_large_append_leaves_its_segment() {
     let (server, database, other, chat_id) = two_stores().await;
     let app_id = &scope().app_id;
     let between = other.seal(app_id, &chat_id, Interruption::Never);
@@ -189,7 +189,7 @@ async fn a_sealing_that_comes_between_leaves_the_segment_to_the_append() {
 
 /// The segment is there, and the update that was to make it count never comes.
 #[tokio::test]
-async fn a_segment_that_was_left_behind_is_never_read() {
+async fn an_abandoned_segment_is_never_read() {
     let (server, database, other, chat_id) = two_stores().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let refuse = doc! { "failCommands": ["update"], "appName": "under-test", "errorCode": 13 };

@@ -127,7 +127,7 @@ async fn fill(database: &Database) -> ChatId {
 }
 
 #[tokio::test]
-async fn lists_read_little_more_than_they_return() {
+async fn lists_read_at_most_twice_what_they_return() {
     let database = Database::create().await;
     let chat_id = fill(&database).await;
     let mut costs = chat_lists(&database).await;

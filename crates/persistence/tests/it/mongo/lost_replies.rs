@@ -43,7 +43,7 @@ fn edit(content: &str) -> MessageEdit {
 }
 
 #[tokio::test]
-async fn an_edit_whose_reply_is_lost_leaves_a_later_edit_alone() {
+async fn an_edit_with_a_lost_reply_keeps_a_later_edit() {
     let (_server, proxy, database) = database_behind_proxy().await;
     let chat_id = chat(&database).await;
     database.append(&scope(), &chat_id, message(None)).await.unwrap();
@@ -64,7 +64,7 @@ async fn content(store: &MongoStore, chat_id: &ChatId) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn an_artifact_whose_reply_is_lost_leaves_a_later_one_alone() {
+async fn an_artifact_with_a_lost_reply_keeps_a_later_one() {
     let (_server, proxy, database) = database_behind_proxy().await;
     let chat_id = chat(&database).await;
     let other = another(&database).await;
@@ -91,7 +91,7 @@ async fn an_artifact_whose_reply_is_lost_leaves_a_later_one_alone() {
 }
 
 #[tokio::test]
-async fn a_refusal_after_a_write_that_was_applied_is_no_refusal() {
+async fn a_refused_retry_of_an_applied_write_is_not_a_refusal() {
     let (_server, proxy, database) = database_behind_proxy().await;
     let chat_id = chat(&database).await;
     database.append(&scope(), &chat_id, message(None)).await.unwrap();

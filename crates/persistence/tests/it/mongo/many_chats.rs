@@ -78,7 +78,7 @@ async fn appends_to_many_chats_share_commands() {
 /// Two processes append to the same chats, so that what one of them expects of a chat is often no
 /// longer so; and both send the same ids.
 #[tokio::test]
-async fn what_does_not_fit_spoils_nothing_that_was_sent_with_it() {
+async fn an_unmatched_update_does_not_affect_others_in_its_command() {
     let database = Database::create().await;
     let other = MongoStore::connect(&database.options).await.unwrap();
     let chats = chats(&database).await;
@@ -103,7 +103,7 @@ async fn what_does_not_fit_spoils_nothing_that_was_sent_with_it() {
 /// Another process has appended to one of the chats, so that its update does not fit; the others were
 /// sent with it.
 #[tokio::test]
-async fn one_query_finds_out_for_all_that_shared_a_command() {
+async fn one_query_resolves_all_updates_of_a_command() {
     let database = Database::create().await;
     let chats = chats(&database).await;
     // Twice, so that the next append knows what to expect.
@@ -127,7 +127,7 @@ async fn one_query_finds_out_for_all_that_shared_a_command() {
 }
 
 #[tokio::test]
-async fn a_chat_that_ends_refuses_alone() {
+async fn an_ended_chat_does_not_affect_others_in_its_command() {
     let database = Database::create().await;
     let chats = chats(&database).await;
     let writers = chats.iter().map(|chat_id| write(&database, chat_id, "before", 4));
@@ -150,7 +150,7 @@ async fn a_chat_that_ends_refuses_alone() {
 }
 
 #[tokio::test]
-async fn a_shared_acknowledgement_that_is_lost_stores_every_message_once() {
+async fn a_lost_shared_acknowledgement_stores_every_message_once() {
     let (_server, proxy, database) = database_behind_proxy().await;
     let chats = chats(&database).await;
     proxy.lose_replies("update", 3);

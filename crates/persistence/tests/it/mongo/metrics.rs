@@ -26,7 +26,7 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_counted_as_cancelled() {
+async fn a_dropped_call_is_counted_as_cancelled() {
     let options = MongoOptions::new("mongodb://127.0.0.1:1/?replicaSet=rs0", "nowhere");
     let store = MongoStore::connect(&options).await.unwrap();
     timeout(Duration::from_millis(20), store.ping()).await.unwrap_err();
@@ -71,7 +71,7 @@ async fn a_slow_call_is_logged_as_a_warning() {
 }
 
 #[tokio::test]
-async fn appends_and_messages_are_counted_once_however_they_are_grouped() {
+async fn appends_and_messages_are_counted_once_in_any_grouping() {
     let database = Database::create_unsealed().await;
     let (one, other) = (chat(&database).await, chat(&database).await);
     let appends = (0..200).map(|index| {
@@ -105,7 +105,7 @@ async fn chats_that_share_a_command_are_counted_in_it() {
 }
 
 #[tokio::test]
-async fn an_append_is_in_the_queue_until_it_is_answered() {
+async fn an_append_counts_as_queued_until_it_is_answered() {
     let (server, database) = database().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let chat_id = chat(&database).await;
@@ -127,7 +127,7 @@ async fn an_append_is_in_the_queue_until_it_is_answered() {
 }
 
 #[tokio::test]
-async fn an_append_that_is_turned_away_is_an_overload_of_its_bound() {
+async fn a_refused_append_counts_as_an_overload_of_its_bound() {
     let database = Database::create_with(|options| options.queue.chat_appends = 2).await;
     let chat_id = chat(&database).await;
     let scope = scope();
@@ -141,7 +141,7 @@ async fn an_append_that_is_turned_away_is_an_overload_of_its_bound() {
 }
 
 #[tokio::test]
-async fn a_lost_reply_is_a_failure_of_the_network_and_a_retry() {
+async fn a_lost_reply_counts_as_a_network_failure_and_a_retry() {
     let (_server, proxy, database) = database_behind_proxy().await;
     let chat_id = chat(&database).await;
     let store = &database.store;
@@ -158,7 +158,7 @@ async fn a_lost_reply_is_a_failure_of_the_network_and_a_retry() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_a_failure_to_select_a_server() {
+async fn an_unreachable_database_counts_as_a_server_selection_failure() {
     // Nobody listens on a port that was just given back.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let uri = format!("mongodb://{}/?replicaSet=rs0", free.local_addr().unwrap());
@@ -192,7 +192,7 @@ async fn sealings_and_their_segments_are_counted() {
 }
 
 #[tokio::test]
-async fn every_connection_that_is_taken_is_given_back() {
+async fn every_used_connection_is_returned_to_the_pool() {
     let database = Database::create().await;
     let chats = join_all((0..8).map(|_| chat(&database))).await;
     let scope = scope();

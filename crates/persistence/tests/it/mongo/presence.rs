@@ -44,7 +44,7 @@ fn connection(chat_id: &records::ChatId, user_id: &str) -> Connection {
 
 /// Long before the server sweeps, and also long after.
 #[tokio::test]
-async fn whoever_is_not_announced_again_is_gone_in_time() {
+async fn an_announcement_that_is_not_renewed_expires() {
     // Far ahead, so that the server removes nothing by itself.
     let clock = Arc::new(SetClock(AtomicI64::new(7_000_000_000_000)));
     let database =
@@ -68,7 +68,7 @@ async fn whoever_is_not_announced_again_is_gone_in_time() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_swept() {
+async fn expired_announcements_are_removed() {
     let database = Database::create().await;
     let presence = database.raw.collection::<bson::RawDocumentBuf>("presence");
     let indexes: Vec<_> = presence.list_indexes().await.unwrap().try_collect().await.unwrap();
@@ -79,7 +79,7 @@ async fn what_has_expired_is_swept() {
 
 /// Comings and goings are told by the server, and that somebody is still there is not.
 #[tokio::test]
-async fn what_another_store_announces_is_told_once() {
+async fn an_announcement_of_another_store_is_notified_once() {
     let database = Database::create().await;
     let other = MongoStore::connect(&database.options).await.unwrap();
     let chat_id = chat(&database).await;

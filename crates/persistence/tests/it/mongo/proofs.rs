@@ -109,7 +109,7 @@ async fn write(database: Arc<Database>, chat_id: ChatId, is_over: Arc<AtomicBool
 }
 
 #[tokio::test]
-async fn a_proof_takes_longer_than_a_call_may() {
+async fn a_verification_may_take_longer_than_a_call() {
     let database = Database::create().await;
     use_workflow(&database).await;
     assert_eq!(differences(&hasty(&database).await).await.unwrap(), [""; 0]);
@@ -117,7 +117,7 @@ async fn a_proof_takes_longer_than_a_call_may() {
 
 /// Whatever is planted is found, each time, and nothing that writers do is taken for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_wrong_is_told_from_what_is_newer() {
+async fn errors_are_distinguished_from_concurrent_changes() {
     let database = Arc::new(Database::create().await);
     let chats = use_workflow(&database).await;
     let hasty = hasty(&database).await;
@@ -163,7 +163,7 @@ async fn what_is_wrong_is_told_from_what_is_newer() {
 
 /// One list in ten breaks off.
 #[tokio::test]
-async fn a_proof_goes_on_where_it_was_broken_off() {
+async fn an_interrupted_verification_continues() {
     let (server, database) = database().await;
     use_workflow(&database).await;
     let count = async |store: &MongoStore| {
@@ -205,7 +205,7 @@ async fn wallet_differences(store: &MongoStore) -> Result<(u64, Vec<String>), St
 
 /// Debits go on, and the first answers of each kind are lost for longer than a call may take.
 #[tokio::test(flavor = "multi_thread")]
-async fn wallets_are_proven_while_debits_go_on_and_the_server_is_away() {
+async fn wallets_are_verified_during_debits_and_an_outage() {
     let (server, database) = database().await;
     let hasty = hasty(&database).await;
     let alice = UserId::parse("alice").unwrap();

@@ -30,7 +30,7 @@ async fn append(database: &Database, chat_id: &ChatId, messages: usize, bytes: u
 }
 
 #[tokio::test]
-async fn ranges_that_begin_and_end_anywhere_are_runs() {
+async fn ranges_with_any_bounds_are_consecutive() {
     let database = Database::create_unsealed().await;
     let chat_id = chat_of(&database, &[1, 7, 1, 40, 2, 3, 20], 8).await;
     assert!(database.all("chat_segments").await.len() > 4);
@@ -78,7 +78,7 @@ async fn the_newest_messages_take_one_query_and_one_more_below_the_tail() {
 
 /// The chat is larger than what is fetched at a time.
 #[tokio::test]
-async fn a_long_history_is_fetched_in_parts_and_its_session_read_once() {
+async fn a_long_history_is_read_in_parts_and_its_session_once() {
     let database = Database::create_unsealed().await;
     let chat_id = chat_of(&database, &[30; 20], 8 << 10).await;
     let reading = async {
@@ -95,7 +95,7 @@ async fn a_long_history_is_fetched_in_parts_and_its_session_read_once() {
 }
 
 #[tokio::test]
-async fn a_history_that_is_being_read_neither_grows_nor_breaks() {
+async fn a_history_being_read_neither_grows_nor_fails() {
     let database = Database::create_unsealed().await;
     let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;
     let scope = scope();
@@ -118,7 +118,7 @@ async fn a_history_that_is_being_read_neither_grows_nor_breaks() {
 
 /// What comes after a part is fetched while that is read, and may have been split or changed by then.
 #[tokio::test]
-async fn an_edit_of_what_is_fetched_ahead_shows_or_not_and_nothing_else_changes() {
+async fn an_edit_of_a_prefetched_part_affects_only_its_message() {
     for sequence in [60, 125, 180, 239, 299] {
         let database = Database::create_unsealed().await;
         let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;
@@ -141,7 +141,7 @@ async fn an_edit_of_what_is_fetched_ahead_shows_or_not_and_nothing_else_changes(
 
 /// Where the next part begins is guessed by the count, and known by the messages.
 #[tokio::test]
-async fn segments_that_miscount_their_messages_are_read_all_the_same() {
+async fn segments_with_a_wrong_count_are_read_correctly() {
     for count in [0_i64, 29, 31, i64::MAX] {
         let database = Database::create_unsealed().await;
         let chat_id = chat_of(&database, &[30; 10], 8 << 10).await;

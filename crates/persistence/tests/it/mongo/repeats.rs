@@ -25,7 +25,7 @@ async fn assert_repeats(store: &MongoStore, chat_id: &ChatId, event_id: &str, se
 }
 
 #[tokio::test]
-async fn appends_with_new_ids_never_search_what_is_sealed() {
+async fn appends_with_new_ids_never_search_segments() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
@@ -44,7 +44,7 @@ async fn appends_with_new_ids_never_search_what_is_sealed() {
 }
 
 #[tokio::test]
-async fn a_process_that_meets_a_chat_late_recognises_its_messages() {
+async fn a_new_process_recognises_the_messages_of_a_chat() {
     // The one is read as a whole when it is met, the other is searched.
     for batches in [3, 11] {
         let database = Database::create().await;
@@ -66,7 +66,7 @@ async fn a_process_that_meets_a_chat_late_recognises_its_messages() {
 }
 
 #[tokio::test]
-async fn a_process_recognises_what_others_appended_and_sealed_meanwhile() {
+async fn a_process_recognises_messages_appended_and_sealed_by_others() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     let other = another(&database).await;

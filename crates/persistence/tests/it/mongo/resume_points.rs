@@ -63,7 +63,7 @@ async fn stored_bytes(database: &Database) -> usize {
 }
 
 #[tokio::test]
-async fn what_a_turn_stores_is_linear_in_what_was_given() {
+async fn the_stored_size_of_a_turn_is_linear_in_its_input() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     let turn = nested("deep");
@@ -95,7 +95,7 @@ async fn store_whole_paths(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_resume_reads_within_its_bound_what_was_stored_with_whole_paths() {
+async fn a_resume_reads_resume_points_with_whole_paths_within_its_bound() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     database.append_turn(&scope(), &chat_id, nested("deep")).await.unwrap();

@@ -56,7 +56,7 @@ async fn a_long_chat_is_sealed_and_reads_as_one() {
 }
 
 #[tokio::test]
-async fn a_segment_without_its_cut_is_not_read_and_the_next_sealing_takes_it_over() {
+async fn an_uncut_segment_is_not_read_and_is_reused_by_the_next_sealing() {
     let database = Database::create_unsealed().await;
     let chat_id = chat_of(&database, 40).await;
     let app_id = scope().app_id;
@@ -74,7 +74,7 @@ async fn a_segment_without_its_cut_is_not_read_and_the_next_sealing_takes_it_ove
 }
 
 #[tokio::test]
-async fn a_segment_from_before_an_edit_is_replaced_not_taken_over() {
+async fn a_segment_older_than_an_edit_is_replaced_and_not_reused() {
     let database = Database::create_unsealed().await;
     let chat_id = chat_of(&database, 40).await;
     let app_id = scope().app_id;
@@ -119,7 +119,7 @@ async fn sealers_that_race_with_writers_and_editors_lose_nothing() {
 
 /// A sealing that makes several segments is stopped after each of its writes in turn.
 #[tokio::test]
-async fn a_sealer_that_stops_after_any_write_hides_and_doubles_nothing() {
+async fn a_sealer_stopped_after_any_write_causes_no_gap_and_no_duplicate() {
     let database = Database::create_with(|options| {
         options.sealing.is_automatic = false;
         options.sealing.segment_bytes = 1_000;

@@ -73,7 +73,7 @@ async fn change(database: &Database, kind: &str, update: Document) {
 }
 
 #[tokio::test]
-async fn a_move_whose_acknowledgement_is_lost_is_made_once() {
+async fn a_status_change_with_a_lost_acknowledgement_is_made_once() {
     let (_server, proxy, database) = database_behind_proxy().await;
     for times in [1, 2] {
         let chat_id = chat(&database).await;
@@ -88,7 +88,7 @@ async fn a_move_whose_acknowledgement_is_lost_is_made_once() {
 }
 
 #[tokio::test]
-async fn a_move_whose_acknowledgement_is_lost_is_not_made_again_after_somebody_elses() {
+async fn a_status_change_with_a_lost_acknowledgement_is_not_repeated_after_a_later_one() {
     let (_server, proxy, database) = database_behind_proxy().await;
     let chat_id = chat(&database).await;
     proxy.lose_replies("commitTransaction", 2);
@@ -113,14 +113,14 @@ async fn a_move_whose_acknowledgement_is_lost_is_not_made_again_after_somebody_e
 }
 
 #[tokio::test]
-async fn what_was_never_touched_is_proven() {
+async fn correct_rollups_have_no_differences() {
     let (database, _) = used().await;
     assert_eq!(differences(&database).await, [""; 0]);
     assert_eq!(rebuild(&database).await, 0);
 }
 
 #[tokio::test]
-async fn everything_that_is_off_is_found_and_mended() {
+async fn all_wrong_rollups_are_found_and_corrected() {
     let (database, chats) = used().await;
     let intact = total(&database).await;
     let chat = &chats[0];
@@ -149,14 +149,14 @@ async fn everything_that_is_off_is_found_and_mended() {
 }
 
 #[tokio::test]
-async fn a_difference_says_what_is_off() {
+async fn a_difference_describes_the_error() {
     let (database, _) = used().await;
     change(&database, "agent", doc! { "$inc": { "total_tokens": 7_i64 } }).await;
     assert_eq!(differences(&database).await, ["agent planner: total_tokens is 807, not 800"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn rollups_are_mended_while_writers_go_on() {
+async fn rollups_are_corrected_during_writes() {
     let (database, chats) = used().await;
     let database = Arc::new(database);
     let is_over = Arc::new(AtomicBool::new(false));

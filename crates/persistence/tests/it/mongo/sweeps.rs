@@ -65,7 +65,7 @@ async fn ask(database: &Database, chat_id: &ChatId) {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_closed_keep_no_other_from_being_closed() {
+async fn a_request_that_cannot_be_closed_does_not_block_others() {
     let (clock, database) = database().await;
     let chat_id = chat(&database).await;
     ask(&database, &chat_id).await;
@@ -94,7 +94,7 @@ async fn requests_that_cannot_be_closed_keep_no_other_from_being_closed() {
 }
 
 #[tokio::test]
-async fn chats_that_cannot_be_interrupted_keep_no_other_from_being_interrupted() {
+async fn a_chat_that_cannot_be_interrupted_does_not_block_others() {
     let (clock, database) = database().await;
     let chat_id = chat(&database).await;
     let owner = Owner::parse("worker_1").unwrap();

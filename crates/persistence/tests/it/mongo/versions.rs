@@ -94,7 +94,7 @@ async fn documents_of_version_1_load() {
 
 /// Fields that were added to version 1 later.
 #[tokio::test]
-async fn chats_from_before_changes_were_counted_load() {
+async fn chats_without_change_counters_load() {
     let database = Database::create().await;
     let mut golden = golden("chat_session", 1);
     for field in [
@@ -184,7 +184,7 @@ async fn turns_of_version_1_load() {
 }
 
 #[tokio::test]
-async fn what_is_written_of_turns_has_the_fields_of_version_1() {
+async fn written_turns_have_the_fields_of_version_1() {
     let database = Database::create_unsealed().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
@@ -239,7 +239,7 @@ async fn a_ticket_of_version_1_loads() {
 }
 
 #[tokio::test]
-async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
+async fn a_document_of_a_newer_version_is_refused_and_not_changed() {
     let database = Database::create().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
@@ -275,7 +275,7 @@ async fn a_document_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_not_ours_is_corrupt_and_names_its_field() {
+async fn an_invalid_document_is_corrupt_and_the_error_names_its_field() {
     let database = Database::create().await;
     let mut document = golden("chat_session", 1);
     document.insert("created_at", "yesterday");
@@ -290,7 +290,7 @@ async fn a_document_that_is_not_ours_is_corrupt_and_names_its_field() {
 
 /// A change to what is written needs a new version, or readers of the old one would stumble.
 #[tokio::test]
-async fn what_is_written_today_has_the_fields_of_version_1() {
+async fn written_documents_have_the_fields_of_version_1() {
     // Before an upgrade from an older release is finished, and after it.
     for database in [Database::create_older(&[]).await, Database::create_unsealed().await] {
         write_every_record(&database).await;
@@ -380,7 +380,7 @@ fn interrupted_turn() -> NewTurn {
 }
 
 #[tokio::test]
-async fn what_is_written_of_forks_has_the_fields_of_version_2() {
+async fn written_forks_have_the_fields_of_version_2() {
     let database = Database::create_unsealed().await;
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let source = database.create_chat(&scope(), new).await.unwrap().chat_id;

@@ -48,7 +48,7 @@ async fn lines(database: &Database) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_64_rivals_in_two_processes_as_many_win_as_there_are_tokens() {
+async fn racing_debits_of_two_processes_succeed_for_exactly_the_tokens_left() {
     let database = Database::create().await;
     let other = MongoStore::connect(&database.options).await.unwrap();
     for round in 0..5_u32 {
@@ -115,7 +115,7 @@ async fn an_acknowledgement_lost_once_or_twice_changes_the_wallet_once() {
 
 /// The last tokens are gone by the first attempt, whose acknowledgement is lost: that is no refusal.
 #[tokio::test]
-async fn a_debit_of_the_last_tokens_is_not_refused_by_its_own_repeat() {
+async fn a_retry_of_a_debit_of_the_last_tokens_is_not_refused() {
     let (_server, proxy, database) = database_behind_proxy().await;
     wallet_of_alice(&database, 10).await;
     proxy.lose_replies("findAndModify", 2);
@@ -126,7 +126,7 @@ async fn a_debit_of_the_last_tokens_is_not_refused_by_its_own_repeat() {
 
 /// Acknowledgements are lost of everything that moves entries to lines, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn acknowledgements_lost_while_the_tail_is_settled_lose_no_entry() {
+async fn acknowledgements_lost_during_archiving_lose_no_entry() {
     let (_server, proxy, database) = database_behind_proxy().await;
     wallet_of_alice(&database, 1_000).await;
     for (round, command) in ["insert", "update", "insert", "update"].into_iter().enumerate() {
@@ -144,7 +144,7 @@ async fn acknowledgements_lost_while_the_tail_is_settled_lose_no_entry() {
 
 /// Somebody wrote lines and died before the cut; somebody else has a part of them already.
 #[tokio::test]
-async fn lines_left_by_a_crash_are_taken_over() {
+async fn lines_left_by_a_crash_are_reused() {
     let database = Database::create().await;
     wallet_of_alice(&database, 100).await;
     for n in 1..10 {
@@ -189,7 +189,7 @@ fn line(entry: &records::WalletEntry) -> Document {
 /// Callers of one process give up at any moment; none of them leaves anything in the wallet that
 /// another process waits for.
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_that_give_up_hold_up_no_other_process() {
+async fn cancelled_callers_block_no_other_process() {
     let database = Database::create().await;
     let other = MongoStore::connect(&database.options).await.unwrap();
     other.ping().await.unwrap();
@@ -215,7 +215,7 @@ async fn callers_that_give_up_hold_up_no_other_process() {
 /// A command that is under way ends without its caller: broken off, it would take its connection with
 /// it, and the next call would have to open one.
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_that_give_up_break_no_connection() {
+async fn cancelled_callers_close_no_connection() {
     const POOL: &str = "reprise_mongo_pool_connections";
     let (server, database) = database().await;
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
@@ -239,7 +239,7 @@ async fn callers_that_give_up_break_no_connection() {
 /// The caller gives up while its wallet is being looked at. There is one connection, on which the
 /// update, if it came, would come before that of the next debit.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_nobody_waits_for_is_not_begun() {
+async fn a_change_without_a_waiting_caller_is_not_begun() {
     let (server, mut database) = database().await;
     wallet_of_alice(&database, 10).await;
     database.options.max_pool_size = 1;
@@ -265,7 +265,7 @@ fn slow(command: &str, milliseconds: i64) -> Document {
 }
 
 #[tokio::test]
-async fn a_wallet_that_is_not_ours_to_read_is_left_alone() {
+async fn a_wallet_of_a_newer_version_is_not_changed() {
     let database = Database::create().await;
     wallet_of_alice(&database, 10).await;
     let wallets = database.raw.collection::<RawDocumentBuf>("wallets");
