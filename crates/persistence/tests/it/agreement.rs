@@ -1,7 +1,8 @@
-//! Two stores agree: whatever is done to both, in the same order, both answer alike.
+//! The memory store and the MongoDB store return the same answers to the same operations in the
+//! same order.
 //!
-//! Answers are compared as they print, errors with all their fields. Time and ids come from a
-//! [`Lockstep`], so that what a store mints or dates is the same for both.
+//! The test compares the debug text of the answers, including all fields of errors. Time and ids
+//! come from a [`Lockstep`], so that both stores use the same times and ids.
 
 mod apps;
 mod forks;
@@ -56,8 +57,8 @@ proptest! {
     }
 }
 
-/// Carries out the operations on both stores, step by step, and compares every answer, and in the
-/// end all that they hold.
+/// Makes the operations on both stores, step by step, and compares every answer, and finally the
+/// content of both stores.
 async fn agree(
     lockstep: &Lockstep,
     [one, other]: [Arc<dyn Store>; 2],
@@ -84,8 +85,7 @@ fn run<T>(case: impl Future<Output = T>) -> T {
     RUNTIME.block_on(case)
 }
 
-/// Sixty-four cases, since one is dozens of calls on a database, unless `PROPTEST_CASES` says how
-/// many.
+/// Runs 64 cases, because one case is dozens of database calls, or the number in `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_some() {

@@ -1,4 +1,4 @@
-//! What the backends promise, and what only one of them has.
+//! Tests of what both stores promise, and of each store alone.
 
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -18,7 +18,7 @@ fn memory() -> Ready<(Arc<dyn Store>, ())> {
     ready((Arc::new(MemoryStore::default()), ()))
 }
 
-/// Hangs at a ping, and refuses to create a chat.
+/// Hangs on a ping, and refuses to create a chat.
 #[derive(Debug)]
 struct HangOrRefuse;
 
@@ -49,7 +49,7 @@ async fn an_injected_fault_is_returned_and_counted() {
     let refused = store.create_chat(&scope, new).await.unwrap_err();
     assert!(matches!(refused, StoreError::Overloaded { .. }), "{refused:?}");
     let listed = store.list_chats(&scope, &ChatFilter::default(), 10, None).await.unwrap();
-    assert_eq!(listed.chats, [], "the refused call has changed nothing");
+    assert_eq!(listed.chats, [], "the refused call changed nothing");
     let calls = |call, outcome| count(&store, "reprise_store_calls_total", &[call, outcome]);
     assert_eq!(calls("ping", "cancelled"), 1);
     assert_eq!(calls("create_chat", "overloaded"), 1);

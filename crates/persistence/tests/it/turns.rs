@@ -1,4 +1,4 @@
-//! Turns that are recorded while they are carried out.
+//! Turns that are recorded while they run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use records::{
 use serde_json::{Value, json};
 use tokio::time::{Duration, sleep, timeout};
 
-/// A chat to record turns of.
+/// A chat whose turns are recorded.
 struct Chat {
     store: Arc<dyn Store>,
     scope: Scope,
@@ -77,7 +77,7 @@ fn frame() -> StackFrame {
 }
 
 fn object(value: Value) -> JsonObject {
-    let Value::Object(object) = value else { panic!("{value} is no object") };
+    let Value::Object(object) = value else { panic!("{value} is not an object") };
     object
 }
 
@@ -101,7 +101,7 @@ async fn a_turn_is_written_once_at_its_end() {
     assert_eq!(chat.contents().await, ["What is the weather?", "It is sunny.", "meanwhile"]);
     assert_eq!(chat.points().await, []);
     assert_eq!(turn.add(None, said("late")), Err(TurnError::Ended));
-    // Again, with whatever outcome: it has ended.
+    // The turn has ended, so another outcome changes nothing.
     let again = turn.finish(TurnOutcome::Failed).await.unwrap();
     assert_eq!(again.outcome, Outcome::Duplicate);
     drop(turn);
@@ -118,13 +118,13 @@ async fn a_dropped_recorder_writes_its_turn_as_interrupted() {
     drop(turn);
     child.add(None, said("b")).unwrap();
     child.begin_step(Step::new(StepKind::Tool, frame())).unwrap();
-    assert_eq!(chat.last_outcome().await, None, "a clone records on");
+    assert_eq!(chat.last_outcome().await, None, "a clone still records");
     drop(child);
     chat.until_written().await;
     assert_eq!(chat.last_outcome().await, Some(TurnOutcome::Interrupted));
     assert_eq!(chat.contents().await, ["a", "b"]);
     assert_eq!(chat.points().await[0].step.status, StepStatus::Interrupted);
-    // One with nothing in it is nothing.
+    // A recorder without any content writes nothing.
     drop(chat.record("r2"));
     sleep(Duration::from_millis(20)).await;
     assert_eq!(chat.points().await.len(), 1);
@@ -138,7 +138,7 @@ async fn a_panic_and_a_cancelled_task_write_their_turns() {
         turn.add(None, said("a")).unwrap();
         let task = tokio::spawn(async move {
             turn.begin_step(Step::new(StepKind::Llm, frame())).unwrap();
-            assert!(!is_panic, "as it may happen");
+            assert!(!is_panic, "the task panics");
             sleep(Duration::from_mins(1)).await;
             drop(turn);
         });
@@ -203,7 +203,7 @@ fn events_and_stream_keys_are_not_recorded() {
     let mut event = said("stream_start");
     event.body.extra.insert("event_type".to_owned(), json!("event"));
     turn.add(Some("e"), event);
-    assert_eq!(turn.append("e", "content", "x"), Ok(()), "nor what is added to one");
+    assert_eq!(turn.append("e", "content", "x"), Ok(()), "deltas of an event are ignored");
     let unknown = TurnError::UnknownMessage("f".to_owned());
     assert_eq!(turn.append("f", "content", "x"), Err(unknown));
     turn.add(Some("m"), said("first"));

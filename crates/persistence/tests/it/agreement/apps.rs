@@ -10,7 +10,7 @@ use super::operation::print;
 pub(crate) enum AppCall {
     Register,
     Get,
-    /// Lists all apps, and those after this one.
+    /// Lists all apps, and the apps after this one.
     List {
         limit: usize,
     },

@@ -1,4 +1,4 @@
-//! A tree of chats, each forked from another, is what a plain list of contents for each would be.
+//! A tree of forked chats has the same contents as a model with one list for each chat.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use records::{
 use super::{config, run};
 use crate::mongo::database::Database;
 
-/// A step; numbers stand for one of the chats and messages there are, counted round and round.
+/// A step. Its numbers select one of the existing chats and messages, modulo their count.
 #[derive(Debug, Clone)]
 enum Step {
     Append { chat: usize, count: usize },
@@ -26,7 +26,7 @@ enum Step {
     Seal { chat: usize },
 }
 
-/// What each chat says, by sequence; `None` where a message was deleted.
+/// The contents of each chat by sequence; `None` for a deleted message.
 type Model = Vec<Vec<Option<String>>>;
 
 struct Tree {

@@ -17,10 +17,10 @@ pub(crate) enum InputCall {
     Answer(InputRequestId, NewInputAnswer),
     Cancel(InputRequestId, Option<String>),
     Get(InputRequestId),
-    /// Lists all, and how the chat's head shows them.
+    /// Lists all requests, and reads the chat's head.
     List,
     Find(InputRequestId),
-    /// Of all apps, so that it does not matter how many they are.
+    /// The requests of all apps, so the returned number is not compared.
     Expire,
 }
 
@@ -78,7 +78,7 @@ fn new_request() -> impl Strategy<Value = NewInputRequest> {
     let bound = Question { tool_call: Some(call()), ..Question::of("May I?") };
     let questions = vec![Question::of("Why?"), choice, bound, Question::of(" ")];
     let named = prop_oneof![
-        // The same id mostly means the same question.
+        // A repeated id mostly has the same question.
         8 => (0..4_u32).prop_map(|n| (Some(n), Question::of(n.to_string()))),
         3 => (option::of(0..4_u32), select(questions)),
     ];

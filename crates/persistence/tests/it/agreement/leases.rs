@@ -14,7 +14,7 @@ pub(crate) enum LeaseCall {
     Acquire(NewLease),
     Renew(u64, Duration),
     Release(u64),
-    /// Of all apps.
+    /// Interrupts chats of all apps.
     Interrupt,
 }
 
@@ -49,13 +49,13 @@ pub(crate) fn lease_call() -> impl Strategy<Value = LeaseCall> {
     ]
 }
 
-/// Tokens that are given soon.
+/// Generates tokens that are used early.
 pub(crate) fn token() -> impl Strategy<Value = u64> {
     1..4_u64
 }
 
 fn ttl() -> impl Strategy<Value = Duration> {
-    // The clock moves on by more than a second at a time.
+    // The clock advances by more than a second at a time.
     select(vec![0, 1_000, 1_234, 20_000]).prop_map(Duration::from_millis)
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{Clock, Ids, Uuid7Ids};
 
-/// Counts the steps of a case. Within a step time stands still, and every store that has its
-/// [`ids`](Lockstep::ids) mints the same ones.
+/// Counts the steps of a case. Within a step the time does not change, and every store with
+/// [`ids`](Lockstep::ids) mints the same ids.
 #[derive(Debug)]
 pub(crate) struct Lockstep {
     run: String,
@@ -24,7 +24,7 @@ impl Lockstep {
         self.step.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns the ids for one store.
+    /// Returns the id source of one store.
     pub(crate) fn ids(self: &Arc<Self>) -> Arc<dyn Ids> {
         Arc::new(StepIds { lockstep: Arc::clone(self), minted: Mutex::default() })
     }
@@ -34,7 +34,7 @@ impl Lockstep {
     }
 }
 
-/// Returns the time at which a step happens: three steps share a moment.
+/// Returns the time of a step: three steps have the same time.
 pub(crate) fn moment(step: u64) -> DateTime<Utc> {
     let moments = i64::try_from(step / 3).unwrap_or_default();
     DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::milliseconds(1_234 * moments)
@@ -46,8 +46,8 @@ impl Clock for Lockstep {
     }
 }
 
-/// Numbers what is minted within a step, each prefix by itself: a store that mints ids of its own
-/// besides still agrees with one that does not.
+/// Numbers the ids of a step separately for each prefix, so that a store that mints additional ids
+/// still agrees with one that does not.
 #[derive(Debug)]
 struct StepIds {
     lockstep: Arc<Lockstep>,

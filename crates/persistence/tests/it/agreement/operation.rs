@@ -15,7 +15,7 @@ use super::leases::LeaseCall;
 use super::turns::TurnCall;
 use super::wallets::WalletCall;
 
-/// A call, by whom and on which chat.
+/// A call, its caller and its chat.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     pub(crate) app: usize,
@@ -28,11 +28,11 @@ pub(crate) struct Operation {
 /// A store call with its arguments.
 #[derive(Debug, Clone)]
 pub(crate) enum Call {
-    /// Creates the chat itself.
+    /// Creates the chat of the operation.
     Create(NewChatSession),
-    /// Creates another one, whose id is minted.
+    /// Creates another chat with a minted id.
     CreateAnother(NewChatSession),
-    /// Forks the chat into another of them.
+    /// Forks the chat into another numbered chat.
     Fork(usize, NewFork),
     Get,
     List {
@@ -71,7 +71,7 @@ pub(crate) enum Call {
     App(AppCall),
 }
 
-/// The apps and chats that the numbers of an [`Operation`] stand for.
+/// The apps and chats that the numbers of an [`Operation`] select.
 #[derive(Debug)]
 pub(crate) struct Playground {
     apps: [AppId; 2],
@@ -86,7 +86,7 @@ impl Playground {
         }
     }
 
-    /// Returns the operations that read all there is.
+    /// Returns the operations that read everything.
     pub(crate) fn look_around(&self) -> Vec<Operation> {
         let [one, other] = workflows();
         let of_a_chat = [
@@ -130,12 +130,12 @@ impl Playground {
 }
 
 impl Operation {
-    /// Calls of one of the chats are paid for.
+    /// Calls of the first chat are billed.
     fn billing(&self) -> Billing {
         if self.chat == 0 { Billing::Wallet } else { Billing::Free }
     }
 
-    /// Makes the call, and returns the answer as it prints.
+    /// Makes the call, and returns the debug text of the answer.
     pub(crate) async fn carry_out(&self, playground: &Playground, store: &dyn Store) -> String {
         let scope = &Scope {
             caller: self.caller.clone(),
@@ -225,7 +225,7 @@ impl Operation {
     }
 }
 
-/// Lists page after page to the end.
+/// Lists all pages.
 async fn list(
     store: &dyn Store,
     scope: &Scope,
@@ -246,17 +246,17 @@ async fn list(
     panic!("the pages do not end");
 }
 
-/// The workflows that chats are runs of.
+/// The workflows of the chats.
 pub(crate) fn workflows() -> [WorkflowName; 2] {
     ["a", "a_b"].map(|name| WorkflowName::parse(name).unwrap())
 }
 
-/// The users that chats and wallets are of.
+/// The users of the chats and wallets.
 pub(crate) fn users() -> [UserId; 2] {
     ["ada", "bob"].map(|name| UserId::parse(name).unwrap())
 }
 
-/// Returns an answer as it prints.
+/// Returns the debug text of an answer.
 pub(crate) fn print(answer: impl Debug) -> String {
     format!("{answer:?}")
 }

@@ -1,5 +1,5 @@
-//! Operations that meet each other: few chats, users, ids and texts, so that repeats, conflicts and
-//! refusals are as likely as successes.
+//! Operations on few chats, users, ids and texts, so that repeats, conflicts and refusals are as
+//! likely as successes.
 
 use persistence::{ChatFilter, MessageRange};
 use proptest::option;
@@ -21,7 +21,7 @@ use super::operation::{Call, Operation, users, workflows};
 use super::turns::turn_call;
 use super::wallets::wallet_call;
 
-/// Up to eighty operations, the first of which creates the chat that most of them are about.
+/// Generates up to eighty operations. The first creates the chat that most of them use.
 pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let first = new_chat().prop_map(|new| Operation {
         app: 0,
@@ -140,7 +140,7 @@ fn fork() -> impl Strategy<Value = NewFork> {
     )
 }
 
-/// A few messages, some of them repeats; at times enough of them to be sealed.
+/// Generates a few messages, some of them repeats, and sometimes enough messages to be sealed.
 fn messages() -> impl Strategy<Value = Vec<NewMessage>> {
     let many = (20..70_usize, content()).prop_map(|(count, content)| {
         vec![MessageBody::new("assistant", None, content).into(); count]
@@ -154,7 +154,7 @@ fn messages() -> impl Strategy<Value = Vec<NewMessage>> {
 
 fn message() -> impl Strategy<Value = NewMessage> {
     prop_oneof![
-        // The same id mostly means the same body.
+        // A repeated id mostly has the same body.
         4 => (0..6_u32).prop_map(|n| named(n, MessageBody::new("user", Some("Ada"), n))),
         1 => (0..6_u32, body()).prop_map(|(n, body)| named(n, body)),
         4 => body().prop_map(NewMessage::from),
@@ -248,7 +248,7 @@ fn sequence() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0..4_u64, 6 => 0..150_u64, 1 => Just(u64::MAX)]
 }
 
-/// A call that may have been recorded before, under the same id as another one at times.
+/// Generates a call that may have been recorded before, sometimes with another body under the same id.
 fn provider_call() -> impl Strategy<Value = NewProviderCall> {
     let id = option::of(call_id());
     let agent = option::of(select(vec!["planner".to_owned(), "a.$b".to_owned()]));

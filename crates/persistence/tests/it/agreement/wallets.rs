@@ -12,20 +12,20 @@ pub(crate) enum WalletCall {
     Ensure(i64),
     Get,
     Credit(NewWalletEntry),
-    /// One after another.
+    /// Makes these debits one after another.
     Debit(Vec<NewWalletEntry>),
     ListEntries {
         limit: usize,
         before: Option<u64>,
     },
-    /// Lists all wallets and those after the user's, and the apps that have some.
+    /// Lists all wallets, the wallets after the user's, and the apps with wallets.
     List {
         limit: usize,
     },
 }
 
 impl WalletCall {
-    /// Returns the calls that read all there is.
+    /// Returns the calls that read everything.
     pub(crate) fn look_around() -> [Self; 3] {
         [Self::Get, Self::ListEntries { limit: 1_000, before: None }, Self::List { limit: 10 }]
     }
@@ -75,7 +75,7 @@ pub(crate) fn wallet_call() -> impl Strategy<Value = WalletCall> {
     ]
 }
 
-/// A few debits; at times enough of them to have the wallet settled.
+/// Generates a few debits, and sometimes enough debits to archive entries.
 fn debits() -> impl Strategy<Value = Vec<NewWalletEntry>> {
     let many = (20..50_u32).prop_map(|count| (0..count).map(|n| named(n, 1)).collect());
     prop_oneof![4 => prop::collection::vec(entry(), 1..4), 1 => many]
@@ -85,7 +85,7 @@ fn entry() -> impl Strategy<Value = NewWalletEntry> {
     let amounts = select(vec![1, 10, 90, Wallet::MAX_AMOUNT, 0, -1, Wallet::MAX_AMOUNT + 1]);
     let reasons = select(vec!["because".to_owned(), "a\0".to_owned(), "x".repeat(257)]);
     prop_oneof![
-        // The same id mostly means the same amount.
+        // A repeated id mostly has the same amount.
         6 => (0..8_u32).prop_map(|n| named(n, 1)),
         2 => (0..8_u32, amounts).prop_map(|(n, amount)| named(n, amount)),
         1 => (0..8_u32, reasons)

@@ -1,4 +1,4 @@
-//! A lost acknowledgement is not a lost, and not a second, message.
+//! A lost acknowledgement neither loses nor duplicates a message.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::faults::{
     FailPoint, chat, count, database, database_behind_proxy, message, scope, sequences,
 };
 
-/// The write is applied, the connection closed before the reply: once, so that the second attempt
-/// has to find the message there, and twice, so that the third has to.
+/// The write is applied, but the connection closes before the reply: once, so that the second
+/// attempt must find the message, or twice, so that the third attempt must.
 #[tokio::test]
 async fn an_acknowledgement_lost_once_or_twice_stores_one_message() {
     let (_server, proxy, database) = database_behind_proxy().await;
@@ -28,7 +28,7 @@ async fn an_acknowledgement_lost_once_or_twice_stores_one_message() {
     }
 }
 
-/// The same while the tail is sealed between the two attempts: the message is in a segment by then.
+/// As above, but the tail is sealed between the two attempts, so the message is in a segment.
 #[tokio::test]
 async fn a_repeat_finds_its_message_in_a_segment() {
     let database = Database::create().await;
@@ -45,7 +45,7 @@ async fn a_repeat_finds_its_message_in_a_segment() {
     assert_eq!(count(&database, &chat_id).await, 101);
 }
 
-/// Every write concern error means that the write stands and is not yet safe.
+/// A write concern error means that the write was applied but is not durable yet.
 #[tokio::test]
 async fn a_write_concern_error_is_not_an_acknowledgement() {
     let (server, database) = database().await;
@@ -63,8 +63,8 @@ async fn a_write_concern_error_is_not_an_acknowledgement() {
     assert_eq!(count(&database, &chat_id).await, 1);
 }
 
-/// The first attempt is applied and its acknowledgement lost; the second fails with an error that
-/// comes before any write, and says nothing about the first.
+/// The first attempt is applied and its acknowledgement is lost. The second fails with an error
+/// that precedes any write, which proves nothing about the first.
 #[tokio::test]
 async fn an_error_of_the_driver_retry_proves_nothing_about_the_first_try() {
     let (server, proxy, database) = database_behind_proxy().await;
@@ -75,7 +75,7 @@ async fn an_error_of_the_driver_retry_proves_nothing_about_the_first_try() {
         let refuse = doc! {
             "failCommands": ["findAndModify"], "errorCode": code, "appName": "under-test",
         };
-        // The first is let through; what comes after it, and is no look, is refused for a while.
+        // The first update passes. All later updates are refused for a while.
         let point = FailPoint::set(&client, "failCommand", doc! { "skip": 1 }, refuse).await;
         let ending = async {
             tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -90,8 +90,8 @@ async fn an_error_of_the_driver_retry_proves_nothing_about_the_first_try() {
     }
 }
 
-/// An operation that is under way is interrupted when the server stops answering, and may yet be
-/// carried out when it wakes up.
+/// A running operation is interrupted when the server stops responding, but the server may still
+/// apply it when it resumes.
 #[tokio::test]
 async fn a_temporarily_hanging_server_stores_one_message() {
     let (server, database) = database().await;
@@ -114,13 +114,13 @@ async fn a_temporarily_hanging_server_stores_one_message() {
     }
 }
 
-/// Nothing is sent where no server can be chosen, so nothing can have been applied.
+/// If no server can be selected, nothing is sent, so nothing can have been applied.
 #[tokio::test]
 async fn a_stopped_server_is_unavailable_for_writes_and_reads() {
     let (server, database) = database().await;
     let chat_id = chat(&database).await;
     server.kill_hard().await.unwrap();
-    // The pool still has connections to it, which may break under a write.
+    // The pool still has connections, which may break during a write.
     let first = database.append(&scope(), &chat_id, message(None)).await;
     assert!(first.is_err());
     for _ in 0..2 {

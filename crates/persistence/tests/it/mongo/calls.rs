@@ -1,4 +1,4 @@
-//! Calls and their rollups stay together, whatever becomes of the transaction.
+//! Calls and their rollups stay consistent when transactions fail.
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -24,7 +24,7 @@ async fn usage(database: &Database, chat_id: &ChatId) -> Usage {
     database.chat_usage(&scope(), chat_id).await.unwrap()
 }
 
-/// Returns the sum of a field over the rollups of a kind, for all time or by the hour.
+/// Returns the sum of a field over the rollups of a kind: the totals or those of hours.
 async fn sum(database: &Database, kind: &str, by_hour: bool, field: &str) -> i64 {
     let counts = |rollup: &RawDocumentBuf| {
         let id = rollup.get_document("_id").unwrap();

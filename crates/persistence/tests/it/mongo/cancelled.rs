@@ -1,4 +1,4 @@
-//! Callers that go away: whatever they were waiting for is ended in order, and nobody waits for it.
+//! Cancelled callers: their calls end properly, and other callers do not wait for them.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use tokio::time::{Instant, sleep, timeout};
 use super::database::Database;
 use super::faults::{chat, message, scope};
 
-/// Chats that are written to at the same time.
+/// The number of chats that are written at the same time.
 const CHATS: usize = 8;
 
-/// A server whose open transactions live as long as on any other: a minute.
+/// Starts a server with the default lifetime of open transactions, one minute.
 async fn database() -> (LocalMongod, Database) {
     let server = LocalMongod::start(Options::for_tests()).await.unwrap();
     let uri = server.uri().to_owned();
@@ -37,7 +37,7 @@ async fn database() -> (LocalMongod, Database) {
     (server, database)
 }
 
-/// Drops a call after so many polls, or after so long, whichever comes first.
+/// Drops a call after this many polls or this time, whichever comes first.
 async fn dropped<T>(polls: u32, after: Duration, call: impl Future<Output = T>) -> Option<T> {
     let mut call = Box::pin(call);
     let mut left = polls;
@@ -130,7 +130,7 @@ fn entry(round: usize) -> NewWalletEntry {
     NewWalletEntry { entry_id, amount: 3, reason: None }
 }
 
-/// Makes the call of a round to any store. Calls that what went before does not admit are refused.
+/// Makes the call of a round on a store. A call is refused if earlier calls do not allow it.
 async fn act(store: &dyn Store, chat_id: &ChatId, user_id: &UserId, round: usize) {
     let (scope, free) = (&scope(), Billing::Free);
     let earlier = round.saturating_sub(1);
@@ -200,7 +200,7 @@ async fn act(store: &dyn Store, chat_id: &ChatId, user_id: &UserId, round: usize
     }
 }
 
-/// Repeats, to the end, the calls of a round whose order among others makes no difference.
+/// Repeats the calls of a round whose order does not matter, and completes them.
 async fn repeat(store: &dyn Store, chat_id: &ChatId, user_id: &UserId, round: usize) {
     let scope = &scope();
     match round % 20 {
@@ -234,7 +234,7 @@ async fn new_chat(store: &dyn Store, index: usize) -> ChatId {
     chat_id
 }
 
-/// Drops so many calls half way, then proves that nothing of them is left behind.
+/// Drops this many calls half way, then proves that they leave nothing open.
 async fn drop_calls(calls: usize) {
     let (_server, database) = database().await;
     let rounds = calls / CHATS;
@@ -255,7 +255,7 @@ async fn drop_calls(calls: usize) {
 
     let ended = Instant::now();
     while open_transactions(&database).await > 0 {
-        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is left open");
+        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is still open");
         sleep(Duration::from_millis(20)).await;
     }
     for chat_id in &chat_ids {
@@ -263,7 +263,7 @@ async fn drop_calls(calls: usize) {
         drop(database.set_status(&scope, chat_id, ChatStatus::Running, None).await);
         let append = database.append(&scope, chat_id, message(Some("last")));
         let append = timeout(Duration::from_secs(3), append).await;
-        append.expect("an append waits for a call that was dropped").unwrap();
+        append.expect("an append waits for a dropped call").unwrap();
     }
     for workflow in database.counted_workflows(None).await.unwrap() {
         let mut differences = Vec::new();
@@ -282,7 +282,7 @@ async fn drop_calls(calls: usize) {
     agree(&database, &chat_ids, rounds).await;
 }
 
-/// Compares with a memory store what does not depend on the order of calls.
+/// Compares everything that does not depend on the order of calls with a memory store.
 async fn agree(database: &Database, chat_ids: &[ChatId], rounds: usize) {
     let (mongo, memory): (_, Arc<dyn Store>) =
         (database.as_dyn(), Arc::new(MemoryStore::default()));
@@ -303,7 +303,7 @@ async fn agree(database: &Database, chat_ids: &[ChatId], rounds: usize) {
         assert!(sequences.eq(0..page.messages.len() as u64), "{chat_id} has a gap");
         let mut ids: Vec<_> = page.messages.iter().map(|message| &message.event_id).collect();
         ids.sort();
-        assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{chat_id} has an id twice");
+        assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{chat_id} has a duplicate id");
         let expected = memory.messages(&scope(), chat_id, range).await.unwrap();
         for message in &expected.messages {
             assert!(ids.contains(&&message.event_id), "{} is missing", message.event_id);
@@ -322,7 +322,7 @@ async fn ten_thousand_dropped_calls_leave_no_transaction_open() {
     drop_calls(10_000).await;
 }
 
-/// The first command of the transaction is held by the server while its caller goes away.
+/// The server delays the first command of the transaction, and its caller is cancelled meanwhile.
 #[tokio::test]
 async fn a_status_change_with_a_cancelled_caller_locks_no_chat() {
     let (_server, database) = database().await;
@@ -338,7 +338,7 @@ async fn a_status_change_with_a_cancelled_caller_locks_no_chat() {
     appending.unwrap();
     let ended = Instant::now();
     while open_transactions(&database).await > 0 {
-        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is left open");
+        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is still open");
         sleep(Duration::from_millis(20)).await;
     }
 }

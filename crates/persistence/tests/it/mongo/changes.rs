@@ -1,4 +1,4 @@
-//! What the server tells of changes made by others, whatever happens to the change stream.
+//! Notifications of changes by other stores, also when the change stream fails.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ use super::faults::{self, FailPoint, chat, message, numbered, scope};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server of its own, a store that listens there, and another that makes the changes.
+/// A separate server, a store that listens to it, and another store that makes the changes.
 struct Stage {
     listener: Database,
     writer: MongoStore,
     changes: BoxStream<'static, Change>,
     chat_id: ChatId,
     appended: u64,
-    /// Outlives what lies on it.
+    /// Declared last, because it must be dropped last.
     server: LocalMongod,
 }
 
@@ -38,7 +38,7 @@ impl Stage {
         let (server, listener) = faults::database().await;
         let mut options =
             MongoOptions { app_name: "writer".to_owned(), ..listener.options.clone() };
-        // Nothing that was written is read again.
+        // The writer never seals, because sealing would read the messages again.
         (options.sealing.is_automatic, options.sealing.hard_bytes) = (false, 16 << 20);
         let writer = MongoStore::connect(&options).await.unwrap();
         let chat_id = chat(&listener).await;
@@ -47,7 +47,7 @@ impl Stage {
         Self { listener, writer, changes, chat_id, appended: 0, server }
     }
 
-    /// Has another store append a message, and waits until it is told.
+    /// Appends a message through the other store, and waits for the notification.
     async fn an_append_is_told(&mut self) {
         self.append().await;
         until(&mut self.changes, is_append_of(&self.chat_id, self.appended)).await;
@@ -72,7 +72,7 @@ impl Stage {
     }
 }
 
-/// A small document is written anew by the server, which then does not say what has changed.
+/// The server may replace a small document as a whole, and then does not report the changed fields.
 fn is_append_of(chat_id: &ChatId, counter: u64) -> impl Fn(&Change) -> bool {
     move |change| match change {
         Change::Chat(change) if change.chat_id == *chat_id => {
@@ -84,7 +84,8 @@ fn is_append_of(chat_id: &ChatId, counter: u64) -> impl Fn(&Change) -> bool {
 
 async fn until(changes: &mut BoxStream<'static, Change>, is_it: impl Fn(&Change) -> bool) {
     loop {
-        let change = timeout(PATIENCE, changes.next()).await.expect("it is told").unwrap();
+        let change =
+            timeout(PATIENCE, changes.next()).await.expect("a notification arrives").unwrap();
         if is_it(&change) {
             return;
         }
@@ -121,7 +122,7 @@ async fn changes_of_another_store_are_notified() {
     until(changes, used).await;
 }
 
-/// From the first message, where the server writes the whole document anew, to groups of many.
+/// From the first message, where the server replaces the whole document, to groups of many messages.
 #[tokio::test]
 async fn appends_of_every_size_are_notified() {
     let mut stage = Stage::set().await;
@@ -153,7 +154,7 @@ async fn notifications_contain_no_messages() {
     }
     stage.an_append_is_told().await;
     let sent = sent().await - before;
-    assert!(sent < 900_000, "the server has sent {sent} bytes");
+    assert!(sent < 900_000, "the server sent {sent} bytes");
 }
 
 #[tokio::test]
@@ -191,7 +192,7 @@ async fn a_killed_cursor_misses_no_change() {
     }
 }
 
-/// Kills every cursor on the database as a whole.
+/// Kills every cursor on the whole database.
 async fn kill_cursors(database: &Database) {
     let admin =
         mongodb::Client::with_uri_str(&database.options.uri).await.unwrap().database("admin");

@@ -1,4 +1,4 @@
-//! The MongoDB store keeps the contract, with tails that are sealed early and often.
+//! The MongoDB store keeps the contract, with bounds that make it seal early and often.
 
 use std::sync::Arc;
 

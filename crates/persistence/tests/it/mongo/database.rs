@@ -6,7 +6,7 @@ use persistence::Store;
 use persistence::mongo::{MongoOptions, MongoStore, SealingBounds};
 use records::{Clock, Ids, SystemClock, Uuid7Ids};
 
-/// A database of one test's own on a real mongod, dropped with this.
+/// The database of one test on a real mongod. Dropping this drops the database.
 pub(crate) struct Database {
     pub(crate) store: MongoStore,
     pub(crate) raw: mongodb::Database,
@@ -18,7 +18,7 @@ impl Database {
         Self::create_with(|_| {}).await
     }
 
-    /// Creates one with sealing done by the test itself.
+    /// Creates a database in which only the test seals.
     pub(crate) async fn create_unsealed() -> Self {
         Self::create_with(|options| options.sealing.is_automatic = false).await
     }
@@ -27,7 +27,7 @@ impl Database {
         Self::create_from(Arc::new(SystemClock), Arc::new(Uuid7Ids), change).await
     }
 
-    /// Creates one that an older release has left: with documents, and without a format.
+    /// Creates a database as an older release leaves it: with documents, and without a format.
     pub(crate) async fn create_older(documents: &[(&str, Document)]) -> Self {
         let database =
             Self::create_unprepared(|options| options.sealing.is_automatic = false).await;
@@ -49,7 +49,7 @@ impl Database {
         database
     }
 
-    /// Creates one that no process has looked at yet.
+    /// Creates a database that no process has used yet.
     pub(crate) async fn create_unprepared(change: impl FnOnce(&mut MongoOptions)) -> Self {
         Self::connect(Arc::new(SystemClock), Arc::new(Uuid7Ids), change).await
     }
@@ -59,10 +59,10 @@ impl Database {
         ids: Arc<dyn Ids>,
         change: impl FnOnce(&mut MongoOptions),
     ) -> Self {
-        let uri = local_mongod::shared_for_tests().await.expect("a mongod for tests");
+        let uri = local_mongod::shared_for_tests().await.expect("a mongod starts for tests");
         let name = Uuid7Ids.mint("test_");
         let mut options = MongoOptions::new(uri, &name);
-        // Small, so that a few messages are enough to have some sealed.
+        // The bounds are small, so that a few messages are enough for sealing.
         options.sealing = SealingBounds {
             tail_messages: 32,
             tail_bytes: 64 << 10,
@@ -80,7 +80,7 @@ impl Database {
         Arc::new(self.store.clone())
     }
 
-    /// Returns every document of a collection, in the order of their ids.
+    /// Returns every document of a collection, ordered by id.
     pub(crate) async fn all(&self, collection: &str) -> Vec<RawDocumentBuf> {
         use futures::TryStreamExt;
         let collection = self.raw.collection::<RawDocumentBuf>(collection);
@@ -102,7 +102,7 @@ impl Deref for Database {
 }
 
 impl Drop for Database {
-    /// The test's runtime may be gone already, so the dropping gets one of its own.
+    /// The test's runtime may have ended, so the drop runs in a new one.
     fn drop(&mut self) {
         let (uri, name) = (self.options.uri.clone(), self.options.database.clone());
         let dropping = std::thread::spawn(move || {

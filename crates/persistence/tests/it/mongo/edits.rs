@@ -1,4 +1,4 @@
-//! Edits that meet a failure half way.
+//! Edits that fail half way.
 
 use bson::doc;
 use persistence::mongo::Interruption;

@@ -1,4 +1,4 @@
-//! Faults of the server, and the little that the tests of them need of a chat.
+//! Faults of the server, and fixtures for the tests of them.
 
 use bson::{Document, doc};
 use local_mongod::{LocalMongod, Options, Proxy};
@@ -9,8 +9,8 @@ use records::{
 
 use super::database::Database;
 
-/// Fail points belong to the server, so what sets them names the client it means, and the tests
-/// that set one which cannot do so have a server to themselves.
+/// A fail point belongs to the server, so it names the client that it affects. A test whose fail
+/// point cannot name a client has a separate server.
 pub(crate) struct FailPoint<'a> {
     pub(crate) admin: mongodb::Database,
     pub(crate) name: &'a str,
@@ -29,7 +29,7 @@ impl<'a> FailPoint<'a> {
         Self { admin, name }
     }
 
-    /// Turns it off, and returns how often it was met.
+    /// Turns the fail point off, and returns how often it was hit.
     pub(crate) async fn off(self) -> i64 {
         let off = doc! { "configureFailPoint": self.name, "mode": "off" };
         let reply = self.admin.run_command(off).await.unwrap();
@@ -37,7 +37,7 @@ impl<'a> FailPoint<'a> {
     }
 }
 
-/// A database on a server of its own, so that fail points hit nobody else.
+/// Creates a database on a separate server, so that fail points affect no other test.
 pub(crate) async fn database() -> (LocalMongod, Database) {
     let server = LocalMongod::start(Options::for_tests()).await.unwrap();
     let uri = server.uri().to_owned();
@@ -49,7 +49,7 @@ pub(crate) async fn database() -> (LocalMongod, Database) {
     (server, database)
 }
 
-/// The same, reached through a proxy that can lose replies.
+/// Like [`database`], reached through a proxy that can lose replies.
 pub(crate) async fn database_behind_proxy() -> (LocalMongod, Proxy, Database) {
     let server = LocalMongod::start(Options::for_tests()).await.unwrap();
     let proxy = Proxy::start(server.members()[0].port()).await.unwrap();
@@ -59,7 +59,7 @@ pub(crate) async fn database_behind_proxy() -> (LocalMongod, Proxy, Database) {
         "under-test".clone_into(&mut options.app_name);
     })
     .await;
-    // For the dropping, when nobody serves the proxy any more.
+    // The database is dropped through the server itself, because the proxy may have stopped by then.
     server.uri().clone_into(&mut database.options.uri);
     (server, proxy, database)
 }
@@ -79,7 +79,7 @@ pub(crate) fn message(event_id: Option<&str>) -> Vec<NewMessage> {
     vec![NewMessage { event_id, ..body.into() }]
 }
 
-/// Messages with the ids `{prefix}_0`, `{prefix}_1` and so on.
+/// Makes messages with the ids `{prefix}_0`, `{prefix}_1` and so on.
 pub(crate) fn numbered(prefix: &str, count: usize) -> Vec<NewMessage> {
     (0..count).flat_map(|index| message(Some(&format!("{prefix}_{index}")))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a fork costs, and what forks share.
+//! The cost of forks, and the messages that forks share.
 
 use bson::{Document, RawDocumentBuf, doc};
 use futures::TryStreamExt as _;
@@ -9,7 +9,7 @@ use records::{ChatId, MessageEdit, NewFork};
 use super::database::Database;
 use super::faults::{chat, numbered, scope};
 
-/// Creates a chat of so many messages, all but the newest of them sealed.
+/// Creates a chat of this many messages, all but the newest of them sealed.
 async fn long_chat(database: &Database, messages: usize) -> ChatId {
     let chat_id = chat(database).await;
     for batch in 0..messages / 500 {
@@ -30,8 +30,8 @@ async fn edit(database: &Database, chat_id: &ChatId, sequence: u64, text: &str) 
     database.update_message(&scope(), chat_id, sequence, edit).await.unwrap();
 }
 
-/// Returns what the server did on collections of ours while `work` ran: operations, namespaces, and
-/// how many documents were read and written.
+/// Returns the operations of the server on this store's collections while `work` runs, with their
+/// namespaces and the numbers of documents that were read and written.
 async fn profiled(database: &Database, work: impl Future<Output = ChatId>) -> Vec<String> {
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     work.await;
@@ -83,18 +83,18 @@ async fn only_edits_of_shared_messages_become_overlays() {
     assert_eq!(database.all("message_versions").await.len(), 0);
     let first = fork(&database, &chat_id, Some(600)).await;
     let segments = database.all("chat_segments").await;
-    // Each takes the place of the one before it, which no fork can see.
+    // Each edit replaces the one before it, because no fork shows it.
     for text in ["one", "two", "three"] {
         edit(&database, &chat_id, 3, text).await;
     }
     assert_eq!(database.all("message_versions").await.len(), 1);
     edit(&database, &first, 3, "in the fork").await;
     assert_eq!(database.all("message_versions").await.len(), 2);
-    assert_eq!(database.all("chat_segments").await, segments, "what is shared stays as it is");
-    // Not shared: edited where it lies.
+    assert_eq!(database.all("chat_segments").await, segments, "shared segments do not change");
+    // The message is not shared, so it is edited in place.
     edit(&database, &chat_id, 600, "in place").await;
     assert_eq!(database.all("message_versions").await.len(), 2);
-    // Shared with this one, so the next edit leaves it.
+    // This fork shares the message, so the next edit keeps the shown version.
     let second = fork(&database, &chat_id, Some(10)).await;
     edit(&database, &chat_id, 3, "four").await;
     assert_eq!(database.all("message_versions").await.len(), 3);
@@ -104,7 +104,7 @@ async fn only_edits_of_shared_messages_become_overlays() {
     }
 }
 
-/// A segment that was cut in two by a fork is split by an edit beyond the cut.
+/// A segment of which a fork shares a part is split by an edit in the other part.
 #[tokio::test]
 async fn a_partly_shared_segment_can_be_split() {
     let database = Database::create().await;
@@ -126,7 +126,7 @@ async fn a_partly_shared_segment_can_be_split() {
     assert_eq!(message.body.content, "shared");
 }
 
-/// What a sealing that stops short leaves behind is nobody's.
+/// The segment that an interrupted sealing leaves behind belongs to no chat.
 #[tokio::test]
 async fn a_fork_of_a_chat_with_an_unfinished_sealing_is_complete() {
     for interruption in [Interruption::AfterSegment, Interruption::AfterFirstCut] {

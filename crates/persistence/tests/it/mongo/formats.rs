@@ -1,4 +1,4 @@
-//! What a process of an older release meets, before an upgrade is finished and after it.
+//! How processes of an older release behave before and after an upgrade is finished.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::versions::{golden, kinds};
 /// The `schema_version` that releases before the first newer shape read and write.
 const OLDER: i64 = 1;
 
-/// The format that this release brings a database to.
+/// The newest format of this release.
 const NEWEST: i64 = 2;
 
 fn scope() -> Scope {
@@ -26,7 +26,7 @@ fn golden_chat() -> ChatId {
     ChatId::parse("chat_golden").unwrap()
 }
 
-/// Makes a database that an older release has left: a chat with sealed messages, and no format.
+/// Creates a database as an older release leaves it: a chat with sealed messages, and no format.
 async fn older_database() -> Database {
     let chat = ("chat_sessions", golden("chat_session", 1));
     let sealed = ("chat_segments", golden("chat_segment", 1));
@@ -34,7 +34,7 @@ async fn older_database() -> Database {
     Database::create_older(&[chat, sealed, context]).await
 }
 
-/// Connects as another process does.
+/// Connects like another process.
 async fn another_process(database: &Database) -> MongoStore {
     MongoStore::connect(&database.options).await.unwrap()
 }
@@ -60,15 +60,14 @@ async fn everything(database: &Database) -> BTreeMap<String, Vec<Document>> {
     everything
 }
 
-/// Tells whether an older process would misread a document: by the fields that say that a chat shares
-/// sealed messages.
+/// Returns whether an older process would misread a document: it has fields for shared sealed messages.
 fn would_be_misread(collection: &str, document: &Document) -> bool {
     let has_bases = document.get_array("bases").is_ok_and(|bases| !bases.is_empty());
     let is_shared = document.get_i64("shared_below").is_ok_and(|below| below > 0);
     collection == "chat_sessions" && (has_bases || is_shared)
 }
 
-/// Tells whether an older process refuses a document.
+/// Returns whether an older process refuses a document.
 fn is_refused(document: &Document) -> bool {
     document.get_i64("schema_version").unwrap() > OLDER
 }
@@ -103,7 +102,7 @@ async fn an_older_process_refuses_exactly_the_documents_that_it_would_misread() 
         let write = sessions.update_one(filter, doc! { "$inc": { "revision": 1_i64 } });
         assert_eq!(write.await.unwrap().matched_count, is_written, "{chat_id}");
     }
-    // This release goes on writing to all of them.
+    // This release still writes to all of them.
     for chat_id in [&source, &fork, &untouched, &unshared] {
         let message = MessageBody::new("user", Some("user"), "more").into();
         database.append(&scope(), chat_id, vec![message]).await.unwrap();
@@ -120,7 +119,7 @@ async fn a_new_database_starts_at_the_newest_format() {
     assert_eq!(status, FormatStatus { stored: NEWEST, newest: NEWEST, pending: Vec::new() });
 }
 
-/// A command may come before the first service.
+/// A command may write before the first service starts.
 #[tokio::test]
 async fn the_first_write_recognises_a_new_database() {
     let database = Database::create_unprepared(|_| {}).await;
@@ -186,7 +185,7 @@ async fn finishing_an_upgrade_again_changes_nothing() {
     assert_eq!(everything(&database).await, before);
 }
 
-/// Such as a release has stored that had forks and no formats.
+/// Chats as a release with forks and without formats has stored them.
 #[tokio::test]
 async fn finishing_an_upgrade_marks_existing_chats_with_shared_messages() {
     let database = older_database().await;
@@ -197,7 +196,7 @@ async fn finishing_an_upgrade_marks_existing_chats_with_shared_messages() {
     let mut unreadable = golden("chat_session", 1);
     unreadable.extend(doc! { "_id": "chat_damaged", "bases": "none" });
     database.insert("chat_sessions", unreadable).await;
-    // More than one page.
+    // More chats than one page holds.
     for n in 0..250 {
         let mut plain = golden("chat_session", 1);
         plain.insert("_id", format!("chat_plain_{n}"));
@@ -228,7 +227,7 @@ async fn a_database_of_a_newer_release_keeps_its_format() {
     };
     assert_eq!((found, supported), (NEWEST + 1, NEWEST));
     assert_eq!(everything(&database).await, before);
-    // What it knows of that database it writes, the shapes of its own format among them.
+    // The store still writes the shapes of its own format to that database.
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = store.create_chat(&scope(), new).await.unwrap().chat_id;
     store.fork_chat(&scope(), &chat_id, NewFork::default()).await.unwrap();
@@ -238,7 +237,7 @@ async fn a_database_of_a_newer_release_keeps_its_format() {
 async fn an_append_does_not_read_the_format() {
     let database = older_database().await;
     let store = another_process(&database).await;
-    // A profile would show the look-up as it shows any other command.
+    // A read of the format would appear in the profile like any other command.
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     for _ in 0..3 {
         let message = MessageBody::new("user", Some("user"), "more").into();

@@ -1,4 +1,4 @@
-//! Appends to one chat that come together are stored together, and answered one by one.
+//! Concurrent appends to one chat are stored together, and each gets a separate answer.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use records::{Caller, ChatId, EventId, MessageBody, NewMessage, Scope, UserId};
 use super::database::Database;
 use super::faults::{FailPoint, chat, count, database, message, scope, sequences};
 
-/// Appends all at once; they enter the queue in this order.
+/// Makes all appends concurrently; they enter the queue in this order.
 async fn together(
     store: &MongoStore,
     chat_id: &ChatId,
@@ -25,7 +25,7 @@ fn numbered(count: usize) -> Vec<Vec<NewMessage>> {
     (0..count).map(|index| message(Some(&format!("evt_{index}")))).collect()
 }
 
-/// Holds up every update for a while, so that what comes meanwhile has to wait.
+/// Delays every update, so that later appends must wait.
 fn slow(milliseconds: i64) -> Document {
     doc! {
         "failCommands": ["findAndModify"], "appName": "under-test",
@@ -100,7 +100,7 @@ async fn a_refused_group_is_tried_one_by_one() {
     };
     let point = FailPoint::set(&client, "failCommand", doc! { "times": 2 }, refuse).await;
     let answers = together(&database, &chat_id, numbered(3)).await;
-    assert_eq!(point.off().await, 2, "the group was not refused, and then the first of it");
+    assert_eq!(point.off().await, 2, "the group and then its first append must be refused");
     let [first, second, third] = answers.try_into().unwrap();
     let first = first.unwrap_err();
     assert!(matches!(first, StoreError::Refused { .. }), "{first:?}");
@@ -125,7 +125,8 @@ async fn a_full_queue_refuses_appends_and_blocks_no_other_chat() {
     assert!(point.off().await >= 1);
     assert_eq!(sequences(&elsewhere.unwrap()), [0]);
     let refused = answers.iter().filter(|answer| answer.is_err()).count();
-    // One is under way and two wait, unless the first was taken out only after the others came.
+    // One append is in progress and two wait. The first may leave the queue only after the others
+    // have entered it.
     assert!((2..=3).contains(&refused), "{answers:?}");
     for error in answers.into_iter().filter_map(Result::err) {
         assert!(matches!(error, StoreError::Overloaded { .. }), "{error:?}");
@@ -139,7 +140,7 @@ async fn an_append_cancelled_in_the_queue_is_never_stored() {
     database.options.deadline = Duration::from_millis(600);
     let store = MongoStore::connect(&database.options).await.unwrap();
     let chat_id = chat(&database).await;
-    // So that there is a connection to send the first append on.
+    // The ping opens a connection for the first append.
     store.ping().await.unwrap();
     server.members()[0].pause().unwrap();
     let scope = scope();
@@ -148,7 +149,7 @@ async fn an_append_cancelled_in_the_queue_is_never_stored() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let abandoned = store.append(&scope, &chat_id, message(Some("abandoned")));
         let answer = tokio::time::timeout(Duration::from_millis(50), abandoned).await;
-        assert!(answer.is_err(), "it did not wait for its turn");
+        assert!(answer.is_err(), "the append must wait in the queue");
         together(&store, &chat_id, numbered(2)).await
     };
     let (first, behind) = tokio::join!(first, behind);

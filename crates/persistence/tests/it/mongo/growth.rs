@@ -1,4 +1,4 @@
-//! However much a chat holds, its documents stay small and its appends go on.
+//! The documents of a chat stay small and its appends succeed, however much the chat holds.
 
 use persistence::mongo::Interruption;
 use persistence::{ChatSessions, Messages};
@@ -99,7 +99,7 @@ async fn replaced_blobs_of_artifacts_are_removed() {
     assert_eq!(database.all("chat_blobs").await.len(), 0);
 }
 
-/// What is beyond the bound is gone at once for readers, and from the database soon after.
+/// Snapshots beyond the bound disappear for readers at once, and from the database soon after.
 #[tokio::test]
 async fn snapshots_beyond_the_bound_are_removed_with_their_blobs() {
     use persistence::{ContextHistory, Contexts};
@@ -125,7 +125,7 @@ async fn snapshots_beyond_the_bound_are_removed_with_their_blobs() {
     }
 }
 
-/// Whatever is kept of snapshots, writing one is one command.
+/// Writing a snapshot is one command, however many versions are kept.
 #[tokio::test]
 async fn writing_a_small_snapshot_is_one_update() {
     use persistence::Contexts;

@@ -1,5 +1,4 @@
-//! Many messages appended at once lie in the chat as if they had come one by one, whatever is sealed
-//! meanwhile.
+//! A large append has the same result as single appends, even if sealing runs at the same time.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use serde_json::json;
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, message, numbered, scope, sequences};
 
-/// Appends many and few in turn; returns the ids with the sequences they were given.
+/// Makes large and small appends in turn. Returns the ids with their sequences.
 async fn write(
     store: &MongoStore,
     chat_id: &ChatId,
@@ -74,7 +73,7 @@ async fn a_large_append_continues_after_an_unfinished_sealing() {
     }
 }
 
-/// Returns the sequence each segment begins with, and how many messages it has.
+/// Returns the first sequence and the number of messages of each segment.
 async fn segments(database: &Database) -> Vec<(i64, i64)> {
     let shape = |segment: RawDocumentBuf| {
         let id = segment.get_document("_id").unwrap();
@@ -104,8 +103,8 @@ async fn a_large_append_is_written_once() {
     assert_eq!(sequences(&again), (102..202).collect::<Vec<_>>());
 }
 
-/// A chat on a server of its own, a store whose updates can be held up, and another that goes on
-/// meanwhile.
+/// Creates a chat on a separate server, with a store whose updates can be delayed, and another
+/// store that is not delayed.
 async fn two_stores() -> (local_mongod::LocalMongod, Database, MongoStore, ChatId) {
     let (server, database) = database().await;
     let mut options = database.options.clone();
@@ -119,7 +118,8 @@ async fn two_stores() -> (local_mongod::LocalMongod, Database, MongoStore, ChatI
     (server, database, other, chat_id)
 }
 
-/// Appends 40 messages; between the segment and the update of the session somebody does something.
+/// Appends 40 messages, and runs `between` after the segment is written and before the session is
+/// updated.
 async fn append_around<T>(
     server: &local_mongod::LocalMongod,
     database: &Database,
@@ -141,7 +141,7 @@ async fn append_around<T>(
     let scope = scope();
     let append = database.append(&scope, chat_id, numbered("many", 40));
     let (append, _) = tokio::join!(append, meanwhile);
-    assert_eq!(point.off().await, 1, "the update was not held up");
+    assert_eq!(point.off().await, 1, "the update must be delayed");
     sequences(&append.unwrap())
 }
 
@@ -187,7 +187,7 @@ async fn a_sealing_during_a_large_append_leaves_its_segment() {
     assert_eq!(event_ids(&database, &chat_id).await, expected(&[]));
 }
 
-/// The segment is there, and the update that was to make it count never comes.
+/// The segment exists, and the update that would include it never happens.
 #[tokio::test]
 async fn an_abandoned_segment_is_never_read() {
     let (server, database, other, chat_id) = two_stores().await;

@@ -1,4 +1,4 @@
-//! What lists read of the database, beside what they return.
+//! How much lists read from the database, compared to what they return.
 
 use bson::{RawDocumentBuf, doc};
 use chrono::{DateTime, Utc};
@@ -16,8 +16,8 @@ use records::{
 use super::database::Database;
 use super::faults::scope;
 
-/// Lists that read more than twice what they return, and why that is so for now. One that no longer
-/// does must be taken out.
+/// Lists that read more than twice what they return, with the reason. A list that no longer does
+/// must be removed from here.
 const EXCEPTIONS: [(&str, &str); 3] = [
     ("chats of a person", "a person's chats are found by looking at all chats of the app"),
     ("first chats of a person", "a person's chats are found by looking at all chats of the app"),
@@ -27,7 +27,7 @@ const EXCEPTIONS: [(&str, &str); 3] = [
     ),
 ];
 
-/// What a list has read and returned.
+/// What a list read and returned.
 struct Cost {
     name: &'static str,
     examined: i64,
@@ -40,7 +40,7 @@ impl Cost {
     }
 }
 
-/// Runs one list under the profiler. A list that returns nothing says nothing.
+/// Runs one list under the profiler. A list must return something, or its cost means nothing.
 async fn cost(database: &Database, name: &'static str, list: impl Future<Output = usize>) -> Cost {
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     let length = list.await;
@@ -66,7 +66,7 @@ fn user(name: &str) -> UserId {
     UserId::parse(name).unwrap()
 }
 
-/// Two apps with many chats, and everything that can be listed in two of them.
+/// Creates two apps with many chats, and everything that can be listed in both.
 async fn fill(database: &Database) -> ChatId {
     let other = Scope { app_id: "other_corp".parse().unwrap(), ..scope() };
     let mut chats = Vec::new();

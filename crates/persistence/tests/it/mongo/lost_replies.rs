@@ -1,4 +1,4 @@
-//! A write whose reply was lost is made once, whatever other callers have written since.
+//! A write with a lost reply is applied once, whatever other callers write meanwhile.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use tokio::time::sleep;
 use super::database::Database;
 use super::faults::{chat, database_behind_proxy, message, scope};
 
-/// Another process, which reaches the server itself.
+/// Connects another process directly to the server.
 async fn another(database: &Database) -> MongoStore {
     MongoStore::connect(&database.options).await.unwrap()
 }
 
-/// Loses the reply to a write and the driver's own second try, and withholds everything until `meanwhile`
-/// has been done.
+/// Loses the replies to a write and to the driver's retry, and then delays everything until
+/// `meanwhile` has completed.
 async fn lose<T>(
     proxy: &Proxy,
     command: &str,
@@ -51,11 +51,11 @@ async fn an_edit_with_a_lost_reply_keeps_a_later_edit() {
     let scope = scope();
     let editing = database.update_message(&scope, &chat_id, 0, edit("first"));
     let meanwhile = async {
-        assert_eq!(content(&other, &chat_id).await, "first", "the first was applied");
+        assert_eq!(content(&other, &chat_id).await, "first", "the first edit was applied");
         other.update_message(&scope, &chat_id, 0, edit("second")).await.unwrap();
     };
     let edited = lose(&proxy, "findAndModify", editing, meanwhile).await.unwrap();
-    assert_eq!(edited.body.content, "second", "it is answered with what became of it");
+    assert_eq!(edited.body.content, "second", "the current message is returned");
     assert_eq!(content(&other, &chat_id).await, "second");
 }
 
@@ -101,7 +101,7 @@ async fn a_refused_retry_of_an_applied_write_is_not_a_refusal() {
     let meanwhile = async {
         other.delete_message(&scope, &chat_id, 0).await.unwrap();
     };
-    // Not "there is no such message", as if nothing had been changed.
+    // The answer is not `MessageNotFound`, which would mean that nothing was changed.
     let edited = lose(&proxy, "findAndModify", editing, meanwhile).await.unwrap();
     assert!(edited.deleted_at.is_some());
     let status = other.get_chat(&scope, &chat_id).await.unwrap().unwrap().status;

@@ -1,4 +1,4 @@
-//! Appends to many chats at once share commands, and keep each its own answer.
+//! Concurrent appends to many chats share commands, and each gets a separate answer.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use records::{ChatId, ChatStatus};
 use super::database::Database;
 use super::faults::{chat, database, database_behind_proxy, message, scope};
 
-/// More than there are commands under way at a time.
+/// More chats than there are concurrent commands.
 const CHATS: usize = 24;
 
 async fn chats(database: &Database) -> Vec<ChatId> {
@@ -42,11 +42,11 @@ async fn stored(database: &Database, chat_id: &ChatId) -> HashMap<String, u64> {
     let messages = page.messages.into_iter();
     let stored: HashMap<_, _> =
         messages.map(|message| (message.event_id.to_string(), message.sequence)).collect();
-    assert_eq!(stored.len(), count, "an id is there twice");
+    assert_eq!(stored.len(), count, "a duplicate id is stored");
     stored
 }
 
-/// Returns how many `update` commands a server has carried out, and how many updates.
+/// Returns how many `update` commands the server has executed, and how many updates.
 async fn updates(database: &Database) -> (i64, i64) {
     let status = database.raw.run_command(doc! { "serverStatus": 1 }).await.unwrap();
     let commands = status.get_document("metrics").unwrap().get_document("commands").unwrap();
@@ -75,8 +75,8 @@ async fn appends_to_many_chats_share_commands() {
     }
 }
 
-/// Two processes append to the same chats, so that what one of them expects of a chat is often no
-/// longer so; and both send the same ids.
+/// Two processes append to the same chats and send the same ids. Therefore the counter that one of
+/// them expects is often outdated.
 #[tokio::test]
 async fn an_unmatched_update_does_not_affect_others_in_its_command() {
     let database = Database::create().await;
@@ -96,17 +96,20 @@ async fn an_unmatched_update_does_not_affect_others_in_its_command() {
             assert_eq!(stored[event_id], *sequence);
             *first.entry(event_id).or_insert(false) |= *outcome == Outcome::Stored;
         }
-        assert!(first.values().all(|is_told| *is_told), "nobody was told that it was stored");
+        assert!(
+            first.values().all(|is_told| *is_told),
+            "one of the callers must be told that it stored the message"
+        );
     }
 }
 
-/// Another process has appended to one of the chats, so that its update does not fit; the others were
-/// sent with it.
+/// Another process has appended to one of the chats, so its update does not match. The updates of
+/// the other chats are in the same command.
 #[tokio::test]
 async fn one_query_resolves_all_updates_of_a_command() {
     let database = Database::create().await;
     let chats = chats(&database).await;
-    // Twice, so that the next append knows what to expect.
+    // Two appends, so that the next one knows the expected counter.
     for chat_id in &chats {
         write(&database, chat_id, "before", 2).await.unwrap();
     }
@@ -123,7 +126,7 @@ async fn one_query_resolves_all_updates_of_a_command() {
     let profile = database.raw.collection::<bson::RawDocumentBuf>("system.profile");
     let looks = doc! { "command.find": "chat_sessions" };
     let looks = profile.count_documents(looks).await.unwrap();
-    assert!((1..=3).contains(&looks), "{looks} queries for one update that did not fit");
+    assert!((1..=3).contains(&looks), "{looks} queries for one unmatched update");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The MongoDB store counts its groups, retries, sealings and connections as they are.
+//! The MongoDB store counts its groups, retries, sealings and connections correctly.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use super::database::Database;
 use super::faults::{FailPoint, chat, database, database_behind_proxy, message, numbered, scope};
 
-/// Waits until something holds that happens in the background.
+/// Waits until a condition holds that a background task fulfils.
 pub(crate) async fn until(holds: impl Fn() -> bool) {
     let waiting = async {
         while !holds() {
@@ -34,7 +34,7 @@ async fn a_dropped_call_is_counted_as_cancelled() {
     assert_eq!(count(&store, "reprise_store_calls_total", &[]), 1);
 }
 
-/// Takes what is logged.
+/// Collects the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -154,12 +154,16 @@ async fn a_lost_reply_counts_as_a_network_failure_and_a_retry() {
     proxy.lose_replies("findAndModify", 2);
     database.append(&scope(), &chat_id, message(None)).await.unwrap();
     assert_eq!((attempts() - before, retries(), failures("network")), (3, 2, 2));
-    assert_eq!(sum(store, "reprise_append_group_messages"), 0, "it was found, not stored");
+    assert_eq!(
+        sum(store, "reprise_append_group_messages"),
+        0,
+        "the retry found the message and stored nothing"
+    );
 }
 
 #[tokio::test]
 async fn an_unreachable_database_counts_as_a_server_selection_failure() {
-    // Nobody listens on a port that was just given back.
+    // No process listens on a port that was just released.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let uri = format!("mongodb://{}/?replicaSet=rs0", free.local_addr().unwrap());
     drop(free);

@@ -1,4 +1,4 @@
-//! What only the MongoDB store has: segments, blobs, indexes, versions, lost acknowledgements.
+//! Tests of the MongoDB store alone: segments, blobs, indexes, versions, lost acknowledgements and more.
 
 mod acknowledgements;
 mod calls;

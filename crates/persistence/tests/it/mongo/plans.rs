@@ -1,4 +1,4 @@
-//! No query scans a collection or sorts in memory, whatever is asked.
+//! No query scans a collection or sorts in memory.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::database::Database;
 
-/// Runs every call of the store under the profiler, then reads what the server made of each.
+/// Runs every call of the store under the profiler, and then checks the plan of each operation.
 #[tokio::test]
 async fn every_query_uses_an_index() {
     let database = Database::create_unsealed().await;
@@ -46,7 +46,7 @@ async fn every_query_uses_an_index() {
     }
 }
 
-/// Asks `explain` for the list queries, each combination of filters.
+/// Checks the plans of the list queries with `explain`, for every combination of filters.
 #[tokio::test]
 async fn lists_are_read_from_an_index_in_order() {
     let database = Database::create().await;
@@ -129,7 +129,7 @@ async fn use_everything(database: &Database) {
     }
 }
 
-/// Forks a chat, and does to it and to its fork what is done to any chat.
+/// Forks a chat, and makes all the usual calls on the chat and on its fork.
 async fn use_forks(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let fork = |sequence| NewFork { sequence, ..NewFork::default() };
     let forked = database.fork_chat(scope, chat_id, fork(None)).await.unwrap().chat_id;

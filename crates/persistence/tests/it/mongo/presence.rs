@@ -1,4 +1,4 @@
-//! Presence among several stores, by a clock that is set.
+//! Presence with several stores, with a clock that the test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -18,7 +18,7 @@ use super::faults::{chat, message, scope};
 const LASTING: Duration = Duration::from_secs(45);
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A clock that shows what it was set to.
+/// A clock that the test sets.
 #[derive(Debug)]
 struct SetClock(AtomicI64);
 
@@ -42,10 +42,10 @@ fn connection(chat_id: &records::ChatId, user_id: &str) -> Connection {
     }
 }
 
-/// Long before the server sweeps, and also long after.
+/// Expiry does not depend on when the server removes documents.
 #[tokio::test]
 async fn an_announcement_that_is_not_renewed_expires() {
-    // Far ahead, so that the server removes nothing by itself.
+    // The time is far in the future, so that the server removes nothing by itself.
     let clock = Arc::new(SetClock(AtomicI64::new(7_000_000_000_000)));
     let database =
         Database::create_from(Arc::<SetClock>::clone(&clock), Arc::new(Uuid7Ids), |_| {}).await;
@@ -64,7 +64,7 @@ async fn an_announcement_that_is_not_renewed_expires() {
     assert_eq!(users().await, ("alice".to_owned(), Some(Duration::from_millis(44_999))));
     clock.advance(44_999);
     assert_eq!(users().await, (String::new(), None));
-    assert_eq!(database.all("presence").await.len(), 2, "it is not the sweep that decides");
+    assert_eq!(database.all("presence").await.len(), 2, "presence must not depend on the removal");
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn expired_announcements_are_removed() {
     assert_eq!(options.expire_after, Some(Duration::ZERO));
 }
 
-/// Comings and goings are told by the server, and that somebody is still there is not.
+/// The server notifies of new and withdrawn announcements, but not of renewed ones.
 #[tokio::test]
 async fn an_announcement_of_another_store_is_notified_once() {
     let database = Database::create().await;

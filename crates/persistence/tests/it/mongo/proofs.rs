@@ -1,5 +1,5 @@
-//! Proofs of rollups and wallets take as long as they need, go on after a failure, and tell apart what
-//! is wrong from what is only newer.
+//! Verifications of rollups and wallets take as long as they need, continue after a failure, and
+//! distinguish errors from concurrent changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ const CHATS: usize = 40;
 const CALLS_OF_EACH: usize = 100;
 const HOURS: usize = 12;
 
-/// What chats are moved to while a proof goes on.
+/// The status changes during a verification.
 const MOVES: [ChatStatus; 6] = [
     ChatStatus::Running,
     ChatStatus::Completed,
@@ -34,7 +34,7 @@ fn workflow() -> Workflow {
     Workflow { app_id: scope().app_id, workflow_name: "Generator".parse().unwrap() }
 }
 
-/// The beginning of one of the hours in which calls were made.
+/// Returns the beginning of one of the hours with calls.
 fn hour(number: usize) -> DateTime<Utc> {
     let first = DateTime::from_timestamp(1_700_000_000 / 3_600 * 3_600, 0).unwrap();
     first + TimeDelta::hours(i64::try_from(number).unwrap())
@@ -66,8 +66,8 @@ async fn use_workflow(database: &Database) -> Vec<ChatId> {
     chats
 }
 
-/// A store whose calls have to end before a proof can: one that reads from a new snapshot as often as
-/// it can, too.
+/// Returns a store whose calls time out before a verification ends, and whose verification takes
+/// new snapshots as often as possible.
 async fn hasty(database: &Database) -> MongoStore {
     let mut options = database.options.clone();
     options.deadline = Duration::from_millis(25);
@@ -87,7 +87,7 @@ async fn change(database: &Database, of: Document, update: Document) {
     assert_eq!(rollups.update_one(of, update).await.unwrap().modified_count, 1);
 }
 
-/// Records, deletes and moves until told to stop; returns how much it has done.
+/// Records calls, deletes calls and changes statuses until told to stop. Returns the number of writes.
 async fn write(database: Arc<Database>, chat_id: ChatId, is_over: Arc<AtomicBool>) -> usize {
     let mut rounds = 0;
     while !is_over.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ async fn a_verification_may_take_longer_than_a_call() {
     assert_eq!(differences(&hasty(&database).await).await.unwrap(), [""; 0]);
 }
 
-/// Whatever is planted is found, each time, and nothing that writers do is taken for it.
+/// The verification finds every planted error, and reports no concurrent change as an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn errors_are_distinguished_from_concurrent_changes() {
     let database = Arc::new(Database::create().await);
@@ -140,7 +140,8 @@ async fn errors_are_distinguished_from_concurrent_changes() {
         (ever("workflow"), doc! { "$inc": { "running": 1_i64 } }),
         (ever("workflow"), doc! { "$inc": { "histograms.chat_tokens.9": 1_i64 } }),
         (ever("agent"), doc! { "$inc": { "cost_micros_usd": 7_i64 } }),
-        // Not one that is written to: its calls would move the histograms by what is wrong.
+        // A chat without concurrent writes, because calls would change the histograms by the
+        // planted error.
         (of_chat(&chats[20]), doc! { "$inc": { "total_tokens": 1_i64 << 30 } }),
         (of_chat(&chats[30]), doc! { "$unset": { "started_at": 1 } }),
     ];
@@ -156,12 +157,12 @@ async fn errors_are_distinguished_from_concurrent_changes() {
     assert_eq!(differences(&hasty).await.unwrap(), [""; 0]);
     is_over.store(true, Ordering::Relaxed);
     for writer in writers {
-        assert!(writer.await.unwrap() > 8, "too few were writing");
+        assert!(writer.await.unwrap() > 8, "too few concurrent writes");
     }
     assert_eq!(differences(&hasty).await.unwrap(), [""; 0]);
 }
 
-/// One list in ten breaks off.
+/// One in ten reads fails.
 #[tokio::test]
 async fn an_interrupted_verification_continues() {
     let (server, database) = database().await;
@@ -186,7 +187,7 @@ async fn an_interrupted_verification_continues() {
     let mode = doc! { "activationProbability": 0.1 };
     let point = FailPoint::set(&client, "failCommand", mode, lost).await;
     let disturbed = tokio::time::timeout(Duration::from_mins(5), count(&hasty)).await.unwrap();
-    assert!(point.off().await > 0, "nothing was lost");
+    assert!(point.off().await > 0, "no read failed");
     assert!(disturbed < undisturbed * 3, "{disturbed} records were read instead of {undisturbed}");
 }
 
@@ -203,7 +204,7 @@ async fn wallet_differences(store: &MongoStore) -> Result<(u64, Vec<String>), St
     Ok((entries, differences))
 }
 
-/// Debits go on, and the first answers of each kind are lost for longer than a call may take.
+/// Debits continue, and the first replies of each kind are lost for longer than a call may take.
 #[tokio::test(flavor = "multi_thread")]
 async fn wallets_are_verified_during_debits_and_an_outage() {
     let (server, database) = database().await;

@@ -1,4 +1,4 @@
-//! What is read comes from the tail and from segments of any size, with as few queries as it takes.
+//! Reads from the tail and from segments of any size use as few queries as possible.
 
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
@@ -12,7 +12,7 @@ fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
 }
 
-/// Makes a chat of segments that hold so many messages each, a few more in its tail.
+/// Creates a chat with segments of these numbers of messages, and a few more messages in its tail.
 async fn chat_of(database: &Database, segments: &[usize], bytes: usize) -> ChatId {
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
@@ -50,7 +50,7 @@ async fn ranges_with_any_bounds_are_consecutive() {
     }
 }
 
-/// Counts the queries that the server carries out for the chat while something is read.
+/// Counts the queries of the server on the chat while `reading` runs.
 async fn queries(database: &Database, reading: impl Future<Output = ()>) -> u64 {
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     reading.await;
@@ -76,7 +76,7 @@ async fn the_newest_messages_take_one_query_and_one_more_below_the_tail() {
     }
 }
 
-/// The chat is larger than what is fetched at a time.
+/// The chat is larger than one part.
 #[tokio::test]
 async fn a_long_history_is_read_in_parts_and_its_session_once() {
     let database = Database::create_unsealed().await;
@@ -107,7 +107,7 @@ async fn a_history_being_read_neither_grows_nor_fails() {
         if next == 10 {
             append(&database, &chat_id, 40, 8).await;
             database.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
-            // Splits a segment that has not been read yet.
+            // This edit splits a segment that is not read yet.
             let large = Some("x".repeat(2 << 20).into());
             let edit = MessageEdit { content: large, ..MessageEdit::default() };
             database.update_message(&scope, &chat_id, 250, edit).await.unwrap();
@@ -116,7 +116,7 @@ async fn a_history_being_read_neither_grows_nor_fails() {
     assert_eq!(next, 300);
 }
 
-/// What comes after a part is fetched while that is read, and may have been split or changed by then.
+/// The next part is fetched while one part is read, and may have been split or edited meanwhile.
 #[tokio::test]
 async fn an_edit_of_a_prefetched_part_affects_only_its_message() {
     for sequence in [60, 125, 180, 239, 299] {
@@ -139,7 +139,7 @@ async fn an_edit_of_a_prefetched_part_affects_only_its_message() {
     }
 }
 
-/// Where the next part begins is guessed by the count, and known by the messages.
+/// The reader estimates the beginning of the next part by the count, and corrects it by the messages.
 #[tokio::test]
 async fn segments_with_a_wrong_count_are_read_correctly() {
     for count in [0_i64, 29, 31, i64::MAX] {

@@ -1,5 +1,4 @@
-//! Repeats are recognised wherever their message lies by now, and looking for them costs nothing
-//! where there are none.
+//! Repeats are recognised in the tail and in segments, and new messages cause no search.
 
 use bson::{RawDocumentBuf, doc};
 use persistence::mongo::{Interruption, MongoStore};
@@ -13,7 +12,7 @@ async fn append(store: &MongoStore, chat_id: &ChatId, event_id: &str) -> Append 
     store.append(&scope(), chat_id, message(Some(event_id))).await.unwrap()
 }
 
-/// A second process of the service.
+/// Connects a second process.
 async fn another(database: &Database) -> MongoStore {
     MongoStore::connect(&database.options).await.unwrap()
 }
@@ -29,7 +28,7 @@ async fn appends_with_new_ids_never_search_segments() {
     let database = Database::create().await;
     let chat_id = chat(&database).await;
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
-    // No more, so that the profile holds them all.
+    // The number is small enough that the profile holds all operations.
     for index in 0..120 {
         append(&database, &chat_id, &format!("evt_{index}")).await;
     }
@@ -45,7 +44,7 @@ async fn appends_with_new_ids_never_search_segments() {
 
 #[tokio::test]
 async fn a_new_process_recognises_the_messages_of_a_chat() {
-    // The one is read as a whole when it is met, the other is searched.
+    // The ids of the small chat are read as a whole on first use, those of the large chat are searched.
     for batches in [3, 11] {
         let database = Database::create().await;
         let chat_id = chat(&database).await;
@@ -72,7 +71,7 @@ async fn a_process_recognises_messages_appended_and_sealed_by_others() {
     let other = another(&database).await;
     for round in 0..4 {
         append(&database, &chat_id, &format!("here_{round}")).await;
-        // In the tail first, then sealed.
+        // The message is first in the tail and then sealed.
         other.append(&scope(), &chat_id, numbered(&format!("one_{round}"), 1)).await.unwrap();
         other.append(&scope(), &chat_id, numbered(&format!("many_{round}"), 60)).await.unwrap();
         if round % 2 == 0 {

@@ -1,4 +1,4 @@
-//! How much a turn stores and what a resume reads of it, however deep its steps are nested.
+//! How much a turn stores and a resume reads, for deeply nested steps.
 
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::{ChatSessions, Resumption, StoreError, Turns};
@@ -18,12 +18,12 @@ async fn chat(database: &Database) -> ChatId {
     database.create_chat(&scope(), new).await.unwrap().chat_id
 }
 
-/// Names a call as long as it may be.
+/// Returns a call id of the largest length.
 fn long_id(index: usize) -> StackId {
     StackId::parse(format!("{index:0>128}")).unwrap()
 }
 
-/// Returns a failed turn of as many steps as a turn may have, each inside of the one before.
+/// Returns a failed turn with the largest number of steps, each nested in the one before.
 fn nested(request_id: &str) -> NewTurn {
     let mut frame = StackFrame::root(long_id(0));
     let mut steps = vec![Step::new(StepKind::Delegate, frame.clone())];
@@ -41,7 +41,7 @@ fn nested(request_id: &str) -> NewTurn {
     }
 }
 
-/// Returns how large the steps of a turn are as the JSON in which they are given.
+/// Returns the size of the steps of a turn as request JSON.
 fn given_bytes(turn: &NewTurn) -> usize {
     let step = |step: &Step| {
         let fields = [
@@ -71,15 +71,15 @@ async fn the_stored_size_of_a_turn_is_linear_in_its_input() {
     database.append_turn(&scope(), &chat_id, turn).await.unwrap();
     let stored = stored_bytes(&database).await;
     assert!(stored < 4 * given, "{stored} bytes are stored of {given} bytes given");
-    // Nor is it more in memory.
+    // The size in memory is linear as well.
     let state = database.resume_state(&scope(), &chat_id).await.unwrap();
     let named: usize = state.resume_points.iter().map(|point| point.stack_path.len()).sum();
-    assert!(named <= 2 * NewTurn::MAX_STEPS, "{named} calls are named");
+    assert!(named <= 2 * NewTurn::MAX_STEPS, "{named} calls are in the paths");
     let last: &ResumePoint = state.resume_points.last().unwrap();
     assert_eq!(last.stack_path.len(), NewTurn::MAX_STEPS);
 }
 
-/// Stores the resume points again as releases did that gave each of them its whole path.
+/// Replaces the resume points by those of older releases, which stored the whole path in each of them.
 async fn store_whole_paths(database: &Database) {
     let points = database.raw.collection::<RawDocumentBuf>("resume_points");
     let mut path: Vec<String> = Vec::new();

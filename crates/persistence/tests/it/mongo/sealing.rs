@@ -1,4 +1,4 @@
-//! A sealer that stops anywhere leaves what readers can read and the next sealing heals.
+//! A sealing that stops at any point leaves a readable chat, and the next sealing continues.
 
 use persistence::mongo::{Interruption, MongoStore};
 use persistence::{ChatSessions, MessageRange, Messages};
@@ -117,7 +117,7 @@ async fn sealers_that_race_with_writers_and_editors_lose_nothing() {
     assert_eq!(contents(&database, &chat_id).await, expected(150));
 }
 
-/// A sealing that makes several segments is stopped after each of its writes in turn.
+/// A sealing with several segments is stopped after each of its writes in turn.
 #[tokio::test]
 async fn a_sealer_stopped_after_any_write_causes_no_gap_and_no_duplicate() {
     let database = Database::create_with(|options| {

@@ -1,4 +1,4 @@
-//! Rollups are what their records add up to, whatever fails, and can be proven and mended.
+//! Rollups equal the sums of their records after failures, and can be verified and corrected.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ fn call() -> NewProviderCall {
     }
 }
 
-/// The only workflow there is.
+/// Returns the only workflow.
 async fn workflow(database: &Database) -> Workflow {
     let mut workflows = database.counted_workflows(None).await.unwrap();
     assert_eq!(workflows.len(), 1, "{workflows:?}");
@@ -50,7 +50,7 @@ async fn rebuild(database: &Database) -> usize {
     corrected
 }
 
-/// Chats that have ended in every way, with calls.
+/// Creates chats with calls that have ended in every way.
 async fn used() -> (Database, Vec<ChatId>) {
     let database = Database::create().await;
     let mut chats = Vec::new();
@@ -95,7 +95,7 @@ async fn a_status_change_with_a_lost_acknowledgement_is_not_repeated_after_a_lat
     let scope = scope();
     let completing = database.set_status(&scope, &chat_id, ChatStatus::Completed, None);
     let reopening = async {
-        // By others, as soon as they see it.
+        // Another caller reopens the chat as soon as it is completed.
         loop {
             let chat = database.get_chat(&scope, &chat_id).await.unwrap().unwrap();
             if chat.status == ChatStatus::Completed {
@@ -179,7 +179,7 @@ async fn rollups_are_corrected_during_writes() {
         .collect();
     for _ in 0..5 {
         change(&database, "workflow", doc! { "$inc": { "calls": 1_000_i64 } }).await;
-        // Proven while they write: what they do is never taken for a difference.
+        // Writers continue during the verification, and their changes are never reported as errors.
         assert_eq!(differences(&database).await.len(), 1);
         assert_eq!(rebuild(&database).await, 1);
         assert_eq!(differences(&database).await, [""; 0]);

@@ -1,4 +1,4 @@
-//! Sweeps go on behind what they cannot handle.
+//! Sweeps continue after records that they cannot handle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use store_contract::metrics::count;
 use super::database::Database;
 use super::faults::{chat, scope};
 
-/// A clock that stands still, an hour later with every call of `later`.
+/// A clock that stands still until `later` advances it by an hour.
 #[derive(Debug, Default)]
 struct Still(std::sync::atomic::AtomicI64);
 
@@ -38,7 +38,7 @@ async fn database() -> (Arc<Still>, Database) {
     (Arc::clone(&clock), Database::create_from(clock, ids, |_| {}).await)
 }
 
-/// Copies the only document of a collection, with other fields in place of its own.
+/// Copies the only document of a collection, with some fields changed.
 async fn copy(database: &Database, collection: &str, id: impl Into<bson::Bson>, change: Document) {
     let original: &RawDocumentBuf = &database.all(collection).await[0];
     let mut copy = Document::try_from(original).unwrap();
@@ -69,7 +69,8 @@ async fn a_request_that_cannot_be_closed_does_not_block_others() {
     let (clock, database) = database().await;
     let chat_id = chat(&database).await;
     ask(&database, &chat_id).await;
-    // Longest overdue: one that says nothing, one of a chat that is gone, one of an app without a name.
+    // The longest overdue requests are an invalid one, one of a missing chat, and one of an app
+    // without a name.
     let id = |request: &str| doc! { "chat_id": chat_id.as_str(), "request_id": request };
     let gone = doc! { "chat_id": "chat_gone", "request_id": "in_gone" };
     let nothing = doc! { "prompt": bson::Bson::Null, "expires_at": long_ago(1) };
@@ -79,7 +80,7 @@ async fn a_request_that_cannot_be_closed_does_not_block_others() {
     copy(&database, "input_requests", id("in_no_app"), no_app).await;
 
     clock.later();
-    assert_eq!(database.expire_input_requests(0).await.unwrap(), 0, "a limit of 0 is no limit");
+    assert_eq!(database.expire_input_requests(0).await.unwrap(), 0, "a limit of 0 handles nothing");
     assert_eq!(
         database.get_chat(&scope(), &chat_id).await.unwrap().unwrap().status,
         ChatStatus::Paused
@@ -90,7 +91,11 @@ async fn a_request_that_cannot_be_closed_does_not_block_others() {
     let failures =
         count(&database.store, "reprise_store_sweep_failures_total", &["input_requests"]);
     assert_eq!(failures, 3);
-    assert_eq!(database.expire_input_requests(100).await.unwrap(), 0, "and they stay as they are");
+    assert_eq!(
+        database.expire_input_requests(100).await.unwrap(),
+        0,
+        "the invalid requests stay unchanged"
+    );
 }
 
 #[tokio::test]
@@ -107,7 +112,10 @@ async fn a_chat_that_cannot_be_interrupted_does_not_block_others() {
     copy(&database, "chat_sessions", "chat_nothing", nothing).await;
 
     clock.later();
-    assert!(database.interrupt_abandoned(0).await.unwrap().is_empty(), "a limit of 0 is no limit");
+    assert!(
+        database.interrupt_abandoned(0).await.unwrap().is_empty(),
+        "a limit of 0 handles nothing"
+    );
     let interrupted = database.interrupt_abandoned(1).await.unwrap();
     assert_eq!(interrupted.len(), 1);
     assert_eq!(interrupted[0].chat_id, chat_id);

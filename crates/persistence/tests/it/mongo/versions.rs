@@ -1,4 +1,4 @@
-//! Documents of every version that was ever written load; those of a newer one are refused.
+//! Documents of every released version load; documents of a newer version are refused.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn scope() -> Scope {
     Scope::service(AppId::parse("acme_corp").unwrap())
 }
 
-/// Reads a golden document: canonical extended JSON, so that every BSON type is exact.
+/// Reads a golden document in canonical extended JSON, which keeps every BSON type exact.
 pub(crate) fn golden(record: &str, version: u32) -> Document {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures/stored")
@@ -92,7 +92,7 @@ async fn documents_of_version_1_load() {
     assert_eq!(append.last_sequence, page.last_sequence + 1);
 }
 
-/// Fields that were added to version 1 later.
+/// Loads a chat without the fields that were added to version 1 later.
 #[tokio::test]
 async fn chats_without_change_counters_load() {
     let database = Database::create().await;
@@ -157,7 +157,7 @@ async fn forks_of_every_version_load() {
     }
 }
 
-/// Resume points whose paths are cut, beside one that has its whole path, and a name taken for good.
+/// Loads resume points with cut paths and with a whole path, and a turn without messages.
 #[tokio::test]
 async fn turns_of_version_1_load() {
     let database = Database::create().await;
@@ -288,10 +288,11 @@ async fn an_invalid_document_is_corrupt_and_the_error_names_its_field() {
     );
 }
 
-/// A change to what is written needs a new version, or readers of the old one would stumble.
+/// A change of a written document needs a new version, because older releases could not read it
+/// otherwise.
 #[tokio::test]
 async fn written_documents_have_the_fields_of_version_1() {
-    // Before an upgrade from an older release is finished, and after it.
+    // Before and after an upgrade from an older release is finished.
     for database in [Database::create_older(&[]).await, Database::create_unsealed().await] {
         write_every_record(&database).await;
         for (collection, record) in WRITTEN {
@@ -306,7 +307,7 @@ async fn written_documents_have_the_fields_of_version_1() {
     }
 }
 
-/// The collections, each with the record whose fixture says what lies there.
+/// The collections, each with the record whose fixture has its fields.
 const WRITTEN: [(&str, &str); 12] = [
     ("apps", "app"),
     ("tickets", "ticket"),
@@ -391,7 +392,7 @@ async fn written_forks_have_the_fields_of_version_2() {
     let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
     database.update_message(&scope(), &chat_id, 0, edit).await.unwrap();
 
-    // In the order of their ids, and so of their creation.
+    // The documents are ordered by id, and so by creation.
     let sessions = database.all("chat_sessions").await;
     let [shared, fork] = [0, 1].map(|index: usize| Document::try_from(&*sessions[index]).unwrap());
     assert_eq!(kinds(&fork), kinds(&golden("chat_fork", 2)));
@@ -405,7 +406,7 @@ fn bound_call() -> BoundToolCall {
     BoundToolCall { id: "call_1".to_owned(), name: "rm".to_owned(), arguments: json!({}) }
 }
 
-/// Registers an app, and makes so many changes of a wallet that some have lines.
+/// Registers an app, and makes enough changes of a wallet that some entries are lines.
 async fn write_app_and_wallet(database: &Database) {
     database.register_app(&scope().app_id).await.unwrap();
     let user_id = UserId::parse("alice").unwrap();
@@ -417,7 +418,7 @@ async fn write_app_and_wallet(database: &Database) {
     }
 }
 
-/// The fields of a document, each with its BSON type; what may be null has either.
+/// Returns the fields of a document, each with its BSON type; nullable fields may have either type.
 pub(crate) fn kinds(document: &Document) -> Vec<(String, String)> {
     const NULLABLE: [&str; 16] = [
         "caller_expires_at",

@@ -1,5 +1,5 @@
-//! What only wallets in MongoDB have: rivals in several processes, lost acknowledgements, and
-//! entries on their way from the wallet to lines of their own.
+//! Wallets in MongoDB: races between processes, lost acknowledgements, and the archiving of entries
+//! to lines.
 
 use std::time::Duration;
 
@@ -26,7 +26,8 @@ async fn wallet_of_alice(database: &Database, balance: i64) {
     database.ensure_wallet(&scope(), &alice(), balance).await.unwrap();
 }
 
-/// Asserts what the wallet holds, and that its entries are dense and add up to that.
+/// Asserts the balance and the number of entries, and that the entries are dense and add up to the
+/// balance.
 async fn assert_holds(store: &MongoStore, balance: i64, entry_count: u64) {
     let wallet = store.get_wallet(&scope(), &alice()).await.unwrap().unwrap();
     let page = store.list_wallet_entries(&scope(), &alice(), 10_000, None).await.unwrap();
@@ -39,7 +40,7 @@ async fn assert_holds(store: &MongoStore, balance: i64, entry_count: u64) {
     assert_eq!((sum, page.entries.len() as u64), (balance, entry_count));
 }
 
-/// The sequences of the lines that are stored, in order.
+/// Returns the sequences of the stored lines, in order.
 async fn lines(database: &Database) -> Vec<i64> {
     let lines = database.all("wallet_entries").await;
     let mut lines: Vec<i64> = lines.iter().map(|line| line.get_i64("sequence").unwrap()).collect();
@@ -66,7 +67,7 @@ async fn racing_debits_of_two_processes_succeed_for_exactly_the_tokens_left() {
     }
 }
 
-/// Both processes send every debit; the tail is settled many times meanwhile.
+/// Both processes send every debit, and the tail is archived many times meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_debits_from_two_processes_count_once() {
     let database = Database::create().await;
@@ -113,7 +114,8 @@ async fn an_acknowledgement_lost_once_or_twice_changes_the_wallet_once() {
     }
 }
 
-/// The last tokens are gone by the first attempt, whose acknowledgement is lost: that is no refusal.
+/// The first attempt takes the last tokens and its acknowledgement is lost. The retry must not be
+/// refused.
 #[tokio::test]
 async fn a_retry_of_a_debit_of_the_last_tokens_is_not_refused() {
     let (_server, proxy, database) = database_behind_proxy().await;
@@ -124,7 +126,7 @@ async fn a_retry_of_a_debit_of_the_last_tokens_is_not_refused() {
     assert_holds(&database, 0, 2).await;
 }
 
-/// Acknowledgements are lost of everything that moves entries to lines, too.
+/// Acknowledgements of the archiving writes are lost as well.
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledgements_lost_during_archiving_lose_no_entry() {
     let (_server, proxy, database) = database_behind_proxy().await;
@@ -142,7 +144,7 @@ async fn acknowledgements_lost_during_archiving_lose_no_entry() {
     assert_holds(&database, 1_000 - 320, 321).await;
 }
 
-/// Somebody wrote lines and died before the cut; somebody else has a part of them already.
+/// One process wrote lines and stopped before the cut; another process already has some of these lines.
 #[tokio::test]
 async fn lines_left_by_a_crash_are_reused() {
     let database = Database::create().await;
@@ -186,8 +188,8 @@ fn line(entry: &records::WalletEntry) -> Document {
     }
 }
 
-/// Callers of one process give up at any moment; none of them leaves anything in the wallet that
-/// another process waits for.
+/// Callers of one process are cancelled at random times. They leave nothing in the wallet for which
+/// another process waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_callers_block_no_other_process() {
     let database = Database::create().await;
@@ -212,8 +214,8 @@ async fn cancelled_callers_block_no_other_process() {
     assert_holds(&other, 1_000 - 101, 102).await;
 }
 
-/// A command that is under way ends without its caller: broken off, it would take its connection with
-/// it, and the next call would have to open one.
+/// A running command completes without its caller. If it were aborted, its connection would be
+/// closed, and the next call would have to open a new one.
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_callers_close_no_connection() {
     const POOL: &str = "reprise_mongo_pool_connections";
@@ -236,8 +238,8 @@ async fn cancelled_callers_close_no_connection() {
     assert_holds(&database, 1_000 - 21, 22).await;
 }
 
-/// The caller gives up while its wallet is being looked at. There is one connection, on which the
-/// update, if it came, would come before that of the next debit.
+/// The caller is cancelled while its wallet is read. There is only one connection, so if the update
+/// were sent, it would precede that of the next debit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_without_a_waiting_caller_is_not_begun() {
     let (server, mut database) = database().await;
