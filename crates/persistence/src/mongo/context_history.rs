@@ -216,7 +216,7 @@ impl MongoStore {
             let moving = timeout(store.inner.deadline, store.move_contexts(&scope, &chat_id));
             if !matches!(moving.await, Ok(Ok(()))) {
                 // The snapshots stay in the session until a later write tries again.
-                tracing::warn!(%chat_id, "could not move replaced context snapshots");
+                tracing::warn!(%chat_id, "failed to move replaced context snapshots; a later write retries");
             }
         });
     }

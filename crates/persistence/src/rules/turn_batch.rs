@@ -85,7 +85,7 @@ impl TurnBatch {
         })
     }
 
-    /// Returns the id of the turn's first message, whether or not there is one.
+    /// Returns the id that the turn's first message has, or would have.
     pub(crate) fn first_message_id(&self) -> Result<EventId, Invalid> {
         message_id(&self.mark.request_id, 0)
     }

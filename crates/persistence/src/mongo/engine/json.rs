@@ -78,7 +78,7 @@ pub(crate) enum NotJson {
     #[error("malformed BSON")]
     Malformed(#[from] bson::error::Error),
     /// JSON has no type for the value.
-    #[error("a BSON {0} where JSON was stored")]
+    #[error("stored BSON {0} is not JSON")]
     Type(&'static str),
 }
 
