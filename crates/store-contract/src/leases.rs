@@ -1,4 +1,4 @@
-//! Leases: only the holder writes to the chat.
+//! Leases: one worker holds the lease, and a worker that lost it writes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use crate::mongo::engine::transaction::Transaction;
 /// The largest value that is stored in the session document, in bytes.
 const INLINE_BYTES: usize = 4 << 10;
 
-/// How often a reader tries again if the blob was replaced between its two reads.
+/// How many times a reader tries if blobs are replaced between its two reads.
 pub(crate) const LOOKS: usize = 8;
 
 /// The age at which an unreferenced blob is removed: far longer than any call may take, and than

@@ -19,7 +19,7 @@ pub trait Changes: Send + Sync {
     fn changes(&self) -> BoxStream<'static, Change>;
 
     /// Returns whether changes of other processes are delivered at all. A server without change
-    /// streams delivers none; the store knows this since the last [`ping`](crate::Store::ping).
+    /// streams delivers none; the store learns this at each [`ping`](crate::Store::ping).
     fn tells_changes(&self) -> bool;
 
     /// Returns the heads of the chats that exist within the scope, in any order.
@@ -29,7 +29,8 @@ pub trait Changes: Send + Sync {
 
     /// Returns the head of a chat, including everything that was ever acknowledged or read.
     ///
-    /// This costs a majority read. It is for callers that must know that something does not exist.
+    /// This costs a round trip to the majority. It is for callers that must know that something does not
+    /// exist.
     async fn confirmed_head(&self, scope: &Scope, chat_id: &ChatId)
     -> Result<ChatHead, StoreError>;
 }

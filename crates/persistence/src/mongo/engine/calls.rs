@@ -32,7 +32,7 @@ const MAX_OVERTIME: Duration = Duration::from_secs(70);
 /// What an attempt knows about its call.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
-    /// There was no earlier attempt. If there was one, it may have been applied despite its error.
+    /// Whether this is the first attempt. An earlier one may have been applied despite its error.
     pub(crate) is_first: bool,
     deadline: Instant,
     ledger: Arc<Ledger>,

@@ -91,7 +91,7 @@ fn pipeline() -> [Document; 2] {
     let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
     let mut worth_telling: Vec<Document> = OTHERS.iter().map(|field| is_there(field)).collect();
     worth_telling.push(is_there("last_sequence"));
-    // If it is shorter, the server stores the whole document and reports a replacement.
+    // The server may replace a small document as a whole, and then reports a replacement.
     worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
     let of = |collection: &str, worth_telling: Document| {
         doc! { "$and": [{ "ns.coll": collection }, worth_telling] }
