@@ -1,5 +1,6 @@
 //! The faults, one row each.
 
+mod cancel_callers;
 mod control;
 mod cut_replies;
 mod engine_conflicts;

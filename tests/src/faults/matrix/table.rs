@@ -1,4 +1,5 @@
 use super::Row;
+use super::cancel_callers::CancelCallers;
 use super::control::Control;
 use super::cut_replies::CutReplies;
 use super::engine_conflicts::EngineConflicts;
@@ -237,4 +238,10 @@ pub static MATRIX: &[Row] = &[
         .noticed_as(HANGING),
     Row::of(30, "growth", || Box::new(Growth::default()))
         .what("a chat grows to 20 MB and every limit is exceeded"),
+    Row::of(31, "cancel-callers", || Box::new(CancelCallers))
+        .what("callers of transactions disconnect early while the primary steps down")
+        .on_a_set_of_three()
+        .under(Load::TWO_SERVICES)
+        .noticed_as(AWAY)
+        .bounded(2_000),
 ];

@@ -20,6 +20,11 @@ async fn a_primary_that_hands_over_loses_nothing() -> Result<()> {
 }
 
 #[tokio::test]
+async fn callers_that_disconnect_while_a_primary_hands_over_lock_no_chat() -> Result<()> {
+    holds("cancel-callers").await
+}
+
+#[tokio::test]
 async fn a_primary_that_hangs_and_wakes_up_too_late_loses_nothing() -> Result<()> {
     holds("pause-primary").await
 }

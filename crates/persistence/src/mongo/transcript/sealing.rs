@@ -345,3 +345,22 @@ fn cut(sealed: Sealed) -> Vec<Document> {
         "tail_bytes": { "$subtract": ["$tail_bytes", bytes] },
     } }]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_sealing_that_panics_can_begin_again() {
+        let sealer = Arc::new(Sealer::new(SealingBounds::default()));
+        let chat_id = ChatId::parse("chat_1").unwrap();
+        let busy = sealer.begin(&chat_id).unwrap();
+        assert!(sealer.begin(&chat_id).is_none());
+        let task = tokio::spawn(async move {
+            let _busy = busy;
+            panic!("as planned");
+        });
+        assert!(task.await.unwrap_err().is_panic());
+        assert!(sealer.begin(&chat_id).is_some());
+    }
+}

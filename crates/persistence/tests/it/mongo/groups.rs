@@ -109,6 +109,45 @@ async fn a_refused_group_is_tried_one_by_one() {
     assert_eq!(count(&database, &chat_id).await, 2);
 }
 
+/// The server refuses a group of two, then hangs for the first of them until its caller gives up. The second
+/// has entered the queue later, so its deadline leaves time to try it.
+#[tokio::test]
+async fn a_refused_group_goes_on_after_one_of_its_appends_got_no_answer() {
+    const MS: Duration = Duration::from_millis(1);
+    let (server, mut database) = database().await;
+    database.options.deadline = 4_000 * MS;
+    let store = MongoStore::connect(&database.options).await.unwrap();
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let chat_id = chat(&database).await;
+    let hold = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow(1_200)).await;
+    let scope = scope();
+    let append = |after: Duration, event_id: &'static str| {
+        let (store, scope, chat_id) = (&store, &scope, &chat_id);
+        async move {
+            tokio::time::sleep(after).await;
+            store.append(scope, chat_id, message(Some(event_id))).await
+        }
+    };
+    let refuse = async {
+        tokio::time::sleep(300 * MS).await;
+        assert_eq!(hold.off().await, 1);
+        let mut refuse = slow(1_800);
+        refuse.insert("errorCode", 13);
+        FailPoint::set(&client, "failCommand", doc! { "times": 2 }, refuse).await
+    };
+    let (first, second, third, refused) = tokio::join!(
+        append(0 * MS, "first"),
+        append(100 * MS, "second"),
+        append(1_000 * MS, "third"),
+        refuse
+    );
+    assert_eq!(refused.off().await, 2, "the group and then its first append must be refused");
+    assert_eq!(sequences(&first.unwrap()), [0]);
+    let second = second.unwrap_err();
+    assert!(matches!(second, StoreError::OutcomeUnknown { .. }), "{second:?}");
+    assert_eq!(sequences(&third.unwrap()), [1]);
+}
+
 #[tokio::test]
 async fn a_full_queue_refuses_appends_and_blocks_no_other_chat() {
     let (server, mut database) = database().await;
