@@ -18,6 +18,8 @@ pub(crate) struct Backend {
     pub(crate) mongod: Option<LocalMongod>,
     /// The location of the data, as text for people.
     pub(crate) place: String,
+    /// How long writes without a caller may take to end.
+    grace: Duration,
 }
 
 impl Backend {
@@ -53,11 +55,15 @@ impl Backend {
     async fn at(settings: &Settings, uri: &str, place: &str) -> anyhow::Result<Self> {
         let options = mongo_options(settings, uri);
         let store = MongoStore::connect(&options).await?;
-        Ok(Self { store, mongod: None, place: place.to_owned() })
+        let grace = Duration::from_millis(settings.limits.shutdown_grace_ms);
+        Ok(Self { store, mongod: None, place: place.to_owned(), grace })
     }
 
-    /// Stops the private mongod, if there is one.
+    /// Ends writes whose callers have disconnected, then stops the private mongod, if there is one.
     pub(crate) async fn close(self) {
+        if tokio::time::timeout(self.grace, self.store.finish_tasks()).await.is_err() {
+            tracing::warn!("some writes did not end before the shutdown");
+        }
         if let Some(mongod) = self.mongod {
             mongod.stop().await;
         }

@@ -212,7 +212,7 @@ impl MongoStore {
     pub(crate) fn move_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
         let (store, chat_id) = (self.clone(), chat_id.clone());
         let scope = Scope::service(scope.app_id.clone());
-        tokio::spawn(async move {
+        self.spawn(async move {
             let moving = timeout(store.inner.deadline, store.move_contexts(&scope, &chat_id));
             if !matches!(moving.await, Ok(Ok(()))) {
                 // The snapshots stay in the session until a later write tries again.

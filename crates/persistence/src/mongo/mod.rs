@@ -45,7 +45,8 @@ use async_trait::async_trait;
 use bson::{RawDocumentBuf, doc};
 use mongodb::{Client, Collection, Database};
 use records::{Clock, Ids, SystemClock, Uuid7Ids};
-use tokio::sync::{OnceCell, broadcast};
+use tokio::sync::{OnceCell, Semaphore, broadcast};
+use tokio_util::task::TaskTracker;
 
 use crate::StoreError;
 use crate::metrics::{Call, StoreMetrics};
@@ -92,6 +93,8 @@ struct Inner {
     proof_snapshot: std::time::Duration,
     queues: Queues,
     sealer: Arc<Sealer>,
+    /// One for each write call that may use the database at the same time.
+    write_slots: Semaphore,
     batcher: CommandBatcher,
     known_chats: KnownChats,
     stripes: stats::Stripes,
@@ -99,6 +102,8 @@ struct Inner {
     announcements: broadcast::Sender<Change>,
     change_streams: ChangeStreams,
     indexes: OnceCell<()>,
+    /// Whatever runs apart from its callers: writes, appends, sealing.
+    tasks: TaskTracker,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
 }
@@ -151,13 +156,15 @@ impl MongoStore {
             proof_snapshot: options.proof_snapshot,
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Arc::new(Sealer::new(options.sealing)),
-            batcher: CommandBatcher::default(),
+            write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),
+            batcher: CommandBatcher::new(client::append_slots(options.max_pool_size)),
             known_chats: KnownChats::default(),
             stripes: stats::Stripes::default(),
             metrics,
             announcements: broadcast::Sender::new(KEPT_ANNOUNCEMENTS),
             change_streams,
             indexes: OnceCell::new(),
+            tasks: TaskTracker::new(),
             clock,
             ids,
         };

@@ -18,7 +18,7 @@ use crate::faults::fault::{Fault, Scene};
 
 /// Callers of transactions disconnect before they are answered, while the primary steps down.
 ///
-/// The chats are those that others append to: a transaction that nobody ended would keep its chat locked.
+/// The chats are those that others append to: a transaction that is left open would keep its chat locked.
 pub(super) struct CancelCallers;
 
 /// Callers at the same time.

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use bson::doc;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
@@ -163,8 +165,11 @@ impl WriteCall {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let bound = self.deadline + MAX_OVERTIME;
-        self.store.with_retries(Direction::Write, self.deadline, bound, &self.ledger, attempt).await
+        let (store, bound) = (&self.store, self.deadline + MAX_OVERTIME);
+        let slots = Some(&store.inner.write_slots);
+        store
+            .with_retries(Direction::Write, self.deadline, bound, slots, &self.ledger, attempt)
+            .await
     }
 }
 
@@ -176,7 +181,7 @@ impl MongoStore {
     {
         let deadline = self.deadline();
         let attempt = |_| attempt();
-        self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
+        self.with_retries(Direction::Read, deadline, deadline, None, &Arc::default(), attempt).await
     }
 
     /// Reads until it succeeds or the caller's deadline passes.
@@ -189,7 +194,7 @@ impl MongoStore {
         F: Future<Output = Result<T, Failure>>,
     {
         let attempt = |_| attempt();
-        self.with_retries(Direction::Read, deadline, deadline, &Arc::default(), attempt).await
+        self.with_retries(Direction::Read, deadline, deadline, None, &Arc::default(), attempt).await
     }
 
     /// Runs a write in its own task, and waits for the answer until the deadline passes.
@@ -203,7 +208,7 @@ impl MongoStore {
     {
         let (deadline, ledger) = (self.deadline(), Arc::<Ledger>::default());
         let call = WriteCall { store: self.clone(), deadline, ledger: Arc::clone(&ledger) };
-        let task = tokio::spawn(work(call).in_current_span());
+        let task = self.spawn(work(call).in_current_span());
         let caller = AbandonOnDrop(Arc::clone(&ledger));
         let answer = timeout_at(deadline, task).await;
         drop(caller);
@@ -212,6 +217,24 @@ impl MongoStore {
             Ok(Err(gone)) => Err(StoreError::OutcomeUnknown { source: gone.into() }),
             Err(elapsed) => Err(ledger.given_up(elapsed.into())),
         }
+    }
+
+    /// Runs a task of the store apart from the call that starts it.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.inner.tasks.spawn(task)
+    }
+
+    /// Waits until no task of the store is running: writes whose callers have disconnected, appends, sealing.
+    ///
+    /// Before the process ends: a task that is dropped within a transaction leaves its documents locked for up
+    /// to `transactionLifetimeLimitSeconds`. Writes end soon after their deadline.
+    pub async fn finish_tasks(&self) {
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        self.inner.tasks.reopen();
     }
 
     /// Writes single documents until it succeeds or the caller's deadline passes; then the attempt
@@ -224,7 +247,21 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        self.with_retries(Direction::Write, deadline, deadline, &Arc::default(), attempt).await
+        let (slots, ledger) = (Some(&self.inner.write_slots), Arc::default());
+        self.with_retries(Direction::Write, deadline, deadline, slots, &ledger, attempt).await
+    }
+
+    /// Does the same for appends, whose commands are limited where they are sent.
+    pub(crate) async fn append_until<T, F>(
+        &self,
+        deadline: Instant,
+        attempt: impl Fn(Attempt) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        self.with_retries(Direction::Write, deadline, deadline, None, &Arc::default(), attempt)
+            .await
     }
 
     pub(crate) fn deadline(&self) -> Instant {
@@ -242,6 +279,7 @@ impl MongoStore {
         direction: Direction,
         deadline: Instant,
         bound: Instant,
+        slots: Option<&Semaphore>,
         ledger: &Arc<Ledger>,
         attempt: impl Fn(Attempt) -> F,
     ) -> Result<T, StoreError>
@@ -253,6 +291,16 @@ impl MongoStore {
         let mut pauses = pauses();
         let mut is_first = true;
         loop {
+            let slot = match slots {
+                Some(slots) => match timeout_at(deadline, slots.acquire()).await {
+                    Ok(slot) => slot.ok(),
+                    Err(elapsed) => return Err(ledger.given_up(elapsed.into())),
+                },
+                None => None,
+            };
+            if ledger.is_abandoned.load(Ordering::Acquire) {
+                return Err(ledger.given_up("the caller is gone".into()));
+            }
             metrics.begun(direction, is_first);
             ledger.is_under_way.store(is_write, Ordering::Release);
             let this = Attempt { is_first, deadline, ledger: Arc::clone(ledger) };
@@ -268,15 +316,13 @@ impl MongoStore {
                 ledger.note_unknown_write();
             }
             ledger.is_under_way.store(false, Ordering::Release);
+            drop(slot);
             let error = match failure.into_final() {
                 Ok(answer) => return Err(ledger.refused(answer)),
                 Err(error) => error,
             };
             tracing::debug!(error = %error, may_have_applied = ledger.may_have_applied(), "an attempt failed");
             is_first = false;
-            if ledger.is_abandoned.load(Ordering::Acquire) {
-                return Err(ledger.given_up(error));
-            }
             let is_back = async {
                 sleep(pauses.next().unwrap_or_default()).await;
                 self.wait_for_server(&mut pauses).await;

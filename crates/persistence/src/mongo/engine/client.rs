@@ -60,6 +60,21 @@ pub struct ConnectError(#[from] mongodb::error::Error);
 /// error, which proves that nothing was sent, and not with an unknown outcome.
 const SELECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Returns how many write calls may use the database at the same time: half of the connections.
+///
+/// A command that changes a document waits on the server while a transaction has that document locked, and
+/// its connection waits with it. If such commands took all connections, the transaction could not get one
+/// for its next command, and all would wait until the server ends the transaction.
+pub(crate) fn write_slots(max_pool_size: u32) -> usize {
+    (max_pool_size as usize / 2).max(1)
+}
+
+/// Returns how many appends may be sent outside the shared commands at the same time: a quarter of the
+/// connections.
+pub(crate) fn append_slots(max_pool_size: u32) -> usize {
+    (max_pool_size as usize / 4).max(1)
+}
+
 /// Builds the driver's options.
 ///
 /// Reads go to the primary as well, because an append decides by what it has read there. Writes use

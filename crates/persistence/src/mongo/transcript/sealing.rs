@@ -131,7 +131,7 @@ impl MongoStore {
         }
         let Some(busy) = sealer.begin(chat_id) else { return };
         let (store, app_id, chat_id) = (self.clone(), app_id.clone(), chat_id.clone());
-        tokio::spawn(async move {
+        self.spawn(async move {
             let start = Instant::now();
             let seal = |_| store.seal_down_to_bound(&app_id, &chat_id);
             let sealing = store.write_until(store.deadline(), seal).await;

@@ -29,7 +29,7 @@ impl MongoStore {
     /// Archives the tail of a wallet in the background. If that fails, a later change archives it.
     pub(crate) fn archive_soon(&self, scope: &Scope, user_id: &UserId) {
         let (store, scope, user_id) = (self.clone(), scope.clone(), user_id.clone());
-        tokio::spawn(async move {
+        self.spawn(async move {
             let archived = store
                 .write_until(store.deadline(), |_| async {
                     match store.stored_wallet(&scope, &user_id).await? {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use bson::doc;
 use local_mongod::{LocalMongod, Options};
 use persistence::memory::MemoryStore;
-use persistence::mongo::WalletProof;
-use persistence::{Billing, ChatSessions, MessageRange, Messages, Store};
+use persistence::mongo::{MongoStore, WalletProof};
+use persistence::{Artifacts, Billing, ChatSessions, MessageRange, Messages, Store};
 use records::{
     CallId, ChatId, ChatStatus, EntryId, EventId, InputKind, InputRequestId, JsonObject,
     MessageBody, MessageEdit, MicroDollars, Model, NewArtifact, NewChatSession, NewFork,
@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::database::Database;
-use super::faults::{chat, message, scope};
+use super::faults::{FailPoint, chat, message, scope};
 
 /// The number of chats that are written at the same time.
 const CHATS: usize = 8;
@@ -220,6 +220,17 @@ async fn open_transactions(database: &Database) -> i64 {
     status.get_document("transactions").unwrap().get_i64("currentOpen").unwrap()
 }
 
+/// Checks that the writes without a caller end, and leave no transaction open.
+async fn no_transaction_is_open(database: &Database) {
+    let ending = timeout(Duration::from_secs(30), database.finish_tasks()).await;
+    ending.expect("a write without a caller does not end");
+    let ended = Instant::now();
+    while open_transactions(database).await > 0 {
+        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is still open");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
 fn user(index: usize) -> UserId {
     UserId::parse(format!("user_{index}")).unwrap()
 }
@@ -253,11 +264,7 @@ async fn drop_calls(calls: usize) {
     let chat_ids: Vec<ChatId> =
         futures::future::join_all(writers).await.into_iter().map(Result::unwrap).collect();
 
-    let ended = Instant::now();
-    while open_transactions(&database).await > 0 {
-        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is still open");
-        sleep(Duration::from_millis(20)).await;
-    }
+    no_transaction_is_open(&database).await;
     for chat_id in &chat_ids {
         let scope = scope();
         drop(database.set_status(&scope, chat_id, ChatStatus::Running, None).await);
@@ -322,6 +329,39 @@ async fn ten_thousand_dropped_calls_leave_no_transaction_open() {
     drop_calls(10_000).await;
 }
 
+/// A transaction keeps the chat locked while many more writes to it arrive than there are connections. The
+/// transaction must still get a connection for its next command.
+#[tokio::test]
+async fn writes_that_wait_for_a_transaction_leave_it_a_connection() {
+    let (server, mut database) = super::faults::database().await;
+    database.options.max_pool_size = 8;
+    database.options.deadline = Duration::from_secs(4);
+    let store = MongoStore::connect(&database.options).await.unwrap();
+    let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
+    let chat_id = chat(&database).await;
+    let slow = doc! {
+        "failCommands": ["insert"], "appName": "under-test",
+        "blockConnection": true, "blockTimeMS": 1_000,
+    };
+    let point = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow).await;
+    let scope = scope();
+    let moving = store.set_status(&scope, &chat_id, ChatStatus::Paused, None);
+    let writing = async {
+        sleep(Duration::from_millis(300)).await;
+        let artifact =
+            |number: usize| NewArtifact { payload: json!(number), ..NewArtifact::default() };
+        let writes = (0..40).map(|number| {
+            let (store, scope, chat_id) = (&store, &scope, &chat_id);
+            async move { store.update_last_artifact(scope, chat_id, artifact(number)).await }
+        });
+        futures::future::try_join_all(writes).await
+    };
+    let (moved, written) = tokio::join!(moving, writing);
+    assert_eq!(point.off().await, 1);
+    moved.unwrap();
+    assert_eq!(written.unwrap().len(), 40);
+}
+
 /// The server delays the first command of the transaction, and its caller is cancelled meanwhile.
 #[tokio::test]
 async fn a_status_change_with_a_cancelled_caller_locks_no_chat() {
@@ -336,9 +376,5 @@ async fn a_status_change_with_a_cancelled_caller_locks_no_chat() {
     }
     let appending = database.append(&scope(), &chat_id, message(None)).await;
     appending.unwrap();
-    let ended = Instant::now();
-    while open_transactions(&database).await > 0 {
-        assert!(ended.elapsed() < Duration::from_secs(1), "a transaction is still open");
-        sleep(Duration::from_millis(20)).await;
-    }
+    no_transaction_is_open(&database).await;
 }

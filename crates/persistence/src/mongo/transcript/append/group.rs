@@ -79,7 +79,7 @@ impl MongoStore {
         chat_id: &ChatId,
         group: &Group,
     ) -> Result<Vec<Answer>, StoreError> {
-        self.write_until(group.deadline(), |attempt| async move {
+        self.append_until(group.deadline(), |attempt| async move {
             let sent = group.send();
             let outcome = self.append_group_once(chat_id, &sent, &attempt).await;
             if let Err(Failure::Driver(error)) = &outcome

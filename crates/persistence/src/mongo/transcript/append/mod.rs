@@ -41,7 +41,7 @@ impl MongoStore {
         let deadline = Instant::now() + self.inner.deadline;
         let (ticket, serving) = self.inner.queues.enter(scope, chat_id, batch, deadline)?;
         if let Some(serving) = serving {
-            tokio::spawn(self.clone().serve(serving));
+            self.spawn(self.clone().serve(serving));
         }
         ticket.answered(deadline).await
     }

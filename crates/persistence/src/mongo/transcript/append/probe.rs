@@ -30,6 +30,7 @@ impl MongoStore {
         tail: &Tail,
     ) -> Result<(), Failure> {
         if tail.bytes > self.inner.sealer.bounds().hard_bytes {
+            let _slot = self.inner.batcher.send_alone().await;
             self.seal_within(&scope.app_id, chat_id).await?;
         }
         Ok(())

@@ -128,6 +128,7 @@ impl MongoStore {
         {
             return Ok(pushed);
         }
+        let _slot = if lane.is_none() { self.inner.batcher.send_alone().await } else { None };
         self.push_alone(push).await
     }
 

@@ -40,6 +40,8 @@ const MAX_BATCH_WAIT: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct CommandBatcher {
     free: Semaphore,
+    /// One for each update that may be under way by itself although no command is free.
+    alone: Semaphore,
     waiting: Mutex<VecDeque<Waiting>>,
 }
 
@@ -121,13 +123,17 @@ enum Turn<'a> {
     Lane(Option<SemaphorePermit<'a>>),
 }
 
-impl Default for CommandBatcher {
-    fn default() -> Self {
-        Self { free: Semaphore::new(CONCURRENT_COMMANDS), waiting: Mutex::default() }
-    }
-}
-
 impl CommandBatcher {
+    pub(crate) fn new(alone: usize) -> Self {
+        let (free, alone) = (Semaphore::new(CONCURRENT_COMMANDS), Semaphore::new(alone));
+        Self { free, alone, waiting: Mutex::default() }
+    }
+
+    /// Waits for the right to send an update by itself, for one that has no command of its own.
+    pub(crate) async fn send_alone(&self) -> Option<SemaphorePermit<'_>> {
+        self.alone.acquire().await.ok()
+    }
+
     /// Returns the right to have a command under way, unless as many are.
     pub(crate) fn enter(&self) -> Option<SemaphorePermit<'_>> {
         self.free.try_acquire().ok()
@@ -175,6 +181,7 @@ impl MongoStore {
         {
             return Ok(outcome);
         }
+        let _slot = if lane.is_none() { self.inner.batcher.send_alone().await } else { None };
         Ok(self.send_updates(&[&statement(filter, update)?]).await?)
     }
 
