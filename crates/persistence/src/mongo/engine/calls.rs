@@ -67,7 +67,7 @@ impl Attempt {
 
     /// Returns an error if the call has ended, so that nothing more is begun for it.
     pub(crate) fn check_goes_on(&self) -> Result<(), Failure> {
-        if self.ledger.is_abandoned.load(Ordering::Acquire) {
+        if self.ledger.is_abandoned.load(Ordering::SeqCst) {
             return Err(Failure::Ended("the caller is gone"));
         }
         self.check_deadline()
@@ -107,7 +107,7 @@ impl Ledger {
 
     /// Returns the error for a caller whose deadline has passed.
     fn given_up(&self, source: BoxError) -> StoreError {
-        if self.may_have_applied() || self.is_under_way.load(Ordering::Acquire) {
+        if self.may_have_applied() || self.is_under_way.load(Ordering::SeqCst) {
             StoreError::OutcomeUnknown { source }
         } else {
             StoreError::Unavailable { retry_after: RETRY_AFTER, source }
@@ -132,7 +132,7 @@ struct AbandonOnDrop(Arc<Ledger>);
 
 impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
-        self.0.is_abandoned.store(true, Ordering::Release);
+        self.0.is_abandoned.store(true, Ordering::SeqCst);
     }
 }
 
@@ -298,11 +298,13 @@ impl MongoStore {
                 },
                 None => None,
             };
-            if ledger.is_abandoned.load(Ordering::Acquire) {
+            // In this order: a caller that leaves now either sees the attempt or prevents it.
+            ledger.is_under_way.store(is_write, Ordering::SeqCst);
+            if ledger.is_abandoned.load(Ordering::SeqCst) {
+                ledger.is_under_way.store(false, Ordering::SeqCst);
                 return Err(ledger.given_up("the caller is gone".into()));
             }
             metrics.begun(direction, is_first);
-            ledger.is_under_way.store(is_write, Ordering::Release);
             let this = Attempt { is_first, deadline, ledger: Arc::clone(ledger) };
             let failure = match timeout_at(bound, attempt(this)).await {
                 Ok(Ok(value)) => return Ok(value),
@@ -315,7 +317,7 @@ impl MongoStore {
             if is_write && failure.may_have_applied() {
                 ledger.note_unknown_write();
             }
-            ledger.is_under_way.store(false, Ordering::Release);
+            ledger.is_under_way.store(false, Ordering::SeqCst);
             drop(slot);
             let error = match failure.into_final() {
                 Ok(answer) => return Err(ledger.refused(answer)),
@@ -366,7 +368,7 @@ mod tests {
         let ledger = Ledger::default();
         assert!(unavailable(&ledger.given_up("late".into())));
         assert!(unavailable(&ledger.refused(ledger.given_up("late".into()))));
-        ledger.is_under_way.store(true, Ordering::Release);
+        ledger.is_under_way.store(true, Ordering::SeqCst);
         assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
     }
 
