@@ -211,7 +211,7 @@ impl MongoStore {
             "_id.first_sequence": { "$gte": counter(span.start), "$lt": counter(span.end) },
         };
         let find = self.inner.chat_segments.find(filter);
-        let find = find.sort(doc! { "_id.first_sequence": order }).limit(BATCH as i64 + 1);
+        let find = find.sort(doc! { "_id.first_sequence": order }).limit(counter(BATCH as u64) + 1);
         let find = find.projection(with_links(doc! { "schema_version": 1 }));
         let mut session = tx.session().await?;
         let mut found = find.session(&mut *session).await?;

@@ -146,7 +146,7 @@ async fn a_refused_group_goes_on_after_one_of_its_appends_got_no_answer() {
         second
     };
     let (first, second, third, refused) =
-        tokio::join!(append(0 * MS, "first"), second, append(2_500 * MS, "third"), faults);
+        tokio::join!(append(Duration::ZERO, "first"), second, append(2_500 * MS, "third"), faults);
     assert_eq!(refused.off().await, 1, "the group must be refused");
     assert_eq!(sequences(&first.unwrap()), [0]);
     let second = second.unwrap_err();
