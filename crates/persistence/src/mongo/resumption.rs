@@ -1,22 +1,23 @@
 use async_trait::async_trait;
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{Document, RawDocument, doc};
 use futures::try_join;
+use mongodb::ClientSession;
 use mongodb::options::{ReadConcern, SessionOptions};
-use mongodb::{ClientSession, Collection};
 use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeState, Scope};
 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::LOOKS;
-use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    BlobKind, Lineage, Segment, Tail, chat_session_record, counter, input_key, input_record,
-    open_chat_session, point_record, points_of, segments_between,
+    BlobKind, chat_session_record, counter, input_key, input_record, open_chat_session,
+    point_record, points_of,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::below;
+use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::visible_chat;
+use crate::mongo::transcript::reader::{Direction, SessionView};
 use crate::store::{Resumption, points_too_large, too_large};
 
 /// How large the resume points may be that a resume reads at once with their paths; and as large those that it
@@ -65,7 +66,7 @@ impl MongoStore {
         let chat = chat_session_record(&raw)?;
         let fields = open_chat_session(&raw)?;
         let at_that_moment = async {
-            let messages = self.messages_at(scope, chat_id, &fields, &mut session).await?;
+            let messages = self.messages_at(scope, chat_id, &raw, &mut session).await?;
             let pending = self.pending_at(scope, &chat, &mut session).await?;
             let points = self.points_at(scope, &chat, &mut session).await?;
             Ok((messages, pending, points))
@@ -83,39 +84,14 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        fields: &Fields<'_>,
+        raw: &RawDocument,
         session: &mut ClientSession,
     ) -> Result<Vec<Message>, Failure> {
-        let (tail, lineage) = (Tail::read(fields)?, Lineage::read(chat_id, fields)?);
-        let mut messages = Vec::new();
-        let mut bytes = 0;
-        for (owner, piece) in lineage.pieces(0..tail.first_sequence) {
-            let sealed = segments_between(scope, owner, piece.clone());
-            let find = self.inner.chat_segments.find(sealed).sort(doc! { "_id": 1 });
-            let find = find.read_concern(ReadConcern::snapshot());
-            let mut segments = find.session(&mut *session).await?;
-            while let Some(raw) = segments.next(session).await {
-                let raw = raw?;
-                bytes += raw.as_bytes().len();
-                if bytes > ResumeState::MAX_MESSAGE_BYTES {
-                    return Err(too_large().into());
-                }
-                let sealed = Segment::read(owner, &raw)?.messages.into_iter();
-                let sealed = sealed.map(|stored| stored.message);
-                messages.extend(sealed.filter(|message| message.sequence < piece.end));
-            }
-        }
-        let room = ResumeState::MAX_MESSAGE_BYTES - bytes;
-        let span = 0..tail.first_sequence;
-        let versions = self.versions_at(scope, &lineage, &span, room as u64, session).await?;
-        for version in versions.ok_or_else(too_large)? {
-            let place = usize::try_from(version.message.sequence).ok();
-            if let Some(message) = place.and_then(|place| messages.get_mut(place)) {
-                *message = version.message;
-            }
-        }
-        messages.extend(tail.messages(fields)?.into_iter().map(|stored| stored.message));
-        Ok(messages)
+        let view = SessionView::read(chat_id, raw)?;
+        let (span, direction) = (0..view.tail.last_sequence, Direction::OldestFirst);
+        let (mut at, bytes) = (ReadAt::Snapshot(session), ResumeState::MAX_MESSAGE_BYTES as u64);
+        let page = self.read_span(&mut at, scope, &view, span, direction, bytes).await?;
+        if page.is_full { Err(too_large().into()) } else { Ok(page.into_messages()) }
     }
 
     /// Reads the resume points of the turn that was written last, from the last one to the first.
@@ -183,9 +159,9 @@ impl MongoStore {
         let ids = chat.pending_inputs.iter().map(|id| input_key(&chat.chat_id, id));
         let ids: Vec<Document> = ids.collect();
         let pending = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
-        let order = doc! { "_id": 1 };
         let now = self.inner.clock.now();
-        let found = found(&self.inner.input_requests, pending, order, session).await?;
+        let find = self.inner.input_requests.find(pending).sort(doc! { "_id": 1 });
+        let found = ReadAt::Snapshot(session).all(find).await?;
         let requests = found.iter().map(|raw| Ok(input_record(raw)?.kept.request.at(now)));
         let mut requests = requests.collect::<Result<Vec<_>, StoreError>>()?;
         let place = |request: &InputRequest| {
@@ -194,20 +170,4 @@ impl MongoStore {
         requests.sort_by_key(place);
         Ok(requests)
     }
-}
-
-/// Reads documents as of the moment that a session holds.
-async fn found(
-    collection: &Collection<RawDocumentBuf>,
-    query: Document,
-    order: Document,
-    session: &mut ClientSession,
-) -> Result<Vec<RawDocumentBuf>, Failure> {
-    let find = collection.find(query).sort(order).read_concern(ReadConcern::snapshot());
-    let mut cursor = find.session(&mut *session).await?;
-    let mut found = Vec::new();
-    while let Some(raw) = cursor.next(session).await {
-        found.push(raw?);
-    }
-    Ok(found)
 }

@@ -87,12 +87,6 @@ impl Segment {
         Ok((first_sequence, fields))
     }
 
-    /// Returns the sequence after its last message, going by its count.
-    pub(crate) fn end(chat_id: &ChatId, raw: &RawDocument) -> Result<u64, StoreError> {
-        let (first_sequence, fields) = Self::open(chat_id, raw)?;
-        Ok(first_sequence.saturating_add(fields.count("count")?))
-    }
-
     /// Reads a stored segment.
     pub(crate) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
         let (first_sequence, fields) = Self::open(chat_id, raw)?;

@@ -13,6 +13,7 @@ pub(crate) mod marks;
 pub(crate) mod observation;
 pub(crate) mod paging;
 pub(crate) mod pool_events;
+pub(crate) mod read_at;
 pub(crate) mod scope;
 pub(crate) mod sweep;
 pub(crate) mod transaction;

@@ -17,7 +17,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::mongo::transcript::reader::{LOOKS, has_gap, segment_of};
+use crate::mongo::transcript::reader::{MAX_READ_ATTEMPTS, has_gap, segment_of};
 use crate::store::ChatHead;
 
 /// A segment may grow by edits up to this size, in bytes, before it is split.
@@ -173,7 +173,7 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Found, Failure> {
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_READ_ATTEMPTS {
             let projection = Lineage::projected(Tail::with_messages());
             let raw = self.session_within(scope, chat_id, projection).await?;
             let fields = open_chat_session(&raw)?;

@@ -6,8 +6,6 @@ use std::ops::Range;
 
 use bson::{Document, doc};
 use futures::TryStreamExt;
-use mongodb::ClientSession;
-use mongodb::options::ReadConcern;
 use records::{ChatId, Scope};
 
 use crate::mongo::MongoStore;
@@ -70,41 +68,6 @@ impl MongoStore {
             versions.take(VersionKey::read(lineage.chat_id(), &raw)?);
         }
         Ok(versions.found)
-    }
-
-    /// Reads the versions that were in force at the moment that a session holds; `None` where they are
-    /// larger than so many bytes together.
-    pub(crate) async fn versions_at(
-        &self,
-        scope: &Scope,
-        lineage: &Lineage,
-        span: &Range<u64>,
-        most_bytes: u64,
-        session: &mut ClientSession,
-    ) -> Result<Option<Vec<StoredMessage>>, Failure> {
-        let editors = lineage.editors(span);
-        if editors.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let (chat_id, collection) = (lineage.chat_id(), &self.inner.message_versions);
-        let mut versions = InForce::among(&editors);
-        let find = collection.find(versions_by(scope, &editors, span.start));
-        let find = find.projection(VersionKey::projection());
-        let mut found = find.read_concern(ReadConcern::snapshot()).session(&mut *session).await?;
-        while let Some(raw) = found.next(session).await {
-            versions.take(VersionKey::read(chat_id, &raw?)?);
-        }
-        let keys: Vec<VersionKey> = versions.found.into_values().collect();
-        if keys.iter().map(|key| key.bytes).sum::<u64>() > most_bytes {
-            return Ok(None);
-        }
-        let find = collection.find(these(scope, &keys)).read_concern(ReadConcern::snapshot());
-        let mut found = find.session(&mut *session).await?;
-        let mut messages = Vec::new();
-        while let Some(raw) = found.next(session).await {
-            messages.push(version_message(chat_id, &raw?)?);
-        }
-        Ok(Some(messages))
     }
 
     /// Reads versions; `None` where one has just been replaced.

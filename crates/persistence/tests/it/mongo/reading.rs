@@ -3,8 +3,10 @@
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
-use persistence::{ChatSessions, MessageRange, Messages};
-use records::{AppId, ChatId, MessageBody, MessageEdit, NewChatSession, Scope, WorkflowName};
+use persistence::{ChatSessions, Forks, MessageRange, Messages};
+use records::{
+    AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
+};
 
 use super::database::Database;
 
@@ -50,16 +52,29 @@ async fn ranges_with_any_bounds_are_consecutive() {
     }
 }
 
-/// Counts the queries of the server on the chat while `reading` runs.
-async fn queries(database: &Database, reading: impl Future<Output = ()>) -> u64 {
+/// Counts the queries of each collection on the server while `reading` runs.
+async fn queries_of<const N: usize>(
+    database: &Database,
+    collections: [&str; N],
+    reading: impl Future<Output = ()>,
+) -> [u64; N] {
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     reading.await;
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
-    let ours = doc! { "ns": { "$regex": "\\.chat_" } };
-    let count = profile.count_documents(ours).await.unwrap();
+    let mut counts = [0; N];
+    for (count, collection) in counts.iter_mut().zip(collections) {
+        let namespace = format!("{}.{collection}", database.options.database);
+        *count = profile.count_documents(doc! { "ns": namespace }).await.unwrap();
+    }
     profile.drop().await.unwrap();
-    count
+    counts
+}
+
+/// Counts the queries that the server carries out for the chat while something is read.
+async fn queries(database: &Database, reading: impl Future<Output = ()>) -> u64 {
+    let collections = ["chat_sessions", "chat_segments"];
+    queries_of(database, collections, reading).await.iter().sum()
 }
 
 #[tokio::test]
@@ -92,6 +107,77 @@ async fn a_long_history_is_read_in_parts_and_its_session_once() {
     };
     let queries = queries(&database, reading).await;
     assert!((3..=6).contains(&queries), "{queries} queries");
+}
+
+async fn fork(database: &Database, chat_id: &ChatId, sequence: u64) -> ChatId {
+    let fork = NewFork { sequence: Some(sequence), ..NewFork::default() };
+    database.fork_chat(&scope(), chat_id, fork).await.unwrap().chat_id
+}
+
+async fn edit(database: &Database, chat_id: &ChatId, sequence: u64, content: String) {
+    let edit = MessageEdit { content: Some(content.into()), ..MessageEdit::default() };
+    database.update_message(&scope(), chat_id, sequence, edit).await.unwrap();
+}
+
+/// The messages are in the segments of three chats, and some of them in overlays, together about 8 MiB.
+#[tokio::test]
+async fn the_session_of_a_forked_chat_is_read_once_for_its_whole_history() {
+    let database = Database::create_unsealed().await;
+    let first = chat_of(&database, &[30; 10], 8 << 10).await;
+    let second = fork(&database, &first, 285).await;
+    append(&database, &second, 315, 8 << 10).await;
+    database.seal(&scope().app_id, &second, Interruption::Never).await.unwrap();
+    edit(&database, &second, 40, "in the second".to_owned()).await;
+    let third = fork(&database, &second, 590).await;
+    append(&database, &third, 310, 8 << 10).await;
+    database.seal(&scope().app_id, &third, Interruption::Never).await.unwrap();
+    edit(&database, &first, 50, "in the first, after the fork".to_owned()).await;
+    for sequence in [41, 284, 285, 589] {
+        edit(&database, &third, sequence, format!("in the third {sequence}")).await;
+    }
+
+    let mut read = Vec::new();
+    let collections = ["chat_sessions", "chat_segments", "message_versions"];
+    let scope = scope();
+    let reading = async {
+        read = database.history(&scope, &third).try_collect().await.unwrap();
+    };
+    let [sessions, segments, versions] = queries_of(&database, collections, reading).await;
+    assert_eq!(sessions, 1, "reads of the session");
+    assert!((6..=16).contains(&segments), "{segments} reads of segments");
+    assert!((2..=32).contains(&versions), "{versions} reads of overlays");
+    assert!(read.iter().map(|message| message.sequence).eq(0..900));
+    for (sequence, message) in (0..).zip(&read) {
+        let expected = match sequence {
+            40 => "in the second".to_owned(),
+            41 | 284 | 285 | 589 => format!("in the third {sequence}"),
+            _ => "x".repeat(8 << 10),
+        };
+        assert!(message.body.content == expected, "message {sequence}");
+    }
+}
+
+/// Overlays count towards what is fetched at a time, and one of them may be larger than that.
+#[tokio::test]
+async fn large_overlays_of_small_messages_are_read_in_parts() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, &[200], 8).await;
+    let forked = fork(&database, &chat_id, 190).await;
+    let large = |sequence: u64| sequence.to_string().repeat(300_000);
+    for sequence in [0, 1, 2, 60, 61, 62, 188, 189] {
+        edit(&database, &forked, sequence, large(sequence)).await;
+    }
+    let scope = scope();
+    let read: Vec<_> = database.history(&scope, &forked).try_collect().await.unwrap();
+    assert!(read.iter().map(|message| message.sequence).eq(0..190));
+    for message in &read {
+        let is_large = [0, 1, 2, 60, 61, 62, 188, 189].contains(&message.sequence);
+        let expected = if is_large { large(message.sequence) } else { "x".repeat(8) };
+        assert!(message.body.content == expected, "message {}", message.sequence);
+    }
+    let newest = MessageRange::Newest { before: None, limit: 190 };
+    let page = database.messages(&scope, &forked, newest).await.unwrap();
+    assert!(page.messages == read);
 }
 
 #[tokio::test]

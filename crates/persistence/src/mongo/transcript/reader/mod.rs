@@ -1,28 +1,26 @@
-//! Reading: the tail from the session, what is older from the segments.
+//! Reading: the tail from the session, older messages from the segments, edits of shared messages from
+//! overlays.
 //!
 //! The session is always read first, and only segments below its `first_sequence` after it. The other
-//! way round, or both at once, would not do: a segment without its cut may be older than an edit, and
+//! order, or both at once, would be wrong: a segment without its cut may be older than an edit, and
 //! would be taken for a part of the chat if the sealing that replaces it came between the two reads.
+//!
+//! A [`SessionView`] says where the messages are. A [`SealedCursor`] goes through the sealed ones, in
+//! either direction and through the segments of every chat that the lineage names. Each fetch is one reply
+//! about as large as the caller asks for, with its overlays; the cursor then checks that the messages
+//! continue where it stands. A page, a plan, a history, a single message and a list of ids differ only in
+//! what they do with the messages.
 
-mod gathering;
+mod cursor;
+mod fetch;
 mod history;
-mod range;
-mod sealed;
+mod message;
+mod overlays;
+mod page;
+mod segments;
+mod session;
 
-pub(crate) use sealed::segment_of;
-
-use records::ChatId;
-
-use crate::StoreError;
-use crate::mongo::documents::CHAT_SEGMENTS;
-use crate::mongo::engine::failure::Failure;
-
-/// How often segments that do not fit together are read again: an edit may be splitting one.
-pub(crate) const LOOKS: usize = 4;
-
-/// Says that segments do not fit together, however often one looks.
-pub(crate) fn has_gap(chat_id: &ChatId) -> Failure {
-    let (collection, id) = (CHAT_SEGMENTS, chat_id.to_string());
-    let field = "messages".to_owned();
-    StoreError::Corrupt { collection, id, field, source: None }.into()
-}
+pub(crate) use cursor::{MAX_READ_ATTEMPTS, has_gap};
+pub(crate) use fetch::segment_of;
+pub(crate) use message::Direction;
+pub(crate) use session::SessionView;

@@ -1,0 +1,79 @@
+use bson::{Document, doc};
+use records::{ChatId, Scope};
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{Segment, segment_id, segments_between};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::transcript::reader::cursor::SealedCursor;
+use crate::mongo::transcript::reader::message::Direction;
+use crate::mongo::transcript::reader::overlays::Overlays;
+use crate::mongo::transcript::reader::segments::FetchedSegments;
+
+impl MongoStore {
+    /// Fetches the next sealed messages as the chat shows them: segments of about so many bytes, and
+    /// overlays of at most so many.
+    pub(crate) async fn fetch_sealed(
+        &self,
+        at: &mut ReadAt<'_>,
+        scope: &Scope,
+        cursor: &SealedCursor,
+        bytes: u64,
+    ) -> Result<FetchedSegments, Failure> {
+        let mut fetched = self.fetch_segments(at, scope, cursor, bytes).await?;
+        // After the segments: what they no longer say is in the overlays.
+        let Overlays { found, span } =
+            self.fetch_overlays(at, scope, cursor, &fetched.span, bytes).await?;
+        (fetched.overlays, fetched.span) = (found, span);
+        Ok(fetched)
+    }
+
+    /// Fetches the next segments in one reply, without overlays.
+    ///
+    /// Segments that the server leaves out of the reply are fetched by the next call.
+    async fn fetch_segments(
+        &self,
+        at: &mut ReadAt<'_>,
+        scope: &Scope,
+        cursor: &SealedCursor,
+        bytes: u64,
+    ) -> Result<FetchedSegments, Failure> {
+        let (owner, piece) = cursor.next_piece();
+        let (order, start) = match (cursor.direction, cursor.start) {
+            (Direction::OldestFirst, Some(start)) => (1, start),
+            (Direction::OldestFirst, None) => {
+                (1, self.segment_start(at, scope, owner, piece.start).await?)
+            }
+            // Backwards, the limit ends the query where the oldest segment begins.
+            (Direction::NewestFirst, _) => (-1, 0),
+        };
+        let filter = segments_between(scope, owner, start..piece.end);
+        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": order });
+        let most = cursor.segments(piece.end - piece.start, bytes);
+        let reply = at.one_reply(find, most).await?;
+        FetchedSegments::new(owner, &piece, cursor.direction, reply)
+    }
+
+    /// Returns the first sequence of the segment that holds a sealed message.
+    async fn segment_start(
+        &self,
+        at: &mut ReadAt<'_>,
+        scope: &Scope,
+        owner: &ChatId,
+        sequence: u64,
+    ) -> Result<u64, Failure> {
+        let filter = segments_between(scope, owner, 0..sequence.saturating_add(1));
+        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": -1 }).limit(-1);
+        let found = at.all(find.projection(doc! { "_id": 1, "schema_version": 1 })).await?;
+        let start = found.first().map(|raw| Segment::open(owner, raw).map(|(start, _)| start));
+        Ok(start.transpose()?.unwrap_or(0))
+    }
+}
+
+/// Returns a filter whose greatest match is the segment that holds a message.
+pub(crate) fn segment_of(scope: &Scope, chat_id: &ChatId, sequence: u64) -> Document {
+    doc! {
+        "app_id": scope.app_id.as_str(),
+        "_id": { "$gte": segment_id(chat_id, 0), "$lte": segment_id(chat_id, sequence) },
+    }
+}

@@ -1,0 +1,98 @@
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bson::{Document, RawDocumentBuf, doc};
+use records::Scope;
+
+use crate::mongo::MongoStore;
+use crate::mongo::documents::{Base, VersionKey, versions_by};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::transcript::reader::cursor::SealedCursor;
+use crate::mongo::transcript::reader::message::{Direction, Overlay};
+
+/// The overlays of a span of sealed messages, by sequence.
+#[derive(Debug)]
+pub(crate) struct Overlays {
+    pub(crate) found: BTreeMap<u64, Overlay>,
+    /// The messages up to the first one whose overlay is missing: it is too large, or was just replaced.
+    pub(crate) span: Range<u64>,
+}
+
+impl MongoStore {
+    /// Fetches the overlays of the next messages, at most so many bytes of them but at least one.
+    pub(crate) async fn fetch_overlays(
+        &self,
+        at: &mut ReadAt<'_>,
+        scope: &Scope,
+        cursor: &SealedCursor,
+        span: &Range<u64>,
+        bytes: u64,
+    ) -> Result<Overlays, Failure> {
+        let (lineage, mut span) = (&cursor.lineage, span.clone());
+        let editors = lineage.editors(&span);
+        if span.is_empty() || editors.is_empty() {
+            return Ok(Overlays { found: BTreeMap::new(), span });
+        }
+        let find = self.inner.message_versions.find(versions_by(scope, &editors, span.start));
+        let found = at.all(find.projection(VersionKey::projection())).await?;
+        let keys = found.iter().map(|raw| VersionKey::read(lineage.chat_id(), raw));
+        let mut keys = in_force(&editors, keys.collect::<Result<_, _>>()?);
+        if cursor.direction == Direction::NewestFirst {
+            keys.reverse();
+        }
+        let mut found = BTreeMap::new();
+        for raw in self.fetch_versions(at, scope, fitting(&keys, bytes)).await? {
+            let key = VersionKey::read(lineage.chat_id(), &raw)?;
+            found.insert(key.sequence, Overlay { key, raw });
+        }
+        if let Some(missing) = keys.iter().find(|key| !found.contains_key(&key.sequence)) {
+            match cursor.direction {
+                Direction::OldestFirst => span.end = missing.sequence,
+                Direction::NewestFirst => span.start = missing.sequence + 1,
+            }
+        }
+        Ok(Overlays { found, span })
+    }
+
+    async fn fetch_versions(
+        &self,
+        at: &mut ReadAt<'_>,
+        scope: &Scope,
+        keys: &[VersionKey],
+    ) -> Result<Vec<RawDocumentBuf>, Failure> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<Document> = keys.iter().map(VersionKey::id).collect();
+        let these = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
+        at.all(self.inner.message_versions.find(these)).await
+    }
+}
+
+/// Returns the versions that a chat shows, in the order of their messages: of each message the one of the
+/// last chat in the lineage that has any, and of these the newest.
+fn in_force(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
+    let rank = |key: &VersionKey| {
+        let editor = editors.iter().position(|editor| editor.chat_id == key.chat_id);
+        (editor, key.revision)
+    };
+    let mut in_force = BTreeMap::<u64, VersionKey>::new();
+    for key in versions {
+        if in_force.get(&key.sequence).is_none_or(|other| rank(other) < rank(&key)) {
+            in_force.insert(key.sequence, key);
+        }
+    }
+    in_force.into_values().collect()
+}
+
+/// Returns the first versions that are at most so large together, but at least one.
+fn fitting(keys: &[VersionKey], bytes: u64) -> &[VersionKey] {
+    let mut total = 0_u64;
+    let is_too_large = |key: &VersionKey| {
+        total = total.saturating_add(key.bytes);
+        total > bytes
+    };
+    let fitting = keys.iter().position(is_too_large).unwrap_or(keys.len());
+    &keys[..fitting.max(1).min(keys.len())]
+}

@@ -1,0 +1,111 @@
+use std::ops::Range;
+
+use records::{ChatId, Message, Scope};
+
+use crate::StoreError;
+use crate::mongo::MongoStore;
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::transcript::reader::message::{Direction, RawMessage};
+use crate::mongo::transcript::reader::session::SessionView;
+use crate::store::{MessageRange, Transcript};
+
+/// Messages up to a number of bytes, in the direction of reading.
+#[derive(Debug)]
+pub(crate) struct Page {
+    messages: Vec<Message>,
+    /// How many more bytes there is room for.
+    room: u64,
+    /// A message did not fit.
+    pub(crate) is_full: bool,
+}
+
+impl Page {
+    fn new(room: u64) -> Self {
+        Self { messages: Vec::new(), room, is_full: false }
+    }
+
+    /// Adds messages until one does not fit. A page always takes one, so that a reader gets on.
+    fn extend(&mut self, run: Vec<RawMessage<'_>>) -> Result<(), StoreError> {
+        for message in run {
+            if self.is_full {
+                break;
+            }
+            let stored = message.decode()?;
+            self.is_full = !self.messages.is_empty() && stored.bytes > self.room;
+            if !self.is_full {
+                self.room = self.room.saturating_sub(stored.bytes);
+                self.messages.push(stored.message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the messages in the direction of reading.
+    pub(crate) fn into_messages(self) -> Vec<Message> {
+        self.messages
+    }
+}
+
+impl MongoStore {
+    pub(crate) async fn read_range(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, StoreError> {
+        self.read(|| self.read_range_within(scope, chat_id, range)).await
+    }
+
+    /// Reads a page of a range within the attempt of another call.
+    pub(crate) async fn read_range_within(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        range: MessageRange,
+    ) -> Result<Transcript, Failure> {
+        let raw = self.session_within(scope, chat_id, SessionView::projection()).await?;
+        let session = SessionView::read(chat_id, &raw)?;
+        let last_sequence = session.tail.last_sequence;
+        let (span, has_more) = range.resolve(last_sequence);
+        let direction = match range {
+            MessageRange::Oldest { .. } => Direction::OldestFirst,
+            MessageRange::Newest { .. } => Direction::NewestFirst,
+        };
+        let bytes = Transcript::PAGE_BYTES as u64;
+        let page =
+            self.read_span(&mut ReadAt::Latest, scope, &session, span, direction, bytes).await?;
+        let has_more = has_more || page.is_full;
+        let mut messages = page.into_messages();
+        if direction == Direction::NewestFirst {
+            messages.reverse();
+        }
+        Ok(Transcript { last_sequence, messages, has_more })
+    }
+
+    /// Reads the messages of a span, as many as fit into a number of bytes.
+    pub(crate) async fn read_span(
+        &self,
+        at: &mut ReadAt<'_>,
+        scope: &Scope,
+        session: &SessionView<'_>,
+        span: Range<u64>,
+        direction: Direction,
+        bytes: u64,
+    ) -> Result<Page, Failure> {
+        let mut page = Page::new(bytes);
+        let tail = session.tail_messages(&span, direction)?;
+        let (first, last) = match direction {
+            Direction::OldestFirst => (Vec::new(), tail),
+            Direction::NewestFirst => (tail, Vec::new()),
+        };
+        page.extend(first)?;
+        let mut sealed = session.sealed(&span, direction);
+        while !page.is_full && !sealed.is_done() {
+            let fetched = self.fetch_sealed(at, scope, &sealed, page.room).await?;
+            page.extend(sealed.advance(&fetched)?)?;
+        }
+        page.extend(last)?;
+        Ok(page)
+    }
+}

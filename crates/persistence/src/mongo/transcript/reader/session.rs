@@ -1,0 +1,53 @@
+use std::ops::Range;
+
+use bson::{Document, RawDocument};
+use records::ChatId;
+
+use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::{Lineage, Tail, open_chat_session};
+use crate::mongo::transcript::reader::cursor::SealedCursor;
+use crate::mongo::transcript::reader::message::{Direction, RawMessage, extend_run};
+
+/// Where the messages of a chat are, as its session says.
+#[derive(Debug)]
+pub(crate) struct SessionView<'a> {
+    pub(crate) tail: Tail,
+    pub(crate) lineage: Lineage,
+    fields: Fields<'a>,
+}
+
+impl<'a> SessionView<'a> {
+    /// The fields it is read from.
+    pub(crate) fn projection() -> Document {
+        Lineage::projected(Tail::with_messages())
+    }
+
+    /// Reads it from a session document.
+    pub(crate) fn read(chat_id: &ChatId, raw: &'a RawDocument) -> Result<Self, StoreError> {
+        let fields = open_chat_session(raw)?;
+        let (tail, lineage) = (Tail::read(&fields)?, Lineage::read(chat_id, &fields)?);
+        Ok(Self { tail, lineage, fields })
+    }
+
+    /// Returns the messages of a span that are in the tail.
+    pub(crate) fn tail_messages(
+        &self,
+        span: &Range<u64>,
+        direction: Direction,
+    ) -> Result<Vec<RawMessage<'a>>, StoreError> {
+        let Tail { first_sequence, last_sequence, .. } = self.tail;
+        let mut left = span.start.max(first_sequence)..span.end.min(last_sequence);
+        let mut run = Vec::new();
+        if !left.is_empty() {
+            extend_run(&mut run, first_sequence, &self.fields, &mut left, direction)?;
+        }
+        if left.is_empty() { Ok(run) } else { Err(self.fields.corrupt("messages", None)) }
+    }
+
+    /// Returns a cursor over the messages of a span that are sealed.
+    pub(crate) fn sealed(&self, span: &Range<u64>, direction: Direction) -> SealedCursor {
+        let sealed = span.start..span.end.min(self.tail.first_sequence);
+        SealedCursor::new(self.lineage.clone(), sealed, direction)
+    }
+}
