@@ -65,10 +65,8 @@ impl Messages for MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Message, StoreError> {
-        self.observe(Call::GetMessage, Some(chat_id), async {
-            Ok(self.find_message(scope, chat_id, sequence).await?.stored.message)
-        })
-        .await
+        self.observe(Call::GetMessage, Some(chat_id), self.read_message(scope, chat_id, sequence))
+            .await
     }
 
     async fn get_message_by_id(
@@ -85,10 +83,7 @@ impl Messages for MongoStore {
                 Ok(found.map(|known| known.sequence))
             };
             match self.read(find).await? {
-                Some(sequence) => {
-                    let found = self.find_message(scope, chat_id, sequence).await?;
-                    Ok(Some(found.stored.message))
-                }
+                Some(sequence) => self.read_message(scope, chat_id, sequence).await.map(Some),
                 None => Ok(None),
             }
         })

@@ -8,7 +8,7 @@ use records::{
 use crate::StoreError;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{CHAT_SESSIONS, SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::documents::{CHAT_SESSIONS, SCHEMA_VERSION, counter};
 use crate::mongo::engine::json::to_document;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
@@ -273,15 +273,6 @@ impl Tail {
     /// Returns how many messages are not sealed.
     pub(crate) fn len(&self) -> u64 {
         self.last_sequence - self.first_sequence
-    }
-
-    /// Reads the messages that lie in the session document.
-    pub(crate) fn messages(self, fields: &Fields<'_>) -> Result<Vec<StoredMessage>, StoreError> {
-        let messages = fields.documents("messages")?;
-        (self.first_sequence..)
-            .zip(messages)
-            .map(|(sequence, fields)| StoredMessage::read(sequence, &fields?))
-            .collect()
     }
 }
 

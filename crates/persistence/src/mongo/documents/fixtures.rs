@@ -49,7 +49,9 @@ fn read(Fixture { record, raw, .. }: &Fixture) -> Result<(), StoreError> {
             chat_session_record(raw)?;
             Lineage::read(&chat_id, &fields)?;
             StoredContext::in_session(&fields)?;
-            Tail::read(&fields)?.messages(&fields).map(drop)
+            Tail::read(&fields)?;
+            let mut messages = fields.documents("messages")?;
+            messages.try_for_each(|message| StoredMessage::read(0, &message?).map(drop))
         }
         "chat_participants" => participant_records(raw).map(drop),
         "chat_segment" => Segment::read(&chat_id, raw).map(drop),

@@ -1,7 +1,5 @@
 //! Changing a message where it lies: in the tail or in a segment.
 
-use std::slice;
-
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
 use mongodb::options::ReturnDocument;
@@ -15,9 +13,12 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
+use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::mongo::transcript::reader::{MAX_READ_ATTEMPTS, has_gap, segment_of};
+use crate::mongo::transcript::reader::{
+    Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, has_gap,
+};
 use crate::store::ChatHead;
 
 /// A segment may grow by edits up to this size, in bytes, before it is split.
@@ -158,15 +159,6 @@ impl MongoStore {
         Ok(Round::of(written.map(|()| change.stored.message)))
     }
 
-    pub(crate) async fn find_message(
-        &self,
-        scope: &Scope,
-        chat_id: &ChatId,
-        sequence: u64,
-    ) -> Result<Found, StoreError> {
-        self.read(|| async { self.find_message_within(scope, chat_id, sequence).await }).await
-    }
-
     async fn find_message_within(
         &self,
         scope: &Scope,
@@ -174,50 +166,41 @@ impl MongoStore {
         sequence: u64,
     ) -> Result<Found, Failure> {
         for _ in 0..MAX_READ_ATTEMPTS {
-            let projection = Lineage::projected(Tail::with_messages());
-            let raw = self.session_within(scope, chat_id, projection).await?;
-            let fields = open_chat_session(&raw)?;
-            let tail = Tail::read(&fields)?;
-            if sequence >= tail.first_sequence {
-                let stored = stored_in(tail.messages(&fields)?, chat_id, sequence)?;
-                return Ok(Found { stored, place: Place::Tail(tail) });
+            let raw = self.session_within(scope, chat_id, SessionView::projection()).await?;
+            let session = SessionView::read(chat_id, &raw)?;
+            if sequence >= session.tail.first_sequence {
+                let span = sequence..sequence.saturating_add(1);
+                let message = session.tail_messages(&span, Direction::NewestFirst)?.pop();
+                let chat_id = chat_id.clone();
+                let message = message.ok_or(StoreError::MessageNotFound { chat_id, sequence })?;
+                return Ok(Found { stored: message.decode()?, place: Place::Tail(session.tail) });
             }
-            let lineage = Lineage::read(chat_id, &fields)?;
-            if let Some(found) = self.find_sealed(scope, lineage, sequence).await? {
+            if let Some(found) = self.find_sealed(scope, session.lineage, sequence).await? {
                 return Ok(found);
             }
         }
         Err(has_gap(chat_id))
     }
 
-    /// Finds a sealed message; `None` where its version has just been replaced.
+    /// Finds a sealed message; `None` if its segment or its overlay was just being replaced.
     pub(crate) async fn find_sealed(
         &self,
         scope: &Scope,
         lineage: Lineage,
         sequence: u64,
     ) -> Result<Option<Found>, Failure> {
-        let chat_id = lineage.chat_id().clone();
         let span = sequence..sequence.saturating_add(1);
-        let owner = lineage.pieces(span.clone()).first().map_or(&chat_id, |(owner, _)| owner);
-        let find = self.inner.chat_segments.find_one(segment_of(scope, owner, sequence));
-        let raw = find.sort(doc! { "_id": -1 }).await?.ok_or_else(|| has_gap(owner))?;
-        let segment = Segment::read(owner, &raw)?;
-        if sequence >= lineage.shared_below() {
-            let stored = stored_in(segment.messages.clone(), &chat_id, sequence)?;
-            return Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }));
+        let mut cursor = SealedCursor::new(lineage.clone(), span, Direction::NewestFirst);
+        let fetched = self.fetch_sealed(&mut ReadAt::Latest, scope, &cursor, u64::MAX).await?;
+        let Some(message) = cursor.advance(&fetched)?.pop() else { return Ok(None) };
+        let (stored, overlay) = (message.decode()?, message.overlay);
+        if sequence < lineage.shared_below() {
+            let version = overlay.map(|overlay| overlay.key.clone());
+            return Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }));
         }
-        let version = self.versions(scope, &lineage, &span).await?.remove(&sequence);
-        let messages = match &version {
-            Some(version) => {
-                let versions = self.version_messages(scope, &chat_id, slice::from_ref(version));
-                let Some(versions) = versions.await? else { return Ok(None) };
-                versions
-            }
-            None => segment.messages,
-        };
-        let stored = stored_in(messages, &chat_id, sequence)?;
-        Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }))
+        let segment = fetched.segments()?.pop().ok_or_else(|| has_gap(&fetched.owner))?;
+        let segment = Segment::read(&fetched.owner, segment)?;
+        Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }))
     }
 
     /// Writes a message back into the tail; `None`: the tail is no longer the one it was read from.
@@ -362,17 +345,6 @@ impl MongoStore {
         segments.insert_many(pieces).session(&mut *tx.session().await?).await?;
         Ok(Some(()))
     }
-}
-
-/// Returns the message of a sequence.
-fn stored_in(
-    messages: Vec<StoredMessage>,
-    chat_id: &ChatId,
-    sequence: u64,
-) -> Result<StoredMessage, StoreError> {
-    let mut messages = messages.into_iter();
-    let stored = messages.find(|stored| stored.message.sequence == sequence);
-    stored.ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
 }
 
 /// Returns the filter for a segment that nobody has edited since it was read.

@@ -3,7 +3,7 @@
 use bson::{RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use persistence::mongo::Interruption;
-use persistence::{ChatSessions, Forks, MessageRange, Messages};
+use persistence::{ChatSessions, Forks, MessageRange, Messages, Resumption, StoreError};
 use records::{
     AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
 };
@@ -236,5 +236,38 @@ async fn segments_with_a_wrong_count_are_read_correctly() {
         let scope = scope();
         let read: Vec<_> = database.history(&scope, &chat_id).try_collect().await.unwrap();
         assert!(read.iter().map(|message| message.sequence).eq(0..300), "{count}");
+    }
+}
+
+/// No reader returns a chat as whole, or a message as unknown, where a segment is missing.
+#[tokio::test]
+async fn a_chat_that_lacks_a_segment_is_corrupt_for_every_reader() {
+    let database = Database::create_unsealed().await;
+    let chat_id = chat_of(&database, &[30; 4], 8).await;
+    let forked = fork(&database, &chat_id, 110).await;
+    let segments = database.raw.collection::<RawDocumentBuf>("chat_segments");
+    // Each segment leaves 4 messages in the tail: this one holds 56 to 85.
+    let missing = doc! { "_id.chat_id": chat_id.as_str(), "_id.first_sequence": 56 };
+    assert_eq!(segments.delete_one(missing).await.unwrap().deleted_count, 1);
+    let scope = scope();
+    for chat_id in [&chat_id, &forked] {
+        let newest = MessageRange::Newest { before: None, limit: 50 };
+        let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
+        let refusals = [
+            database.messages(&scope, chat_id, MessageRange::all()).await.err(),
+            database.messages(&scope, chat_id, newest).await.err(),
+            database.history(&scope, chat_id).try_collect::<Vec<_>>().await.err(),
+            database.resume_state(&scope, chat_id).await.err(),
+            database.get_message(&scope, chat_id, 60).await.err(),
+            database.update_message(&scope, chat_id, 60, edit).await.err(),
+        ];
+        for (reader, refusal) in refusals.iter().enumerate() {
+            let is_corrupt = |error: &StoreError| matches!(error, StoreError::Corrupt { collection, .. } if *collection == "chat_segments");
+            assert!(refusal.as_ref().is_some_and(is_corrupt), "{reader}: {refusal:?}");
+        }
+        // The messages around it can still be read.
+        let before = MessageRange::Oldest { after: None, before: Some(56), limit: 100 };
+        assert_eq!(database.messages(&scope, chat_id, before).await.unwrap().messages.len(), 56);
+        assert_eq!(database.get_message(&scope, chat_id, 86).await.unwrap().sequence, 86);
     }
 }

@@ -1,8 +1,8 @@
-use bson::{Document, doc};
+use bson::doc;
 use records::{ChatId, Scope};
 
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Segment, segment_id, segments_between};
+use crate::mongo::documents::{Segment, segments_between};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::transcript::reader::cursor::SealedCursor;
@@ -67,13 +67,5 @@ impl MongoStore {
         let found = at.all(find.projection(doc! { "_id": 1, "schema_version": 1 })).await?;
         let start = found.first().map(|raw| Segment::open(owner, raw).map(|(start, _)| start));
         Ok(start.transpose()?.unwrap_or(0))
-    }
-}
-
-/// Returns a filter whose greatest match is the segment that holds a message.
-pub(crate) fn segment_of(scope: &Scope, chat_id: &ChatId, sequence: u64) -> Document {
-    doc! {
-        "app_id": scope.app_id.as_str(),
-        "_id": { "$gte": segment_id(chat_id, 0), "$lte": segment_id(chat_id, sequence) },
     }
 }

@@ -20,7 +20,6 @@ mod page;
 mod segments;
 mod session;
 
-pub(crate) use cursor::{MAX_READ_ATTEMPTS, has_gap};
-pub(crate) use fetch::segment_of;
+pub(crate) use cursor::{MAX_READ_ATTEMPTS, SealedCursor, has_gap};
 pub(crate) use message::Direction;
 pub(crate) use session::SessionView;

@@ -83,6 +83,19 @@ impl MongoStore {
         Ok(Transcript { last_sequence, messages, has_more })
     }
 
+    pub(crate) async fn read_message(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        sequence: u64,
+    ) -> Result<Message, StoreError> {
+        let range = MessageRange::Newest { before: Some(sequence.saturating_add(1)), limit: 1 };
+        let newest = self.read_range(scope, chat_id, range).await?.messages.pop();
+        newest
+            .filter(|message| message.sequence == sequence)
+            .ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
+    }
+
     /// Reads the messages of a span, as many as fit into a number of bytes.
     pub(crate) async fn read_span(
         &self,
