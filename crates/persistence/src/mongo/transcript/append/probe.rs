@@ -6,10 +6,10 @@ use records::{ChatId, EventId, Scope};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{
-    Lineage, Segment, Tail, known_messages, open_chat_session, segments_between,
-};
+use crate::mongo::documents::{Lineage, Segment, Tail, known_messages, open_chat_session};
 use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::read_at::ReadAt;
+use crate::mongo::transcript::reader::{Direction, SealedCursor};
 use crate::rules::batch::{Batch, Known, Plan};
 use crate::rules::fence::check_fence;
 use crate::store::Append;
@@ -112,23 +112,21 @@ impl MongoStore {
         lineage: &Lineage,
         sealed_below: u64,
     ) -> Result<Vec<EventId>, Failure> {
-        let mut ids: Vec<EventId> = Vec::new();
-        for (chat_id, piece) in lineage.pieces(0..sealed_below) {
-            let filter = segments_between(scope, chat_id, piece.clone());
+        let direction = Direction::OldestFirst;
+        let mut cursor = SealedCursor::new(lineage.clone(), 0..sealed_below, direction);
+        let mut ids = Vec::new();
+        while !cursor.is_done() {
+            let (mut at, bytes) = (ReadAt::Latest, u64::MAX);
             let projection = doc! { "messages.event_id": 1, "schema_version": 1 };
-            let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": 1 });
-            let mut segments = find.projection(projection).await?;
-            while let Some(raw) = segments.try_next().await? {
-                let (first_sequence, fields) = Segment::open(chat_id, &raw)?;
-                if first_sequence != ids.len() as u64 {
-                    // An edit is splitting a segment just now; what was read so far is right.
-                    return Ok(ids);
-                }
-                for (sequence, message) in (first_sequence..).zip(fields.documents("messages")?) {
-                    if sequence < piece.end {
-                        ids.push(message?.parsed("event_id")?);
-                    }
-                }
+            let fetching = self.fetch_segments(&mut at, scope, &cursor, bytes, Some(projection));
+            let fetched = fetching.await?;
+            let run = cursor.advance(&fetched)?;
+            if run.is_empty() {
+                // An edit is splitting a segment just now; the ids read so far are right.
+                break;
+            }
+            for message in run {
+                ids.push(message.event_id()?);
             }
         }
         Ok(ids)

@@ -1,4 +1,4 @@
-use bson::doc;
+use bson::{Document, doc};
 use records::{ChatId, Scope};
 
 use crate::mongo::MongoStore;
@@ -20,7 +20,7 @@ impl MongoStore {
         cursor: &SealedCursor,
         bytes: u64,
     ) -> Result<FetchedSegments, Failure> {
-        let mut fetched = self.fetch_segments(at, scope, cursor, bytes).await?;
+        let mut fetched = self.fetch_segments(at, scope, cursor, bytes, None).await?;
         // After the segments: what they no longer say is in the overlays.
         let Overlays { found, span } =
             self.fetch_overlays(at, scope, cursor, &fetched.span, bytes).await?;
@@ -31,12 +31,13 @@ impl MongoStore {
     /// Fetches the next segments in one reply, without overlays.
     ///
     /// Segments that the server leaves out of the reply are fetched by the next call.
-    async fn fetch_segments(
+    pub(crate) async fn fetch_segments(
         &self,
         at: &mut ReadAt<'_>,
         scope: &Scope,
         cursor: &SealedCursor,
         bytes: u64,
+        projection: Option<Document>,
     ) -> Result<FetchedSegments, Failure> {
         let (owner, piece) = cursor.next_piece();
         let (order, start) = match (cursor.direction, cursor.start) {
@@ -48,7 +49,10 @@ impl MongoStore {
             (Direction::NewestFirst, _) => (-1, 0),
         };
         let filter = segments_between(scope, owner, start..piece.end);
-        let find = self.inner.chat_segments.find(filter).sort(doc! { "_id": order });
+        let mut find = self.inner.chat_segments.find(filter).sort(doc! { "_id": order });
+        if let Some(projection) = projection {
+            find = find.projection(projection);
+        }
         let most = cursor.segments(piece.end - piece.start, bytes);
         let reply = at.one_reply(find, most).await?;
         FetchedSegments::new(owner, &piece, cursor.direction, reply)

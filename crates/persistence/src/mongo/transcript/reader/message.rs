@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use bson::RawDocumentBuf;
+use records::EventId;
 
 use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
@@ -46,6 +47,11 @@ impl RawMessage<'_> {
             Some(overlay) => version_message(&overlay.key.chat_id, &overlay.raw),
             None => StoredMessage::read(self.sequence, &self.fields),
         }
+    }
+
+    /// Reads its id, which no edit changes.
+    pub(crate) fn event_id(&self) -> Result<EventId, StoreError> {
+        self.fields.parsed("event_id")
     }
 }
 
