@@ -6,7 +6,7 @@ use records::{Artifact, ChatId, NewArtifact, Scope};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::blobs::{LOOKS, Placed};
+use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
 use crate::mongo::engine::calls::Attempt;
@@ -95,7 +95,7 @@ impl MongoStore {
         chat_id: &ChatId,
     ) -> Result<Option<Artifact>, Failure> {
         let projection = doc! { "last_artifact": 1, "artifact_blob": 1, "schema_version": 1 };
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_BLOB_READ_ATTEMPTS {
             let raw = self.session_within(scope, chat_id, projection.clone()).await?;
             let fields = open_chat_session(&raw)?;
             if let Some(artifact) = self.artifact_in(scope, chat_id, &fields).await? {

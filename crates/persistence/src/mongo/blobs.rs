@@ -23,7 +23,7 @@ use crate::mongo::engine::transaction::Transaction;
 const INLINE_BYTES: usize = 4 << 10;
 
 /// How many times a reader tries if blobs are replaced between its two reads.
-pub(crate) const LOOKS: usize = 8;
+pub(crate) const MAX_BLOB_READ_ATTEMPTS: usize = 8;
 
 /// The age at which an unreferenced blob is removed: far longer than any call may take, and than
 /// clocks may differ.

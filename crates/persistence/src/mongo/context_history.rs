@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::blobs::{ABANDONED_AFTER, LOOKS};
+use crate::mongo::blobs::{ABANDONED_AFTER, MAX_BLOB_READ_ATTEMPTS};
 use crate::mongo::documents::{
     BlobKind, StoredContext, blob_id, blob_range, context_version_id, context_versions_between,
     counter, open_chat_session,
@@ -146,7 +146,7 @@ impl MongoStore {
             "context_version": 1, "context_sequence": 1, "context_written": 1, "context_blob": 1,
             "context_snapshot": 1, "context_recent": 1, "schema_version": 1,
         };
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_BLOB_READ_ATTEMPTS {
             // The session is read first, because snapshots move from it to separate documents.
             let raw = self.session_within(scope, chat_id, projection.clone()).await?;
             let session = open_chat_session(&raw)?;

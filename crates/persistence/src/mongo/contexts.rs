@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::blobs::{LOOKS, Placed};
+use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
 use crate::mongo::context_history::{RECENT, Which};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{BlobKind, open_chat_session, replaced_context, written_document};
@@ -199,7 +199,7 @@ impl MongoStore {
             "context_snapshot": 1, "context_blob": 1, "context_sequence": 1, "context_version": 1,
             "schema_version": 1,
         };
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_BLOB_READ_ATTEMPTS {
             let raw = self.session_within(scope, chat_id, projection.clone()).await?;
             let fields = open_chat_session(&raw)?;
             let version = fields.integer("context_version")?;

@@ -8,7 +8,7 @@ use records::{ChatId, ChatSession, InputRequest, Message, ResumePoint, ResumeSta
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::blobs::LOOKS;
+use crate::mongo::blobs::MAX_BLOB_READ_ATTEMPTS;
 use crate::mongo::documents::{
     BlobKind, chat_session_record, counter, input_key, input_record, open_chat_session,
     point_record, points_of,
@@ -35,7 +35,7 @@ impl Resumption for MongoStore {
     ) -> Result<ResumeState, StoreError> {
         self.observe(Call::ResumeState, Some(chat_id), async {
             let look = || async {
-                for _ in 0..LOOKS {
+                for _ in 0..MAX_BLOB_READ_ATTEMPTS {
                     if let Some(state) = self.state_at_once(scope, chat_id).await? {
                         return Ok(state);
                     }

@@ -347,7 +347,7 @@ impl MongoStore {
     }
 }
 
-/// Returns the filter for a segment that nobody has edited since it was read.
+/// Returns a filter for a segment that no edit has changed since it was read.
 fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
     doc! {
         "_id": segment_id(chat_id, head.first_sequence),
