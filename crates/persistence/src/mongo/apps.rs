@@ -7,7 +7,7 @@ use records::{App, AppId, AppStatus};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{NEWEST_VERSION, app_document, app_record, encode};
+use crate::mongo::documents::{AppDocument, NEWEST_VERSION, app_record, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::mongo::engine::paging::limit_and_one;
@@ -24,7 +24,7 @@ impl Apps for MongoStore {
                 created_at: now,
                 last_updated_at: now,
             };
-            let document = encode(&app_document(&app))?;
+            let document = encode(&AppDocument::from(&app))?;
             self.write(|call| async move {
                 call.attempt(|_| async {
                     call.know_format().await?;

@@ -12,9 +12,8 @@ use tokio::time::timeout;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    BlobKind, CHAT_BLOBS, blob_document, blob_id, blob_range, encode, one_blob,
+    BlobDocument, BlobKind, CHAT_BLOBS, blob_data, blob_range, encode, one_blob,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::transaction::Transaction;
@@ -59,9 +58,8 @@ impl MongoStore {
             return Ok(Placed { inline: Some(value), blob: None, document: None });
         }
         let blob = self.inner.ids.mint("blob_");
-        let id = blob_id(chat_id, kind, &blob);
-        let document = blob_document(&scope.app_id, id, value, self.inner.clock.now());
-        let document = encode(&document)?;
+        let now = self.inner.clock.now();
+        let document = encode(&BlobDocument::new(scope, chat_id, kind, &blob, value, now))?;
         Ok(Placed { inline: None, blob: Some(blob), document: Some(document) })
     }
 
@@ -155,7 +153,6 @@ impl MongoStore {
     ) -> Result<Option<Value>, Failure> {
         let filter = one_blob(scope, chat_id, kind, blob);
         let Some(raw) = self.inner.chat_blobs.find_one(filter).await? else { return Ok(None) };
-        let fields = Fields::open(CHAT_BLOBS, blob, &raw)?;
-        Ok(Some(fields.value("data")?))
+        Ok(Some(blob_data(&raw)?))
     }
 }

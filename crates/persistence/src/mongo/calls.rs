@@ -9,7 +9,8 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    call_document, call_key, call_record, open_call, open_chat_session, rollup_id, rollup_sums,
+    CallDocument, call_key, call_record, encode, open_call, open_chat_session, rollup_id,
+    rollup_sums,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
@@ -154,7 +155,8 @@ impl MongoStore {
         recording: &Marked,
     ) -> Result<Round<Payment>, Failure> {
         let documents = calls.iter().map(|kept| {
-            call_document(&chat.app_id, &chat.workflow_name, &chat.chat_id, kept, &recording.id)
+            let ChatSession { app_id, workflow_name, chat_id, .. } = chat;
+            encode(&CallDocument::new(app_id, workflow_name, chat_id, kept, &recording.id))
         });
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let insert = self.inner.provider_calls.insert_many(documents);

@@ -8,8 +8,8 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    Tail, WITHOUT_BULK, chat_session_document, chat_session_record, encode, open_chat_session,
-    status_change_document, status_change_id,
+    StatusChangeDocument, Tail, WITHOUT_BULK, chat_session_document, chat_session_record, encode,
+    open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
@@ -269,7 +269,8 @@ impl MongoStore {
             changed_at: moved.last_updated_at,
         };
         let (app_id, workflow_name) = (&chat.app_id, &chat.workflow_name);
-        let document = status_change_document(app_id, workflow_name, &change, change_id)?;
+        let document = StatusChangeDocument::new(app_id, workflow_name, &change, change_id);
+        let document = encode(&document)?;
         let insert = self.inner.status_changes.insert_one(document);
         insert.session(&mut *tx.session().await?).await?;
         let mut tally = Tally::default();

@@ -6,7 +6,7 @@
 //! 0024).
 
 use async_trait::async_trait;
-use bson::{DateTime, Document, RawDocumentBuf, doc};
+use bson::{DateTime, Document, doc};
 use futures::TryStreamExt;
 use records::{AppId, ChatId, ContextSnapshot, ContextVersion, KeptContext, Scope};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::blobs::{ABANDONED_AFTER, MAX_BLOB_READ_ATTEMPTS};
 use crate::mongo::documents::{
     BlobKind, StoredContext, blob_id, blob_range, context_version_id, context_versions_between,
-    counter, open_chat_session,
+    counter, encode, open_chat_session,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::paging::limit_and_one;
@@ -250,8 +250,8 @@ impl MongoStore {
         chat_id: &ChatId,
         contexts: &[StoredContext<'_>],
     ) -> Result<(), Failure> {
-        let documents: Vec<RawDocumentBuf> =
-            contexts.iter().map(|context| context.document(app_id, chat_id)).collect();
+        let documents = contexts.iter().map(|context| encode(&context.document(app_id, chat_id)));
+        let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let snapshots = &self.inner.context_snapshots;
         match snapshots.insert_many(&documents).await {
             Ok(_) => return Ok(()),

@@ -8,7 +8,8 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    SCHEMA_VERSION, StoredParticipant, participant_records, participants_with, participants_without,
+    ParticipantDocument, SCHEMA_VERSION, StoredParticipant, embedded, participant_records,
+    participants_with, participants_without,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
@@ -129,7 +130,7 @@ impl MongoStore {
     ) -> Result<bool, Failure> {
         let without = participants_without(scope, chat_id, &joining.participant.user_id);
         let push = doc! {
-            "$push": { "participants": { "$each": [joining.document()] } },
+            "$push": { "participants": { "$each": [embedded(&ParticipantDocument::from(joining))?] } },
             "$setOnInsert": { "schema_version": SCHEMA_VERSION },
         };
         let adding = self.inner.chat_participants.update_one(without, push).upsert(true);

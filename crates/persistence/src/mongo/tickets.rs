@@ -6,7 +6,7 @@ use records::{AppId, ChatId, NewTicket, Scope, Ticket, TicketDigest};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{NEWEST_VERSION, encode, ticket_document, ticket_record};
+use crate::mongo::documents::{NEWEST_VERSION, TicketDocument, encode, ticket_record};
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::store::Tickets;
 
@@ -20,7 +20,7 @@ impl Tickets for MongoStore {
     ) -> Result<chrono::DateTime<Utc>, StoreError> {
         self.observe(Call::CreateTicket, Some(chat_id), async {
             let expires_at = self.inner.clock.now() + ticket.valid_for;
-            let document = encode(&ticket_document(scope, chat_id, &ticket, expires_at))?;
+            let document = encode(&TicketDocument::new(scope, chat_id, &ticket, expires_at))?;
             let (scope, chat_id, id) = (scope.clone(), chat_id.clone(), ticket.digest.to_string());
             self.write(|call| async move {
                 call.attempt(|_| async {

@@ -1,29 +1,47 @@
-use bson::{DateTime, Document, RawDocument, doc};
-use records::{App, AppStatus};
+use bson::{DateTime, RawDocument};
+use records::{App, AppId, AppStatus};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::stored::read_record;
+use crate::mongo::documents::word::Word;
 use crate::mongo::documents::{APPS, SCHEMA_VERSION};
 
-/// Returns the document of an app.
-pub(crate) fn app_document(app: &App) -> Document {
-    doc! {
-        "_id": app.app_id.as_str(),
-        "status": app.status.as_str(),
-        "created_at": DateTime::from_chrono(app.created_at),
-        "last_updated_at": DateTime::from_chrono(app.last_updated_at),
-        "schema_version": SCHEMA_VERSION,
+/// An app.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AppDocument {
+    #[serde(rename = "_id")]
+    app_id: AppId,
+    status: Word<AppStatus>,
+    created_at: DateTime,
+    last_updated_at: DateTime,
+    schema_version: i64,
+}
+
+impl From<&App> for AppDocument {
+    fn from(app: &App) -> Self {
+        Self {
+            app_id: app.app_id.clone(),
+            status: Word(app.status),
+            created_at: DateTime::from_chrono(app.created_at),
+            last_updated_at: DateTime::from_chrono(app.last_updated_at),
+            schema_version: SCHEMA_VERSION,
+        }
     }
 }
 
-/// Reads the document of an app.
+impl From<AppDocument> for App {
+    fn from(document: AppDocument) -> Self {
+        Self {
+            app_id: document.app_id,
+            status: document.status.0,
+            created_at: document.created_at.to_chrono(),
+            last_updated_at: document.last_updated_at.to_chrono(),
+        }
+    }
+}
+
+/// Reads an app.
 pub(crate) fn app_record(raw: &RawDocument) -> Result<App, StoreError> {
-    let id = raw.get_str("_id").unwrap_or("(unreadable)");
-    let fields = Fields::open(APPS, id, raw)?;
-    Ok(App {
-        app_id: fields.parsed("_id")?,
-        status: fields.field("status")?.one_of(AppStatus::ALL, |status| status.as_str())?,
-        created_at: fields.time("created_at")?,
-        last_updated_at: fields.time("last_updated_at")?,
-    })
+    read_record::<AppDocument, _>(APPS, raw)
 }

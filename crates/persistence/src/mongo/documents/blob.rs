@@ -1,11 +1,17 @@
-use bson::{Bson, DateTime, Document, doc};
+use bson::{Bson, DateTime, Document, RawDocument, doc};
 use chrono::{DateTime as Time, Utc};
 use records::{AppId, ChatId, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::mongo::documents::SCHEMA_VERSION;
+use crate::StoreError;
+use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::{CHAT_BLOBS, SCHEMA_VERSION};
+use crate::mongo::engine::json::Json;
 
 /// What a blob holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum BlobKind {
     /// The variables of a context snapshot.
     Context,
@@ -19,6 +25,46 @@ impl BlobKind {
         match self {
             Self::Context => "context",
             Self::Artifact => "artifact",
+        }
+    }
+}
+
+/// Caller JSON that is too large for the session document: read as [`Json`], and written as the BSON that it
+/// was converted to when it was found to be too large.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct BlobDocument<D> {
+    #[serde(rename = "_id")]
+    id: BlobKey,
+    app_id: AppId,
+    created_at: DateTime,
+    schema_version: i64,
+    data: D,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct BlobKey {
+    chat_id: ChatId,
+    kind: BlobKind,
+    blob: String,
+}
+
+impl BlobDocument<Bson> {
+    /// Returns the document of a blob.
+    pub(crate) fn new(
+        scope: &Scope,
+        chat_id: &ChatId,
+        kind: BlobKind,
+        blob: &str,
+        data: Bson,
+        now: Time<Utc>,
+    ) -> Self {
+        let (chat_id, blob) = (chat_id.clone(), blob.to_owned());
+        Self {
+            id: BlobKey { chat_id, kind, blob },
+            app_id: scope.app_id.clone(),
+            created_at: DateTime::from_chrono(now),
+            schema_version: SCHEMA_VERSION,
+            data,
         }
     }
 }
@@ -40,13 +86,8 @@ pub(crate) fn blob_range(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Doc
     doc! { "_id": range, "app_id": scope.app_id.as_str() }
 }
 
-/// Returns the document of a blob.
-pub(crate) fn blob_document(app_id: &AppId, id: Document, data: Bson, now: Time<Utc>) -> Document {
-    doc! {
-        "_id": id,
-        "app_id": app_id.as_str(),
-        "created_at": DateTime::from_chrono(now),
-        "schema_version": SCHEMA_VERSION,
-        "data": data,
-    }
+/// Reads the data of a blob.
+pub(crate) fn blob_data(raw: &RawDocument) -> Result<Value, StoreError> {
+    let document: BlobDocument<Json<Value>> = read_document(CHAT_BLOBS, raw)?;
+    Ok(document.data.0)
 }

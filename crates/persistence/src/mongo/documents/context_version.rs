@@ -1,7 +1,7 @@
-use bson::raw::cstr;
-use bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc, rawdoc};
+use bson::{Bson, DateTime, Document, RawBsonRef, RawDocument, doc};
 use chrono::{DateTime as Time, Utc};
 use records::{AppId, ChatId, ContextVersion, JsonObject, Scope};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::documents::field::Field;
@@ -16,6 +16,67 @@ pub(crate) struct StoredContext<'a> {
     pub(crate) write_id: &'a str,
     pub(crate) blob: Option<&'a str>,
     data: Field<'a>,
+}
+
+/// A snapshot that was replaced, in a document of its own.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ContextVersionDocument<'a> {
+    #[serde(rename = "_id")]
+    id: ContextVersionKey,
+    app_id: AppId,
+    schema_version: i64,
+    sequence: u64,
+    #[serde(borrow)]
+    written: WrittenDocument<'a>,
+    blob: Option<&'a str>,
+    /// As it lay in the session; not asked for where only the version is.
+    #[serde(borrow, default = "null")]
+    data: RawBsonRef<'a>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ContextVersionKey {
+    chat_id: ChatId,
+    version: u64,
+}
+
+/// What is noted of a snapshot beside it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct WrittenDocument<'a> {
+    at: DateTime,
+    bytes: u64,
+    write_id: &'a str,
+}
+
+/// The fields of a session document that have to do with its snapshots, as far as they were asked for.
+#[derive(Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names are stored")]
+struct SessionContexts<'a> {
+    #[serde(borrow)]
+    context_recent: Option<Vec<ReplacedContext<'a>>>,
+    context_version: Option<u64>,
+    context_sequence: Option<u64>,
+    #[serde(borrow)]
+    context_written: Option<WrittenDocument<'a>>,
+    context_blob: Option<&'a str>,
+    #[serde(borrow, default = "null")]
+    context_snapshot: RawBsonRef<'a>,
+}
+
+/// A snapshot that was replaced and still lies in its session.
+#[derive(Debug, Deserialize)]
+struct ReplacedContext<'a> {
+    version: u64,
+    sequence: u64,
+    #[serde(borrow)]
+    written: WrittenDocument<'a>,
+    blob: Option<&'a str>,
+    #[serde(borrow, default = "null")]
+    data: RawBsonRef<'a>,
+}
+
+fn null<'a>() -> RawBsonRef<'a> {
+    RawBsonRef::Null
 }
 
 /// Returns what is noted of a snapshot beside it.
@@ -62,19 +123,25 @@ pub(crate) fn replaced_context() -> Bson {
 impl<'a> StoredContext<'a> {
     /// Reads those that lie in a session document, the newest first.
     pub(crate) fn in_session(session: &Fields<'a>) -> Result<Vec<Self>, StoreError> {
+        let SessionContexts {
+            context_recent,
+            context_version,
+            context_sequence,
+            context_written,
+            context_blob,
+            context_snapshot,
+        } = session.read()?;
         let mut found = Vec::new();
-        if !session.field("context_recent")?.is_null() {
-            for replaced in session.documents("context_recent")? {
-                let replaced = replaced?;
-                found.push(Self::read(&replaced, replaced.count("version")?)?);
-            }
+        for replaced in context_recent.unwrap_or_default() {
+            let ReplacedContext { version, sequence, written, blob, data } = replaced;
+            let data = session.within("data", data);
+            found.push(Self::new(version, sequence, written, blob, data));
         }
-        if let Some(written) = session.optional_document("context_written")? {
-            let version = session.count("context_version")?;
-            let sequence = session.count("context_sequence")?;
-            let blob = session.optional_text("context_blob")?;
-            let data = session.field("context_snapshot")?;
-            found.push(Self::new(version, sequence, &session.inside(written), blob, data)?);
+        if let Some(written) = context_written {
+            let version = session.required("context_version", context_version)?;
+            let sequence = session.required("context_sequence", context_sequence)?;
+            let data = session.within("context_snapshot", context_snapshot);
+            found.push(Self::new(version, sequence, written, context_blob, data));
         }
         found.reverse();
         Ok(found)
@@ -83,8 +150,9 @@ impl<'a> StoredContext<'a> {
     /// Reads one that has a document of its own.
     pub(crate) fn open(chat_id: &'a ChatId, raw: &'a RawDocument) -> Result<Self, StoreError> {
         let fields = Fields::open(CONTEXT_SNAPSHOTS, chat_id.as_str(), raw)?;
-        let version = fields.inside(fields.document("_id")?).count("version")?;
-        Self::read(&fields, version)
+        let ContextVersionDocument { id, sequence, written, blob, data, .. } = fields.read()?;
+        let data = fields.within("data", data);
+        Ok(Self::new(id.version, sequence, written, blob, data))
     }
 
     /// Returns its variables, unless they lie in a blob.
@@ -92,41 +160,34 @@ impl<'a> StoredContext<'a> {
         self.data.object()
     }
 
-    /// Writes the document of its own.
-    pub(crate) fn document(&self, app_id: &AppId, chat_id: &ChatId) -> RawDocumentBuf {
-        let ContextVersion { version, sequence, created_at, bytes } = &self.version;
-        let mut document = rawdoc! {
-            "_id": { "chat_id": chat_id.as_str(), "version": counter(*version) },
-            "app_id": app_id.as_str(),
-            "schema_version": SCHEMA_VERSION,
-            "sequence": counter(*sequence),
-            "written": {
-                "at": DateTime::from_chrono(*created_at),
-                "bytes": counter(*bytes),
-                "write_id": self.write_id,
-            },
-        };
-        let blob = self.blob.map_or(RawBsonRef::Null, RawBsonRef::String);
-        document.append(cstr!("blob"), blob);
-        document.append(cstr!("data"), self.data.raw());
-        document
-    }
-
-    fn read(fields: &Fields<'a>, version: u64) -> Result<Self, StoreError> {
-        let written = fields.inside(fields.document("written")?);
-        let blob = fields.optional_text("blob")?;
-        Self::new(version, fields.count("sequence")?, &written, blob, fields.field("data")?)
+    /// Returns the document of its own.
+    pub(crate) fn document<'b>(
+        &'b self,
+        app_id: &'b AppId,
+        chat_id: &'b ChatId,
+    ) -> ContextVersionDocument<'b> {
+        let ContextVersion { version, sequence, created_at, bytes } = self.version;
+        let at = DateTime::from_chrono(created_at);
+        ContextVersionDocument {
+            id: ContextVersionKey { chat_id: chat_id.clone(), version },
+            app_id: app_id.clone(),
+            schema_version: SCHEMA_VERSION,
+            sequence,
+            written: WrittenDocument { at, bytes, write_id: self.write_id },
+            blob: self.blob,
+            data: self.data.raw(),
+        }
     }
 
     fn new(
         version: u64,
         sequence: u64,
-        written: &Fields<'a>,
+        written: WrittenDocument<'a>,
         blob: Option<&'a str>,
         data: Field<'a>,
-    ) -> Result<Self, StoreError> {
-        let (created_at, bytes) = (written.time("at")?, written.count("bytes")?);
-        let version = ContextVersion { version, sequence, created_at, bytes };
-        Ok(Self { version, write_id: written.field("write_id")?.text()?, blob, data })
+    ) -> Self {
+        let WrittenDocument { at, bytes, write_id } = written;
+        let version = ContextVersion { version, sequence, created_at: at.to_chrono(), bytes };
+        Self { version, write_id, blob, data }
     }
 }

@@ -3,11 +3,13 @@ use std::cell::Cell;
 use bson::{RawBsonRef, RawDocument};
 use chrono::{DateTime, Utc};
 use records::JsonObject;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::mongo::documents::NEWEST_VERSION;
 use crate::mongo::documents::document_name::DocumentName;
 use crate::mongo::documents::field::Field;
+use crate::mongo::documents::stored::{check_version, read_fields};
 use crate::{BoxError, StoreError};
 
 /// Reads the fields of a stored document; what is not as it was written is `Corrupt`.
@@ -39,18 +41,24 @@ impl<'a> Fields<'a> {
         id: &'a str,
         raw: &'a RawDocument,
     ) -> Result<Self, StoreError> {
-        let fields = Self { document: DocumentName { collection, id }, raw };
-        let found = fields.integer("schema_version")?;
-        if found > supported {
-            let id = id.to_owned();
-            return Err(StoreError::UnsupportedVersion { collection, id, found, supported });
-        }
-        Ok(fields)
+        check_version(supported, collection, || id.to_owned(), raw)?;
+        Ok(Self { document: DocumentName { collection, id }, raw })
+    }
+
+    /// Reads the document as a struct.
+    pub(crate) fn read<T: Deserialize<'a>>(&self) -> Result<T, StoreError> {
+        let DocumentName { collection, id } = self.document;
+        read_fields(self.raw).map_err(|e| e.within(collection, id.to_owned()))
     }
 
     /// Opens a document that lies within this one.
     pub(crate) fn inside(&self, raw: &'a RawDocument) -> Self {
         Self { raw, ..*self }
+    }
+
+    /// Names a value within this document.
+    pub(crate) fn within(&self, name: &'a str, value: RawBsonRef<'a>) -> Field<'a> {
+        Field::new(self.document, name, value)
     }
 
     /// Returns the underlying document.

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 
 use bson::{Document, RawDocumentBuf};
 use records::ChatId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::fields::Fields;
+use super::stored::read_document;
 use super::*;
 use crate::StoreError;
+use crate::mongo::engine::json::Json;
 
 struct Fixture {
     record: String,
@@ -43,7 +47,7 @@ fn read(Fixture { record, raw, .. }: &Fixture) -> Result<(), StoreError> {
     let chat_id = ChatId::parse("chat_golden").unwrap();
     match record.as_str() {
         "app" => app_record(raw).map(drop),
-        "chat_blob" => Fields::open(CHAT_BLOBS, "(a blob)", raw)?.value("data").map(drop),
+        "chat_blob" => blob_data(raw).map(drop),
         "chat_fork" | "chat_session" => {
             let fields = open_chat_session(raw)?;
             chat_session_record(raw)?;
@@ -70,6 +74,36 @@ fn read(Fixture { record, raw, .. }: &Fixture) -> Result<(), StoreError> {
         "wallet_entry" => line_record(raw).map(drop),
         other => panic!("no reader is named here for fixtures/stored/{other}"),
     }
+}
+
+/// Reads a fixture as its struct, and writes it again; `None`: no struct writes such a document.
+fn rewritten(Fixture { record, raw, .. }: &Fixture) -> Option<RawDocumentBuf> {
+    fn again<'de, D: Deserialize<'de> + Serialize>(raw: &'de RawDocumentBuf) -> RawDocumentBuf {
+        encode(&read_document::<D>("(a collection)", raw).unwrap()).unwrap()
+    }
+    match record.as_str() {
+        "app" => Some(again::<AppDocument>(raw)),
+        "chat_blob" => Some(again::<BlobDocument<Json<Value>>>(raw)),
+        "input_request" => Some(again::<InputRequestDocument<'_>>(raw)),
+        "provider_call" => Some(again::<CallDocument>(raw)),
+        "status_change" => Some(again::<StatusChangeDocument>(raw)),
+        "store_format" => Some(again::<FormatDocument>(raw)),
+        "ticket" => Some(again::<TicketDocument>(raw)),
+        "turn_without_messages" => Some(again::<TurnWithoutMessagesDocument>(raw)),
+        "wallet" => Some(again::<WalletDocument>(raw)),
+        "wallet_entry" => Some(again::<LineDocument>(raw)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_struct_writes_its_fixture_byte_for_byte() {
+    let rewritten = fixtures().into_iter().filter_map(|fixture| {
+        let again = rewritten(&fixture)?;
+        assert_eq!(again, fixture.raw, "{}", fixture.record);
+        Some(fixture.record)
+    });
+    assert_eq!(rewritten.count(), 10);
 }
 
 #[test]

@@ -58,12 +58,6 @@ fn append_author(document: &mut RawDocumentBuf, author: Option<&Author>) {
     document.append(cstr!("author"), stored);
 }
 
-/// Reads the author of what has one.
-pub(crate) fn author_record(fields: &Fields<'_>) -> Result<Option<Author>, StoreError> {
-    let stored = fields.optional_document("author")?.map(|author| fields.inside(author));
-    stored.as_ref().map(read_author).transpose()
-}
-
 fn read_author(fields: &Fields<'_>) -> Result<Author, StoreError> {
     let display_name = fields.field("display_name")?.optional_parsed()?;
     Ok(Author { user_id: fields.parsed("user_id")?, display_name })

@@ -1,5 +1,6 @@
 use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
+use serde::Deserialize;
 
 use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
@@ -16,6 +17,26 @@ pub(crate) struct VersionKey {
     pub(crate) revision: i64,
     /// Its size, as it counts towards a page.
     pub(crate) bytes: u64,
+}
+
+/// A version, as far as it is read: its message as raw BSON, or only how large it is.
+#[derive(Debug, Deserialize)]
+struct VersionDocument<M> {
+    #[serde(rename = "_id")]
+    id: VersionId,
+    message: M,
+}
+
+#[derive(Debug, Deserialize)]
+struct VersionId {
+    chat_id: ChatId,
+    sequence: u64,
+    revision: i64,
+}
+
+#[derive(Debug, Deserialize)]
+struct MessageSize {
+    bytes: u64,
 }
 
 /// Returns the id of a version.
@@ -64,13 +85,10 @@ impl VersionKey {
 
     /// Reads it from the document of a version; `chat_id` names the reader in errors.
     pub(crate) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
-        let (id, message) = open_version(chat_id, raw)?;
-        Ok(Self {
-            chat_id: id.parsed("chat_id")?,
-            sequence: id.count("sequence")?,
-            revision: id.integer("revision")?,
-            bytes: message.count("bytes")?,
-        })
+        let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw)?;
+        let VersionDocument::<MessageSize> { id, message } = fields.read()?;
+        let VersionId { chat_id, sequence, revision } = id;
+        Ok(Self { chat_id, sequence, revision, bytes: message.bytes })
     }
 
     /// Returns the id of the version.
@@ -84,14 +102,7 @@ pub(crate) fn version_message(
     chat_id: &ChatId,
     raw: &RawDocument,
 ) -> Result<StoredMessage, StoreError> {
-    let (id, message) = open_version(chat_id, raw)?;
-    StoredMessage::read(id.count("sequence")?, &message)
-}
-
-fn open_version<'a>(
-    chat_id: &'a ChatId,
-    raw: &'a RawDocument,
-) -> Result<(Fields<'a>, Fields<'a>), StoreError> {
     let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw)?;
-    Ok((fields.inside(fields.document("_id")?), fields.inside(fields.document("message")?)))
+    let VersionDocument::<&RawDocument> { id, message } = fields.read()?;
+    StoredMessage::read(id.sequence, &fields.inside(message))
 }

@@ -19,20 +19,20 @@ mod rollup;
 mod segment;
 mod status_change;
 mod store_format;
+pub(crate) mod stored;
 mod ticket;
 mod turn_without_messages;
 mod wallet;
+mod word;
 
 #[cfg(test)]
 mod fixtures;
 
+use bson::Binary;
 use bson::spec::BinarySubtype;
-use bson::{Binary, Document, RawDocumentBuf};
 
-use crate::mongo::engine::failure::Failure;
-
-pub(crate) use app::{app_document, app_record};
-pub(crate) use blob::{BlobKind, blob_document, blob_id, blob_range, one_blob};
+pub(crate) use app::{AppDocument, app_record};
+pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_id, blob_range, one_blob};
 pub(crate) use chat_session::{
     Tail, WITHOUT_BULK, append_turn_mark, artifact_document, artifact_record, chat_head_record,
     chat_session_document, chat_session_record, head_projection, lease_document, lease_record,
@@ -42,35 +42,35 @@ pub(crate) use context_version::{
     StoredContext, context_version_id, context_versions_between, replaced_context, written_document,
 };
 pub(crate) use input_request::{
-    PENDING, StoredInput, closing_fields, input_app, input_document, input_key, input_record,
+    InputRequestDocument, PENDING, StoredInput, closing_fields, input_app, input_key, input_record,
 };
 pub(crate) use lineage::{Base, Lineage, bases_array};
 pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
 pub(crate) use message_version::{VersionKey, version_document, version_message, versions_by};
 pub(crate) use participant::{
-    StoredParticipant, participant_records, participants_with, participants_without,
+    ParticipantDocument, StoredParticipant, participant_records, participants_with,
+    participants_without,
 };
 pub(crate) use presence::{announced_record, announcement, presence_id, present_in};
-pub(crate) use provider_call::{call_document, call_key, call_record, open_call};
+pub(crate) use provider_call::{CallDocument, call_key, call_record, open_call};
 pub(crate) use resume_point::{
-    TurnPoints, open_point, point_document, point_record, points_in, points_of,
+    ResumePointDocument, TurnPoints, point_digest, point_record, points_in, points_of,
 };
 pub(crate) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,
 };
-pub(crate) use segment::{
-    LINK, Segment, SegmentHead, segment_document, segment_id, segments_between,
-};
-pub(crate) use status_change::{status_change_document, status_change_id, status_change_record};
-pub(crate) use store_format::{format_document, format_number, one_format, raised_format};
-pub(crate) use ticket::{ticket_document, ticket_record};
+pub(crate) use segment::{LINK, Segment, SegmentHead, segment_document, segment_id, segments_between};
+pub(crate) use status_change::{StatusChangeDocument, status_change_id, status_change_record};
+pub(crate) use store_format::{FormatDocument, format_number, one_format, raised_format};
+pub(crate) use stored::{embedded, encode};
+pub(crate) use ticket::{TicketDocument, ticket_record};
 pub(crate) use turn_without_messages::{
-    turn_without_messages, turn_without_messages_digest, turn_without_messages_document,
+    TurnWithoutMessagesDocument, turn_without_messages, turn_without_messages_digest,
 };
 pub(crate) use wallet::{
-    StoredWallet, line_document, line_id, line_record, one_wallet, stored_wallet, tail_document,
-    wallet_document, wallet_id, wallets_after,
+    EntryDocument, LineDocument, StoredWallet, WalletDocument, line_id, line_record, one_wallet,
+    stored_wallet, wallet_id, wallets_after,
 };
 
 /// Chat sessions, each with the tail of its messages.
@@ -147,9 +147,4 @@ pub(crate) fn counter(count: u64) -> i64 {
 /// Digests and the like.
 fn binary(bytes: &[u8]) -> Binary {
     Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() }
-}
-
-/// Encodes a document for where raw ones are wanted.
-pub(crate) fn encode(document: &Document) -> Result<RawDocumentBuf, Failure> {
-    Ok(RawDocumentBuf::try_from(document).map_err(mongodb::error::Error::from)?)
 }

@@ -1,8 +1,9 @@
 use bson::{DateTime, Document, RawDocument, doc};
-use records::{ChatId, Limits, Participant, Scope, UserId};
+use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{CHAT_PARTICIPANTS, NEWEST_VERSION};
 
 /// A participant as stored: with the store call that had them join.
@@ -12,25 +13,38 @@ pub(crate) struct StoredParticipant {
     pub(crate) join_id: String,
 }
 
-impl StoredParticipant {
-    /// Returns what is pushed to those of a chat.
-    pub(crate) fn document(&self) -> Document {
-        let Participant { user_id, display_name, joined_at } = &self.participant;
-        doc! {
-            "user_id": user_id.as_str(),
-            "display_name": display_name.as_ref().map(records::DisplayName::as_str),
-            "joined_at": DateTime::from_chrono(*joined_at),
-            "join_id": self.join_id.as_str(),
+/// The participants of a chat, as far as they are read: updates write the rest.
+#[derive(Debug, Deserialize)]
+struct ParticipantsDocument {
+    participants: Vec<ParticipantDocument>,
+}
+
+/// A participant among those of a chat.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ParticipantDocument {
+    user_id: UserId,
+    display_name: Option<DisplayName>,
+    joined_at: DateTime,
+    join_id: String,
+}
+
+impl From<&StoredParticipant> for ParticipantDocument {
+    fn from(stored: &StoredParticipant) -> Self {
+        let Participant { user_id, display_name, joined_at } = &stored.participant;
+        Self {
+            user_id: user_id.clone(),
+            display_name: display_name.clone(),
+            joined_at: DateTime::from_chrono(*joined_at),
+            join_id: stored.join_id.clone(),
         }
     }
+}
 
-    fn read(fields: &Fields<'_>) -> Result<Self, StoreError> {
-        let participant = Participant {
-            user_id: fields.parsed("user_id")?,
-            display_name: fields.field("display_name")?.optional_parsed()?,
-            joined_at: fields.time("joined_at")?,
-        };
-        Ok(Self { participant, join_id: fields.field("join_id")?.text()?.to_owned() })
+impl From<ParticipantDocument> for StoredParticipant {
+    fn from(document: ParticipantDocument) -> Self {
+        let ParticipantDocument { user_id, display_name, joined_at, join_id } = document;
+        let joined_at = joined_at.to_chrono();
+        Self { participant: Participant { user_id, display_name, joined_at }, join_id }
     }
 }
 
@@ -61,8 +75,6 @@ pub(crate) fn participants_without(scope: &Scope, chat_id: &ChatId, user_id: &Us
 
 /// Reads the participants of a chat.
 pub(crate) fn participant_records(raw: &RawDocument) -> Result<Vec<StoredParticipant>, StoreError> {
-    let id = raw.get_str("_id").unwrap_or("(without a text id)");
-    let fields = Fields::open(CHAT_PARTICIPANTS, id, raw)?;
-    let participants = fields.documents("participants")?;
-    participants.map(|fields| StoredParticipant::read(&fields?)).collect()
+    let ParticipantsDocument { participants } = read_document(CHAT_PARTICIPANTS, raw)?;
+    Ok(participants.into_iter().map(StoredParticipant::from).collect())
 }

@@ -3,10 +3,11 @@ use std::time::Duration;
 use bson::raw::RawDocumentBuf;
 use bson::{Bson, DateTime, Document, RawDocument, doc, rawdoc};
 use chrono::{DateTime as Time, Utc};
-use records::{ChatId, Connection, Scope};
+use records::{ChatId, Connection, Scope, UserId};
+use serde::Deserialize;
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::{PRESENCE, SCHEMA_VERSION};
 use crate::rules::presence::Announced;
 
@@ -55,12 +56,22 @@ pub(crate) fn announcement(
     }
 }
 
+/// An announcement, as far as it is read: an update writes it.
+#[derive(Debug, Deserialize)]
+struct AnnouncementDocument {
+    user_id: UserId,
+    since: DateTime,
+    expires_at: DateTime,
+}
+
+impl From<AnnouncementDocument> for Announced {
+    fn from(document: AnnouncementDocument) -> Self {
+        let AnnouncementDocument { user_id, since, expires_at } = document;
+        Self { user_id, since: since.to_chrono(), expires_at: expires_at.to_chrono() }
+    }
+}
+
 /// Reads an announcement.
 pub(crate) fn announced_record(raw: &RawDocument) -> Result<Announced, StoreError> {
-    let fields = Fields::open(PRESENCE, "(of a connection)", raw)?;
-    Ok(Announced {
-        user_id: fields.parsed("user_id")?,
-        since: fields.time("since")?,
-        expires_at: fields.time("expires_at")?,
-    })
+    read_record::<AnnouncementDocument, _>(PRESENCE, raw)
 }

@@ -1,49 +1,112 @@
-use bson::spec::BinarySubtype;
-use bson::{Binary, DateTime, Document, RawDocumentBuf, doc};
+use bson::{DateTime, Document, RawDocumentBuf, doc};
+use records::json::Digest;
 use records::{AppId, CallId, ChatId, MicroDollars, Model, ProviderCall, Tokens, WorkflowName};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{PROVIDER_CALLS, SCHEMA_VERSION, counter, encode};
-use crate::mongo::engine::failure::Failure;
+use crate::mongo::documents::{PROVIDER_CALLS, SCHEMA_VERSION};
 use crate::rules::call_batch::DigestedCall;
+
+/// A call of a model.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CallDocument {
+    #[serde(rename = "_id")]
+    id: CallKey,
+    app_id: AppId,
+    workflow_name: WorkflowName,
+    agent: Option<String>,
+    requested_provider: Option<String>,
+    requested_model: Option<String>,
+    provider: Option<String>,
+    model: Option<String>,
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    #[serde(deserialize_with = "cost_of_a_call")]
+    cost_micros_usd: MicroDollars,
+    duration_ms: u64,
+    request_id: Option<String>,
+    called_at: DateTime,
+    #[serde(with = "serde_bytes")]
+    digest: Digest,
+    recording_id: String,
+    schema_version: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CallKey {
+    chat_id: ChatId,
+    call_id: CallId,
+}
 
 /// Returns the id of a call.
 pub(crate) fn call_key(chat_id: &ChatId, call_id: &CallId) -> Document {
     doc! { "chat_id": chat_id.as_str(), "call_id": call_id.as_str() }
 }
 
-/// Returns the document of a call; `recording_id` names the store call that records it, so that its
-/// retry knows its own work.
-pub(crate) fn call_document(
-    app_id: &AppId,
-    workflow_name: &WorkflowName,
-    chat_id: &ChatId,
-    kept: &DigestedCall,
-    recording_id: &str,
-) -> Result<RawDocumentBuf, Failure> {
-    let DigestedCall { call, digest } = kept;
-    let digest = Binary { subtype: BinarySubtype::Generic, bytes: digest.to_vec() };
-    encode(&doc! {
-        "_id": call_key(chat_id, &call.call_id),
-        "app_id": app_id.as_str(),
-        "workflow_name": workflow_name.as_str(),
-        "agent": call.agent.as_deref(),
-        "requested_provider": call.requested.provider.as_deref(),
-        "requested_model": call.requested.model.as_deref(),
-        "provider": call.used.provider.as_deref(),
-        "model": call.used.model.as_deref(),
-        "prompt_tokens": counter(call.tokens.prompt),
-        "completion_tokens": counter(call.tokens.completion),
-        "total_tokens": counter(call.tokens.total),
-        "cost_micros_usd": counter(call.cost.micros()),
-        "duration_ms": counter(call.duration_ms),
-        "request_id": call.request_id.as_deref(),
-        "called_at": DateTime::from_chrono(call.called_at),
-        "digest": digest,
-        "recording_id": recording_id,
-        "schema_version": SCHEMA_VERSION,
-    })
+impl CallDocument {
+    /// Returns the document of a call; `recording_id` names the store call that records it, so that its
+    /// retry knows its own work.
+    pub(crate) fn new(
+        app_id: &AppId,
+        workflow_name: &WorkflowName,
+        chat_id: &ChatId,
+        kept: &DigestedCall,
+        recording_id: &str,
+    ) -> Self {
+        let DigestedCall { call, digest } = kept.clone();
+        Self {
+            id: CallKey { chat_id: chat_id.clone(), call_id: call.call_id },
+            app_id: app_id.clone(),
+            workflow_name: workflow_name.clone(),
+            agent: call.agent,
+            requested_provider: call.requested.provider,
+            requested_model: call.requested.model,
+            provider: call.used.provider,
+            model: call.used.model,
+            prompt_tokens: call.tokens.prompt,
+            completion_tokens: call.tokens.completion,
+            total_tokens: call.tokens.total,
+            cost_micros_usd: call.cost,
+            duration_ms: call.duration_ms,
+            request_id: call.request_id,
+            called_at: DateTime::from_chrono(call.called_at),
+            digest,
+            recording_id: recording_id.to_owned(),
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl From<CallDocument> for DigestedCall {
+    fn from(document: CallDocument) -> Self {
+        let tokens = Tokens {
+            prompt: document.prompt_tokens,
+            completion: document.completion_tokens,
+            total: document.total_tokens,
+        };
+        let call = ProviderCall {
+            call_id: document.id.call_id,
+            agent: document.agent,
+            requested: Model {
+                provider: document.requested_provider,
+                model: document.requested_model,
+            },
+            used: Model { provider: document.provider, model: document.model },
+            tokens,
+            cost: document.cost_micros_usd,
+            duration_ms: document.duration_ms,
+            request_id: document.request_id,
+            called_at: document.called_at.to_chrono(),
+        };
+        Self { call, digest: document.digest }
+    }
+}
+
+fn cost_of_a_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MicroDollars, D::Error> {
+    MicroDollars::new(u64::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// Opens a stored call.
@@ -53,22 +116,5 @@ pub(crate) fn open_call(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> 
 
 /// Reads a call.
 pub(crate) fn call_record(fields: &Fields<'_>) -> Result<DigestedCall, StoreError> {
-    let text = |field| fields.field(field)?.optional_string();
-    let cost = MicroDollars::new(fields.count("cost_micros_usd")?);
-    let call = ProviderCall {
-        call_id: fields.inside(fields.document("_id")?).parsed("call_id")?,
-        agent: text("agent")?,
-        requested: Model { provider: text("requested_provider")?, model: text("requested_model")? },
-        used: Model { provider: text("provider")?, model: text("model")? },
-        tokens: Tokens {
-            prompt: fields.count("prompt_tokens")?,
-            completion: fields.count("completion_tokens")?,
-            total: fields.count("total_tokens")?,
-        },
-        cost: cost.map_err(|e| fields.corrupt("cost_micros_usd", Some(e.into())))?,
-        duration_ms: fields.count("duration_ms")?,
-        request_id: text("request_id")?,
-        called_at: fields.time("called_at")?,
-    };
-    Ok(DigestedCall { call, digest: fields.bytes("digest")? })
+    fields.read::<CallDocument>().map(DigestedCall::from)
 }

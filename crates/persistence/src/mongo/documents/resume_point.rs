@@ -1,16 +1,55 @@
+use std::borrow::Cow;
+
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, Utc};
+use records::json::Digest;
 use records::{
-    ChatId, JsonObject, OpenStep, ResumePoint, Scope, StackFrame, StackId, Step, StepKind,
+    AppId, ChatId, JsonObject, OpenStep, ResumePoint, Scope, StackFrame, StackId, Step, StepKind,
     StepStatus, TurnId,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION, counter, encode};
-use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::json::to_document;
+use crate::mongo::documents::stored::{read_document, read_record};
+use crate::mongo::documents::word::Word;
+use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION};
+use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
+
+/// A step from which a turn can be resumed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ResumePointDocument<'a> {
+    #[serde(rename = "_id")]
+    id: ResumePointKey,
+    app_id: AppId,
+    turn: u64,
+    #[serde(rename = "type")]
+    kind: Word<StepKind>,
+    status: Word<StepStatus>,
+    assistant_id: Option<String>,
+    stack_id: StackId,
+    stack_parent_id: Option<StackId>,
+    stack_depth: u32,
+    /// The path is cut as that of the open step is. The release before this one wrote whole paths, and
+    /// reads cut ones as well as this one reads whole ones, so that cut ones need no newer version.
+    stack_path: Option<Vec<StackId>>,
+    input: Option<Json<Cow<'a, JsonObject>>>,
+    output: Option<Json<Cow<'a, JsonObject>>>,
+    space_snapshot: Json<Cow<'a, JsonObject>>,
+    error: Option<String>,
+    metadata: Json<Cow<'a, JsonObject>>,
+    created_at: DateTime,
+    #[serde(with = "serde_bytes")]
+    digest: Digest,
+    schema_version: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ResumePointKey {
+    chat_id: ChatId,
+    request_id: TurnId,
+    sequence: u32,
+}
 
 /// Returns the filter for the resume points of a turn.
 pub(crate) fn points_of(scope: &Scope, chat_id: &ChatId, request_id: &TurnId) -> Document {
@@ -34,75 +73,82 @@ pub(crate) struct TurnPoints<'a> {
     pub(crate) created_at: Time<Utc>,
 }
 
-/// Returns the document of a resume point.
-///
-/// Its path is cut as its open step has it. The release before this one wrote whole paths, and reads cut ones
-/// as well as this one reads whole ones, so that cut ones need no newer version.
-pub(crate) fn point_document(
-    points: &TurnPoints<'_>,
-    open: &OpenStep,
-) -> Result<RawDocumentBuf, Failure> {
-    let TurnPoints { scope, chat_id, mark, turn, created_at } = points;
-    let OpenStep { sequence, step, stack_path } = open;
-    let stack_path: Vec<_> = stack_path.iter().map(StackId::as_str).collect();
-    let object = |object: &Option<JsonObject>| object.as_ref().map(to_document);
-    encode(&doc! {
-        "_id": {
-            "chat_id": chat_id.as_str(), "request_id": mark.request_id.as_str(),
-            "sequence": i64::from(*sequence),
-        },
-        "app_id": scope.app_id.as_str(),
-        "turn": counter(*turn),
-        "type": step.kind.as_str(),
-        "status": step.status.as_str(),
-        "assistant_id": step.assistant_id.as_deref(),
-        "stack_id": step.frame.stack_id.as_str(),
-        "stack_parent_id": step.frame.parent_id.as_ref().map(StackId::as_str),
-        "stack_depth": i64::from(step.frame.depth),
-        "stack_path": stack_path,
-        "input": object(&step.input),
-        "output": object(&step.output),
-        "space_snapshot": to_document(&step.space_snapshot),
-        "error": step.error.as_deref(),
-        "metadata": to_document(&step.metadata),
-        "created_at": DateTime::from_chrono(*created_at),
-        "digest": super::binary(&mark.digest),
-        "schema_version": SCHEMA_VERSION,
-    })
+impl<'a> ResumePointDocument<'a> {
+    /// Returns the document of a resume point.
+    pub(crate) fn new(points: &TurnPoints<'_>, open: &'a OpenStep) -> Self {
+        let TurnPoints { scope, chat_id, mark, turn, created_at } = points;
+        let OpenStep { sequence, step, stack_path } = open;
+        let json = |object: &'a JsonObject| Json(Cow::Borrowed(object));
+        Self {
+            id: ResumePointKey {
+                chat_id: (*chat_id).clone(),
+                request_id: mark.request_id.clone(),
+                sequence: *sequence,
+            },
+            app_id: scope.app_id.clone(),
+            turn: *turn,
+            kind: Word(step.kind),
+            status: Word(step.status),
+            assistant_id: step.assistant_id.clone(),
+            stack_id: step.frame.stack_id.clone(),
+            stack_parent_id: step.frame.parent_id.clone(),
+            stack_depth: step.frame.depth,
+            stack_path: Some(stack_path.clone()),
+            input: step.input.as_ref().map(json),
+            output: step.output.as_ref().map(json),
+            space_snapshot: json(&step.space_snapshot),
+            error: step.error.clone(),
+            metadata: json(&step.metadata),
+            created_at: DateTime::from_chrono(*created_at),
+            digest: mark.digest,
+            schema_version: SCHEMA_VERSION,
+        }
+    }
 }
 
-/// Opens the document of a resume point.
-pub(crate) fn open_point(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
-    Fields::open(RESUME_POINTS, "(a resume point)", raw)
+impl From<ResumePointDocument<'_>> for ResumePoint {
+    fn from(document: ResumePointDocument<'_>) -> Self {
+        let object = |json: Json<Cow<'_, JsonObject>>| json.0.into_owned();
+        let frame = StackFrame {
+            stack_id: document.stack_id,
+            parent_id: document.stack_parent_id,
+            depth: document.stack_depth,
+        };
+        let step = Step {
+            kind: document.kind.0,
+            status: document.status.0,
+            assistant_id: document.assistant_id,
+            frame,
+            input: document.input.map(object),
+            output: document.output.map(object),
+            space_snapshot: object(document.space_snapshot),
+            error: document.error,
+            metadata: object(document.metadata),
+        };
+        Self {
+            chat_id: document.id.chat_id,
+            request_id: document.id.request_id,
+            turn: document.turn,
+            sequence: document.id.sequence,
+            step,
+            stack_path: document.stack_path.unwrap_or_default(),
+            created_at: document.created_at.to_chrono(),
+        }
+    }
 }
 
 /// Reads a resume point.
 pub(crate) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint, StoreError> {
-    let fields = open_point(raw)?;
-    let id = fields.inside(fields.document("_id")?);
-    let frame = StackFrame {
-        stack_id: fields.parsed("stack_id")?,
-        parent_id: fields.field("stack_parent_id")?.optional_parsed()?,
-        depth: fields.field("stack_depth")?.number()?,
-    };
-    let step = Step {
-        kind: fields.field("type")?.one_of(StepKind::ALL, |kind| kind.as_str())?,
-        status: fields.field("status")?.one_of(StepStatus::ALL, |status| status.as_str())?,
-        assistant_id: fields.field("assistant_id")?.optional_string()?,
-        frame,
-        input: fields.field("input")?.optional_object()?,
-        output: fields.field("output")?.optional_object()?,
-        space_snapshot: fields.object("space_snapshot")?,
-        error: fields.field("error")?.optional_string()?,
-        metadata: fields.object("metadata")?,
-    };
-    Ok(ResumePoint {
-        chat_id: id.parsed("chat_id")?,
-        request_id: id.parsed("request_id")?,
-        turn: fields.count("turn")?,
-        sequence: id.field("sequence")?.number()?,
-        step,
-        stack_path: fields.field("stack_path")?.optional_each_parsed()?,
-        created_at: fields.time("created_at")?,
-    })
+    read_record::<ResumePointDocument<'_>, _>(RESUME_POINTS, raw)
+}
+
+/// Reads the digest of the turn of a resume point, where only that was asked for.
+pub(crate) fn point_digest(raw: &RawDocumentBuf) -> Result<Digest, StoreError> {
+    #[derive(Deserialize)]
+    struct Digested {
+        #[serde(with = "serde_bytes")]
+        digest: Digest,
+    }
+
+    Ok(read_document::<Digested>(RESUME_POINTS, raw)?.digest)
 }

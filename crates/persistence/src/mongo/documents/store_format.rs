@@ -1,20 +1,33 @@
 use bson::{DateTime, Document, RawDocument, doc};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{SCHEMA_VERSION, STORE_FORMAT};
 
 /// The id of the one document.
 const ID: &str = "format";
 
+/// The format that the database is at.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FormatDocument {
+    #[serde(rename = "_id")]
+    id: String,
+    format: i64,
+    changed_at: DateTime,
+    schema_version: i64,
+}
+
+impl FormatDocument {
+    /// Returns the document of a database that is new.
+    pub(crate) fn new(format: i64, now: DateTime) -> Self {
+        Self { id: ID.to_owned(), format, changed_at: now, schema_version: SCHEMA_VERSION }
+    }
+}
+
 /// Returns the filter for the one document.
 pub(crate) fn one_format() -> Document {
     doc! { "_id": ID }
-}
-
-/// Returns the document of a database that is new.
-pub(crate) fn format_document(format: i64, now: DateTime) -> Document {
-    doc! { "_id": ID, "format": format, "changed_at": now, "schema_version": SCHEMA_VERSION }
 }
 
 /// Returns the update that raises the format, and inserts the document where there is none.
@@ -28,5 +41,5 @@ pub(crate) fn raised_format(format: i64, now: DateTime) -> Document {
 
 /// Reads the format.
 pub(crate) fn format_number(raw: &RawDocument) -> Result<i64, StoreError> {
-    Fields::open(STORE_FORMAT, ID, raw)?.integer("format")
+    Ok(read_document::<FormatDocument>(STORE_FORMAT, raw)?.format)
 }

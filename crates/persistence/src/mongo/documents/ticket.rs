@@ -1,51 +1,80 @@
-use bson::{Bson, DateTime, Document, RawDocument, doc};
+use bson::{DateTime, RawDocument};
 use chrono::Utc;
-use records::{Caller, ChatId, NewTicket, Scope, TeamId, Ticket, UserId};
+use records::{AppId, Caller, ChatId, NewTicket, Scope, TeamId, Ticket, UserId};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::{SCHEMA_VERSION, TICKETS};
 
-const SERVICE: &str = "service";
-const USER: &str = "user";
+/// A ticket to a chat.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TicketDocument {
+    /// The digest of the ticket.
+    #[serde(rename = "_id")]
+    id: String,
+    app_id: AppId,
+    chat_id: ChatId,
+    role: Role,
+    user_id: Option<UserId>,
+    team_id: Option<TeamId>,
+    caller_expires_at: Option<DateTime>,
+    expires_at: DateTime,
+    redeemed_by: Option<String>,
+    schema_version: i64,
+}
 
-/// Returns the document of a ticket that nobody has used.
-pub(crate) fn ticket_document(
-    scope: &Scope,
-    chat_id: &ChatId,
-    ticket: &NewTicket,
-    expires_at: chrono::DateTime<Utc>,
-) -> Document {
-    let (role, user_id, team_id) = match &scope.caller {
-        Caller::Service => (SERVICE, None, None),
-        Caller::User { user_id, team_id } => (USER, Some(user_id), team_id.as_ref()),
-    };
-    doc! {
-        "_id": ticket.digest.to_string(),
-        "app_id": scope.app_id.as_str(),
-        "chat_id": chat_id.as_str(),
-        "role": role,
-        "user_id": user_id.map(UserId::as_str),
-        "team_id": team_id.map(TeamId::as_str),
-        "caller_expires_at": ticket.caller_expires_at.map(DateTime::from_chrono),
-        "expires_at": DateTime::from_chrono(expires_at),
-        "redeemed_by": Bson::Null,
-        "schema_version": SCHEMA_VERSION,
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    Service,
+    User,
+}
+
+impl TicketDocument {
+    /// Returns the document of a ticket that nobody has used.
+    pub(crate) fn new(
+        scope: &Scope,
+        chat_id: &ChatId,
+        ticket: &NewTicket,
+        expires_at: chrono::DateTime<Utc>,
+    ) -> Self {
+        let (role, user_id, team_id) = match scope.caller.clone() {
+            Caller::Service => (Role::Service, None, None),
+            Caller::User { user_id, team_id } => (Role::User, Some(user_id), team_id),
+        };
+        Self {
+            id: ticket.digest.to_string(),
+            app_id: scope.app_id.clone(),
+            chat_id: chat_id.clone(),
+            role,
+            user_id,
+            team_id,
+            caller_expires_at: ticket.caller_expires_at.map(DateTime::from_chrono),
+            expires_at: DateTime::from_chrono(expires_at),
+            redeemed_by: None,
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl TryFrom<TicketDocument> for Ticket {
+    type Error = FieldError;
+
+    fn try_from(document: TicketDocument) -> Result<Self, FieldError> {
+        let caller = match document.role {
+            Role::Service => Caller::Service,
+            Role::User => Caller::User {
+                user_id: document.user_id.ok_or_else(|| FieldError::new("user_id"))?,
+                team_id: document.team_id,
+            },
+        };
+        let caller_expires_at = document.caller_expires_at.map(DateTime::to_chrono);
+        Ok(Self { caller, caller_expires_at })
     }
 }
 
 /// Reads the document of a ticket.
 pub(crate) fn ticket_record(raw: &RawDocument) -> Result<Ticket, StoreError> {
-    let id = raw.get_str("_id").unwrap_or("(unreadable)");
-    let fields = Fields::open(TICKETS, id, raw)?;
-    let caller = match fields.field("role")?.text()? {
-        SERVICE => Caller::Service,
-        USER => Caller::User {
-            user_id: fields.parsed("user_id")?,
-            team_id: fields.field("team_id")?.optional_parsed()?,
-        },
-        _ => return Err(fields.corrupt("role", None)),
-    };
-    let caller_expires_at = fields.field("caller_expires_at")?.optional_time()?;
-    Ok(Ticket { caller, caller_expires_at })
+    read_record::<TicketDocument, _>(TICKETS, raw)
 }

@@ -1,13 +1,32 @@
 use bson::{DateTime, Document, RawDocumentBuf, doc};
 use chrono::{DateTime as Time, Utc};
 use records::json::Digest;
-use records::{ChatId, Scope, TurnId};
+use records::{AppId, ChatId, Scope, TurnId};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{SCHEMA_VERSION, TURNS_WITHOUT_MESSAGES, counter, encode};
-use crate::mongo::engine::failure::Failure;
+use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::{SCHEMA_VERSION, TURNS_WITHOUT_MESSAGES};
 use crate::rules::turn_batch::TurnMark;
+
+/// A turn without messages: by this document alone its name is known for good.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TurnWithoutMessagesDocument {
+    #[serde(rename = "_id")]
+    id: TurnKey,
+    app_id: AppId,
+    turn: u64,
+    #[serde(with = "serde_bytes")]
+    digest: Digest,
+    created_at: DateTime,
+    schema_version: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct TurnKey {
+    chat_id: ChatId,
+    request_id: TurnId,
+}
 
 /// Returns the filter for the turn without messages that has a name.
 pub(crate) fn turn_without_messages(
@@ -15,33 +34,33 @@ pub(crate) fn turn_without_messages(
     chat_id: &ChatId,
     request_id: &TurnId,
 ) -> Document {
-    doc! { "_id": id(chat_id, request_id), "app_id": scope.app_id.as_str() }
+    let id = doc! { "chat_id": chat_id.as_str(), "request_id": request_id.as_str() };
+    doc! { "_id": id, "app_id": scope.app_id.as_str() }
 }
 
-/// Returns the document by which a turn without messages is known for good; `turn` is its number.
-pub(crate) fn turn_without_messages_document(
-    scope: &Scope,
-    chat_id: &ChatId,
-    mark: &TurnMark,
-    turn: u64,
-    now: Time<Utc>,
-) -> Result<RawDocumentBuf, Failure> {
-    encode(&doc! {
-        "_id": id(chat_id, &mark.request_id),
-        "app_id": scope.app_id.as_str(),
-        "turn": counter(turn),
-        "digest": super::binary(&mark.digest),
-        "created_at": DateTime::from_chrono(now),
-        "schema_version": SCHEMA_VERSION,
-    })
+impl TurnWithoutMessagesDocument {
+    /// Returns the document of a turn without messages; `turn` is its number.
+    pub(crate) fn new(
+        scope: &Scope,
+        chat_id: &ChatId,
+        mark: &TurnMark,
+        turn: u64,
+        now: Time<Utc>,
+    ) -> Self {
+        let (chat_id, request_id) = (chat_id.clone(), mark.request_id.clone());
+        Self {
+            id: TurnKey { chat_id, request_id },
+            app_id: scope.app_id.clone(),
+            turn,
+            digest: mark.digest,
+            created_at: DateTime::from_chrono(now),
+            schema_version: SCHEMA_VERSION,
+        }
+    }
 }
 
 /// Reads the digest of a turn without messages.
 pub(crate) fn turn_without_messages_digest(raw: &RawDocumentBuf) -> Result<Digest, StoreError> {
-    let id = "(a turn without messages)";
-    Fields::open(TURNS_WITHOUT_MESSAGES, id, raw)?.bytes("digest")
-}
-
-fn id(chat_id: &ChatId, request_id: &TurnId) -> Document {
-    doc! { "chat_id": chat_id.as_str(), "request_id": request_id.as_str() }
+    let document: TurnWithoutMessagesDocument = read_document(TURNS_WITHOUT_MESSAGES, raw)?;
+    Ok(document.digest)
 }

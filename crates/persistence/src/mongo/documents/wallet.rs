@@ -1,9 +1,11 @@
 use bson::{Bson, DateTime, Document, RawDocument, doc};
-use records::{AppId, EntryKind, Scope, UserId, Wallet, WalletEntry};
+use records::{AppId, EntryId, EntryKind, Scope, UserId, Wallet, WalletEntry};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
-use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS, counter};
+use crate::mongo::documents::stored::{FieldError, read_record};
+use crate::mongo::documents::word::Word;
+use crate::mongo::documents::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS};
 
 /// A wallet with its newest entries.
 #[derive(Debug)]
@@ -31,105 +33,177 @@ pub(crate) fn wallets_after(app_id: &AppId, after: Option<&UserId>) -> Document 
     doc! { "_id": { "$gt": start, "$lt": wallet_id(app_id, Bson::MaxKey) } }
 }
 
-/// Returns the document of a wallet that is created, with the entry that fills it.
-pub(crate) fn wallet_document(wallet: &Wallet, initial: Option<&WalletEntry>) -> Document {
-    doc! {
-        "_id": wallet_id(&wallet.app_id, wallet.user_id.as_str()),
-        "balance": wallet.balance,
-        "first_sequence": 0_i64,
-        "last_sequence": counter(wallet.entry_count),
-        "entries": initial.map(tail_document).into_iter().collect::<Vec<_>>(),
-        "created_at": DateTime::from_chrono(wallet.created_at),
-        "last_updated_at": DateTime::from_chrono(wallet.last_updated_at),
-        "schema_version": SCHEMA_VERSION,
-    }
-}
-
-/// Returns an entry as it stands in its wallet: its place there says the rest.
-pub(crate) fn tail_document(entry: &WalletEntry) -> Document {
-    doc! {
-        "entry_id": entry.entry_id.as_str(),
-        "kind": entry.kind.as_str(),
-        "amount": entry.amount,
-        "reason": entry.reason.as_deref(),
-        "created_at": DateTime::from_chrono(entry.created_at),
-    }
-}
-
 /// Returns the id of an entry's line.
 pub(crate) fn line_id(scope: &Scope, user_id: &UserId, entry_id: &str) -> Document {
     let (app_id, user_id) = (scope.app_id.as_str(), user_id.as_str());
     doc! { "app_id": app_id, "user_id": user_id, "entry_id": entry_id }
 }
 
-/// Returns the line of an entry.
-pub(crate) fn line_document(wallet: &Wallet, entry: &WalletEntry) -> Document {
-    let scope = Scope::service(wallet.app_id.clone());
-    let mut document = doc! {
-        "_id": line_id(&scope, &wallet.user_id, entry.entry_id.as_str()),
-        "app_id": wallet.app_id.as_str(),
-        "user_id": wallet.user_id.as_str(),
-        "sequence": counter(entry.sequence),
-        "balance": entry.balance,
-        "schema_version": SCHEMA_VERSION,
-    };
-    document.extend(tail_document(entry));
-    document
+/// A wallet as it is stored, with its newest entries.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WalletDocument {
+    #[serde(rename = "_id")]
+    id: WalletKey,
+    balance: i64,
+    first_sequence: u64,
+    last_sequence: u64,
+    entries: Vec<EntryDocument>,
+    created_at: DateTime,
+    last_updated_at: DateTime,
+    schema_version: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WalletKey {
+    app_id: AppId,
+    user_id: UserId,
+}
+
+/// An entry within its wallet; its position there says the rest.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct EntryDocument {
+    entry_id: EntryId,
+    kind: Word<EntryKind>,
+    amount: i64,
+    reason: Option<String>,
+    created_at: DateTime,
+}
+
+/// An entry that was archived, in a document of its own.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LineDocument {
+    #[serde(rename = "_id")]
+    id: LineKey,
+    app_id: AppId,
+    user_id: UserId,
+    sequence: u64,
+    balance: i64,
+    schema_version: i64,
+    entry_id: EntryId,
+    kind: Word<EntryKind>,
+    amount: i64,
+    reason: Option<String>,
+    created_at: DateTime,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names are stored")]
+struct LineKey {
+    app_id: AppId,
+    user_id: UserId,
+    entry_id: EntryId,
+}
+
+impl WalletDocument {
+    /// Returns the document of a wallet that is created, with the entry that fills it.
+    pub(crate) fn new(wallet: &Wallet, initial: Option<&WalletEntry>) -> Self {
+        Self {
+            id: WalletKey { app_id: wallet.app_id.clone(), user_id: wallet.user_id.clone() },
+            balance: wallet.balance,
+            first_sequence: 0,
+            last_sequence: wallet.entry_count,
+            entries: initial.map(EntryDocument::from).into_iter().collect(),
+            created_at: DateTime::from_chrono(wallet.created_at),
+            last_updated_at: DateTime::from_chrono(wallet.last_updated_at),
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl From<&WalletEntry> for EntryDocument {
+    fn from(entry: &WalletEntry) -> Self {
+        Self {
+            entry_id: entry.entry_id.clone(),
+            kind: Word(entry.kind),
+            amount: entry.amount,
+            reason: entry.reason.clone(),
+            created_at: DateTime::from_chrono(entry.created_at),
+        }
+    }
+}
+
+impl LineDocument {
+    /// Returns the line of an entry.
+    pub(crate) fn new(wallet: &Wallet, entry: &WalletEntry) -> Self {
+        let Wallet { app_id, user_id, .. } = wallet;
+        let EntryDocument { entry_id, kind, amount, reason, created_at } = entry.into();
+        let id = LineKey {
+            app_id: app_id.clone(),
+            user_id: user_id.clone(),
+            entry_id: entry_id.clone(),
+        };
+        Self {
+            id,
+            app_id: app_id.clone(),
+            user_id: user_id.clone(),
+            sequence: entry.sequence,
+            balance: entry.balance,
+            schema_version: SCHEMA_VERSION,
+            entry_id,
+            kind,
+            amount,
+            reason,
+            created_at,
+        }
+    }
+}
+
+impl EntryDocument {
+    fn record(self, sequence: u64, balance: i64) -> WalletEntry {
+        WalletEntry {
+            entry_id: self.entry_id,
+            sequence,
+            kind: self.kind.0,
+            amount: self.amount,
+            balance,
+            reason: self.reason,
+            created_at: self.created_at.to_chrono(),
+        }
+    }
+}
+
+impl From<LineDocument> for WalletEntry {
+    fn from(line: LineDocument) -> Self {
+        let LineDocument { sequence, balance, entry_id, kind, amount, reason, created_at, .. } =
+            line;
+        EntryDocument { entry_id, kind, amount, reason, created_at }.record(sequence, balance)
+    }
+}
+
+impl TryFrom<WalletDocument> for StoredWallet {
+    type Error = FieldError;
+
+    fn try_from(document: WalletDocument) -> Result<Self, FieldError> {
+        let wallet = Wallet {
+            app_id: document.id.app_id,
+            user_id: document.id.user_id,
+            balance: document.balance,
+            entry_count: document.last_sequence,
+            created_at: document.created_at.to_chrono(),
+            last_updated_at: document.last_updated_at.to_chrono(),
+        };
+        let first_sequence = document.first_sequence;
+        let entries = document.entries.into_iter().zip(first_sequence..);
+        let mut tail: Vec<_> = entries.map(|(entry, sequence)| entry.record(sequence, 0)).collect();
+        if first_sequence.checked_add(tail.len() as u64) != Some(wallet.entry_count) {
+            return Err(FieldError::new("last_sequence"));
+        }
+        // An entry's place says how much came after it, and so what the balance was then.
+        let mut balance = wallet.balance;
+        for entry in tail.iter_mut().rev() {
+            entry.balance = balance;
+            balance = balance.saturating_sub(entry.amount);
+        }
+        Ok(Self { wallet, first_sequence, tail })
+    }
 }
 
 /// Reads a wallet.
 pub(crate) fn stored_wallet(raw: &RawDocument) -> Result<StoredWallet, StoreError> {
-    let name = name_in_errors(raw);
-    let fields = Fields::open(WALLETS, &name, raw)?;
-    let id = fields.inside(fields.document("_id")?);
-    let wallet = Wallet {
-        app_id: id.parsed("app_id")?,
-        user_id: id.parsed("user_id")?,
-        balance: fields.integer("balance")?,
-        entry_count: fields.count("last_sequence")?,
-        created_at: fields.time("created_at")?,
-        last_updated_at: fields.time("last_updated_at")?,
-    };
-    let first_sequence = fields.count("first_sequence")?;
-    let mut tail = Vec::new();
-    for (entry, sequence) in fields.documents("entries")?.zip(first_sequence..) {
-        tail.push(entry_record(&entry?, sequence, 0)?);
-    }
-    if first_sequence.checked_add(tail.len() as u64) != Some(wallet.entry_count) {
-        return Err(fields.corrupt("last_sequence", None));
-    }
-    // An entry's place says how much came after it, and so what the balance was then.
-    let mut balance = wallet.balance;
-    for entry in tail.iter_mut().rev() {
-        entry.balance = balance;
-        balance = balance.saturating_sub(entry.amount);
-    }
-    Ok(StoredWallet { wallet, first_sequence, tail })
+    read_record::<WalletDocument, _>(WALLETS, raw)
 }
 
 /// Reads a line.
 pub(crate) fn line_record(raw: &RawDocument) -> Result<WalletEntry, StoreError> {
-    let name = name_in_errors(raw);
-    let fields = Fields::open(WALLET_ENTRIES, &name, raw)?;
-    entry_record(&fields, fields.count("sequence")?, fields.integer("balance")?)
-}
-
-fn entry_record(
-    fields: &Fields<'_>,
-    sequence: u64,
-    balance: i64,
-) -> Result<WalletEntry, StoreError> {
-    Ok(WalletEntry {
-        entry_id: fields.parsed("entry_id")?,
-        sequence,
-        kind: fields.field("kind")?.one_of(EntryKind::ALL, |kind| kind.as_str())?,
-        amount: fields.integer("amount")?,
-        balance,
-        reason: fields.field("reason")?.optional_string()?,
-        created_at: fields.time("created_at")?,
-    })
-}
-
-fn name_in_errors(raw: &RawDocument) -> String {
-    raw.get_document("_id").map_or_else(|_| "(unreadable)".to_owned(), |id| format!("{id:?}"))
+    read_record::<LineDocument, _>(WALLET_ENTRIES, raw)
 }

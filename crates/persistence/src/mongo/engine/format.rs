@@ -13,7 +13,7 @@ use bson::{DateTime, doc};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    COLLECTIONS, NEWEST_VERSION, SCHEMA_VERSION, encode, format_document, format_number, one_format,
+    COLLECTIONS, FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_number, one_format,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
@@ -102,7 +102,7 @@ impl MongoStore {
                 return Ok(SCHEMA_VERSION);
             }
             let now = DateTime::from_chrono(self.inner.clock.now());
-            let first = encode(&format_document(NEWEST_VERSION, now))?;
+            let first = encode(&FormatDocument::new(NEWEST_VERSION, now))?;
             match self.inner.store_format.insert_one(first).await {
                 Ok(_) => return Ok(NEWEST_VERSION),
                 // Another process has stored it.

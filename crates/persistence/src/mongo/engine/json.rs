@@ -3,9 +3,13 @@
 //! The driver's own conversions interpret keys such as `$oid` and `$date` as extended JSON and
 //! change or refuse their values. These conversions do not look at keys.
 
+use std::borrow::Cow;
+
 use bson::raw::{CStr, RawArrayBuf};
 use bson::{Bson, Document, RawBson, RawBsonRef, RawDocument, RawDocumentBuf};
 use records::JsonObject;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Number, Value};
 
 /// Converts a value that was measured before, so its integers fit.
@@ -110,4 +114,64 @@ pub(crate) fn to_object(document: &RawDocument) -> Result<JsonObject, NotJson> {
         object.insert(key.as_str().to_owned(), to_value(value)?);
     }
     Ok(object)
+}
+
+/// Caller JSON as a field of a stored struct: written and read literally, whatever its keys are.
+///
+/// It never passes through the `Serialize` or `Deserialize` of `Value`, `Bson` or `Document`: it is handed
+/// to the driver, and taken from it, as raw BSON.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// The types of caller JSON.
+pub(crate) trait CallerJson: Sized {
+    /// Writes a value that has been measured.
+    fn to_raw(&self) -> RawBson;
+
+    /// Reads a stored value.
+    fn from_raw(bson: RawBsonRef<'_>) -> Result<Self, NotJson>;
+}
+
+impl CallerJson for Value {
+    fn to_raw(&self) -> RawBson {
+        to_raw(self)
+    }
+
+    fn from_raw(bson: RawBsonRef<'_>) -> Result<Self, NotJson> {
+        to_value(bson)
+    }
+}
+
+impl CallerJson for JsonObject {
+    fn to_raw(&self) -> RawBson {
+        RawBson::Document(to_raw_document(self))
+    }
+
+    fn from_raw(bson: RawBsonRef<'_>) -> Result<Self, NotJson> {
+        to_object(bson.as_document().ok_or(NotJson::Type("value without keys"))?)
+    }
+}
+
+/// Caller JSON that is borrowed while it is written.
+impl<T: CallerJson + Clone> CallerJson for Cow<'_, T> {
+    fn to_raw(&self) -> RawBson {
+        self.as_ref().to_raw()
+    }
+
+    fn from_raw(bson: RawBsonRef<'_>) -> Result<Self, NotJson> {
+        T::from_raw(bson).map(Cow::Owned)
+    }
+}
+
+impl<T: CallerJson> Serialize for Json<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.to_raw().serialize(serializer)
+    }
+}
+
+impl<'de, T: CallerJson> Deserialize<'de> for Json<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawBsonRef::deserialize(deserializer)?;
+        T::from_raw(raw).map(Self).map_err(D::Error::custom)
+    }
 }

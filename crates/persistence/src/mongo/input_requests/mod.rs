@@ -20,8 +20,8 @@ use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
 use crate::mongo::documents::{
-    PENDING, StoredInput, chat_session_record, closing_fields, counter, input_app, input_document,
-    input_key, input_record,
+    InputRequestDocument, PENDING, StoredInput, chat_session_record, closing_fields, counter,
+    encode, input_app, input_key, input_record,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
@@ -273,7 +273,7 @@ impl MongoStore {
         let pending = doc! { "pending_inputs": asked.request.request_id.as_str() };
         let noting = self.note_input(tx, scope, chat, &asked.request, "$addToSet", pending);
         let Some(chat) = noting.await? else { return Ok(None) };
-        let document = input_document(&chat.app_id, asked, asking_id)?;
+        let document = encode(&InputRequestDocument::new(&chat.app_id, asked, asking_id))?;
         let insert = self.inner.input_requests.insert_one(document);
         insert.session(&mut *tx.session().await?).await?;
         if chat.status != ChatStatus::Running {
@@ -359,7 +359,7 @@ impl MongoStore {
         let Some(chat) = noting.await? else { return Ok(None) };
         let mut one = one_input(scope, chat_id, request_id);
         one.insert("state", PENDING);
-        let update = doc! { "$set": closing_fields(closing, answered) };
+        let update = doc! { "$set": closing_fields(closing, answered)? };
         let update = self.inner.input_requests.update_one(one, update);
         if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(None);

@@ -9,8 +9,8 @@ use records::{ChatId, EventId, Limits, OpenStep, Scope, TurnId};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    Tail, TurnPoints, open_chat_session, open_point, point_document, points_of, recent_digest,
-    turn_without_messages, turn_without_messages_digest, turn_without_messages_document,
+    ResumePointDocument, Tail, TurnPoints, TurnWithoutMessagesDocument, encode, open_chat_session,
+    point_digest, points_of, recent_digest, turn_without_messages, turn_without_messages_digest,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -186,7 +186,7 @@ impl MongoStore {
         let find = self.inner.resume_points.find_one(points_of(scope, chat_id, request_id));
         let find = find.projection(doc! { "digest": 1, "schema_version": 1 });
         let found = find.sort(doc! { "turn": 1, "_id.sequence": 1 }).await?;
-        Ok(found.map(|raw| open_point(&raw)?.bytes("digest")).transpose()?)
+        Ok(found.map(|raw| point_digest(&raw)).transpose()?)
     }
 
     /// Returns the digest of the turn without messages that has a name, if one does.
@@ -218,7 +218,8 @@ impl MongoStore {
         let (mark, created_at) = (&turn.mark, push.now());
         if turn.messages.len() == 0 {
             let document =
-                turn_without_messages_document(scope, chat_id, mark, tail.turns, created_at)?;
+                TurnWithoutMessagesDocument::new(scope, chat_id, mark, tail.turns, created_at);
+            let document = encode(&document)?;
             let turns = &self.inner.turns_without_messages;
             turns.insert_one(document).session(&mut *tx.session().await?).await?;
         }
@@ -236,7 +237,7 @@ impl MongoStore {
     ) -> Result<(), Failure> {
         let (mut documents, mut bytes) = (Vec::new(), 0);
         for (index, open) in open_steps.iter().enumerate() {
-            let document = point_document(points, open)?;
+            let document = encode(&ResumePointDocument::new(points, open))?;
             bytes += document.as_bytes().len();
             documents.push(document);
             if bytes >= POINTS_BYTES || index + 1 == open_steps.len() {

@@ -10,7 +10,7 @@ use records::{Scope, UserId, WalletEntry};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    NEWEST_VERSION, StoredWallet, counter, encode, line_document, one_wallet,
+    LineDocument, NEWEST_VERSION, StoredWallet, counter, encode, one_wallet,
 };
 use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
 
@@ -53,7 +53,7 @@ impl MongoStore {
         if stored.tail.is_empty() {
             return Ok(());
         }
-        let lines = stored.tail.iter().map(|entry| line_document(&stored.wallet, entry));
+        let lines = stored.tail.iter().map(|entry| LineDocument::new(&stored.wallet, entry));
         let lines = lines.map(|line| encode(&line)).collect::<Result<Vec<_>, _>>()?;
         match self.inner.wallet_entries.insert_many(lines).ordered(false).await {
             // Existing lines may not be durable yet, but the cut is written after them, so it

@@ -42,7 +42,7 @@ impl MongoStore {
                 return Ok(None);
             }
             let filter = admitting(&scope, &change, stored.first_sequence);
-            let updating = self.inner.wallets.find_one_and_update(filter, update(&change));
+            let updating = self.inner.wallets.find_one_and_update(filter, update(&change)?);
             let updating = updating.return_document(ReturnDocument::After);
             let updated = updating.session(&mut *tx.session().await?).await?;
             let Some(raw) = updated else { return Ok(None) };

@@ -5,8 +5,8 @@ use records::{EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletE
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    NEWEST_VERSION, StoredWallet, counter, line_id, line_record, one_wallet, stored_wallet,
-    tail_document,
+    EntryDocument, NEWEST_VERSION, StoredWallet, counter, embedded, line_id, line_record,
+    one_wallet, stored_wallet,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -66,7 +66,7 @@ impl MongoStore {
             }
             attempt.check_goes_on()?;
             let filter = admitting(scope, change, stored.first_sequence);
-            let updating = self.inner.wallets.find_one_and_update(filter, update(change));
+            let updating = self.inner.wallets.find_one_and_update(filter, update(change)?);
             if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
                 return newest_entry(stored_wallet(&raw)?, change);
             }
@@ -115,7 +115,7 @@ pub(crate) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64)
     filter
 }
 
-pub(crate) fn update(change: &Change<'_>) -> Document {
+pub(crate) fn update(change: &Change<'_>) -> Result<Document, Failure> {
     let entry = WalletEntry {
         entry_id: change.new.entry_id.clone(),
         kind: change.kind,
@@ -126,11 +126,12 @@ pub(crate) fn update(change: &Change<'_>) -> Document {
         sequence: 0,
         balance: 0,
     };
-    doc! {
+    let entry = embedded(&EntryDocument::from(&entry))?;
+    Ok(doc! {
         "$inc": { "balance": change.amount(), "last_sequence": 1_i64 },
-        "$push": { "entries": { "$each": [tail_document(&entry)] } },
+        "$push": { "entries": { "$each": [entry] } },
         "$set": { "last_updated_at": DateTime::from_chrono(change.now) },
-    }
+    })
 }
 
 /// Returns the entry that an update has just made.

@@ -20,7 +20,7 @@ use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{StoredWallet, encode, one_wallet, stored_wallet, wallet_document};
+use crate::mongo::documents::{StoredWallet, WalletDocument, encode, one_wallet, stored_wallet};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::rules::ledger::{check_open, initial_entry, new_wallet};
@@ -39,7 +39,7 @@ impl Wallets for MongoStore {
             check_open(scope, user_id)?;
             let wallet = new_wallet(scope, user_id, initial_balance, self.inner.clock.now());
             let entry = initial_entry(&wallet, EntryId::mint(&*self.inner.ids));
-            let document = encode(&wallet_document(&wallet, entry.as_ref()))?;
+            let document = encode(&WalletDocument::new(&wallet, entry.as_ref()))?;
             let scope = scope.clone();
             self.write(|call| async move {
                 call.attempt(|_| async {

@@ -1,0 +1,219 @@
+//! Stored documents to structs and back, with serde.
+//!
+//! The struct of a record lists its fields in the order in which they are stored. A field that is missing
+//! reads like null, fields that the struct does not name are ignored, and integers may have either width.
+
+use std::convert::Infallible;
+
+use bson::{Document, RawBsonRef, RawDeserializer, RawDocument, RawDocumentBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::mongo::documents::NEWEST_VERSION;
+use crate::mongo::engine::failure::Failure;
+use crate::{BoxError, StoreError};
+
+/// Reads a stored document, unless it uses a shape that only newer releases can read.
+pub(crate) fn read_document<'de, T: Deserialize<'de>>(
+    collection: &'static str,
+    raw: &'de RawDocument,
+) -> Result<T, StoreError> {
+    check_version(NEWEST_VERSION, collection, || id_in_errors(raw), raw)?;
+    read_fields(raw).map_err(|e| e.within(collection, id_in_errors(raw)))
+}
+
+/// Reads a stored document as the record that it stands for.
+pub(crate) fn read_record<'de, D, R>(
+    collection: &'static str,
+    raw: &'de RawDocument,
+) -> Result<R, StoreError>
+where
+    D: Deserialize<'de>,
+    R: TryFrom<D, Error: Into<FieldError>>,
+{
+    let document: D = read_document(collection, raw)?;
+    let record = R::try_from(document);
+    record.map_err(|e| e.into().within(collection, id_in_errors(raw)))
+}
+
+/// Encodes a document for the driver.
+pub(crate) fn encode<T: Serialize>(document: &T) -> Result<RawDocumentBuf, Failure> {
+    let encoded = bson::serialize_to_raw_document_buf(document);
+    Ok(encoded.map_err(mongodb::error::Error::from)?)
+}
+
+/// Encodes a document that lies within another one, or within an update.
+pub(crate) fn embedded<T: Serialize>(document: &T) -> Result<Document, Failure> {
+    let decoded = Document::try_from(encode(document)?);
+    Ok(decoded.map_err(mongodb::error::Error::from)?)
+}
+
+/// A field that is not what it should be.
+#[derive(Debug)]
+pub(crate) struct FieldError {
+    field: String,
+    source: Option<BoxError>,
+}
+
+impl FieldError {
+    /// Says that the value of a field contradicts that of another one.
+    pub(crate) fn new(field: impl Into<String>) -> Self {
+        Self { field: field.into(), source: None }
+    }
+
+    /// Names the document that the field belongs to.
+    pub(crate) fn within(self, collection: &'static str, id: String) -> StoreError {
+        let Self { field, source } = self;
+        StoreError::Corrupt { collection, id, field, source }
+    }
+}
+
+/// So that a conversion may be one that cannot fail.
+impl From<Infallible> for FieldError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// Checks that this release can read a document, going by its version.
+pub(crate) fn check_version(
+    supported: i64,
+    collection: &'static str,
+    id: impl Fn() -> String,
+    raw: &RawDocument,
+) -> Result<(), StoreError> {
+    let found = match raw.get("schema_version") {
+        Ok(Some(RawBsonRef::Int64(version))) => version,
+        Ok(Some(RawBsonRef::Int32(version))) => version.into(),
+        other => {
+            let (field, source) = ("schema_version".to_owned(), other.err().map(Into::into));
+            return Err(FieldError { field, source }.within(collection, id()));
+        }
+    };
+    if found > supported {
+        return Err(StoreError::UnsupportedVersion { collection, id: id(), found, supported });
+    }
+    Ok(())
+}
+
+/// Reads the fields of a document, or of one within it.
+pub(crate) fn read_fields<'de, T: Deserialize<'de>>(
+    raw: &'de RawDocument,
+) -> Result<T, FieldError> {
+    let decoded = RawDeserializer::new(raw.as_bytes()).and_then(T::deserialize);
+    // Only a document that cannot be read is read again, with a record of the way to the field.
+    decoded.or_else(|_| read_with_path(raw))
+}
+
+fn read_with_path<'de, T: Deserialize<'de>>(raw: &'de RawDocument) -> Result<T, FieldError> {
+    let unreadable = "(unreadable)".to_owned();
+    let deserializer = RawDeserializer::new(raw.as_bytes())
+        .map_err(|e| FieldError { field: unreadable.clone(), source: Some(e.into()) })?;
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let source = error.into_inner();
+        let field = match (path.as_str(), missing_field(&source)) {
+            (".", None) => unreadable,
+            (".", Some(missing)) => missing.to_owned(),
+            (_, None) => path,
+            (_, Some(missing)) => format!("{path}.{missing}"),
+        };
+        FieldError { field, source: Some(source.into()) }
+    })
+}
+
+/// Returns the field that serde has missed: the path of such an error ends at the document that should
+/// have the field.
+fn missing_field(error: &bson::error::Error) -> Option<&str> {
+    error.message.as_deref()?.strip_prefix("missing field `")?.strip_suffix('`')
+}
+
+/// Returns the id of a document as errors name it.
+fn id_in_errors(raw: &RawDocument) -> String {
+    match raw.get("_id") {
+        Ok(Some(RawBsonRef::String(id))) => id.to_owned(),
+        Ok(Some(RawBsonRef::Document(id))) => match Document::try_from(id) {
+            Ok(id) => id.to_string(),
+            Err(_) => "(unreadable)".to_owned(),
+        },
+        Ok(None) => "(without an id)".to_owned(),
+        _ => "(unreadable)".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::{Bson, doc};
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only read")]
+    struct Outer {
+        count: u64,
+        note: Option<String>,
+        items: Vec<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only read")]
+    struct Inner {
+        name: String,
+    }
+
+    fn document() -> Document {
+        let items = [doc! { "name": "a" }, doc! { "name": "b" }];
+        doc! { "_id": { "n": "one" }, "schema_version": 1, "count": 1, "items": items, "new": { "x": 1 } }
+    }
+
+    fn read(document: &Document) -> Result<Outer, StoreError> {
+        read_document("things", &encode(document).unwrap())
+    }
+
+    fn field_at_fault(document: &Document) -> String {
+        match read(document) {
+            Err(StoreError::Corrupt { collection: "things", id, field, .. }) => {
+                assert_eq!(id, r#"{ "n": "one" }"#);
+                field
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn integers_of_both_widths_and_unknown_and_missing_fields_are_read() {
+        let mut document = document();
+        read(&document).unwrap();
+        document.insert("count", 1_i64);
+        document.insert("note", Bson::Null);
+        read(&document).unwrap();
+    }
+
+    #[test]
+    fn an_error_names_the_field_at_fault() {
+        let wrong = |path: &str, value: Option<Bson>| {
+            let mut document = document();
+            match value {
+                Some(value) => drop(document.insert(path, value)),
+                None => drop(document.remove(path)),
+            }
+            field_at_fault(&document)
+        };
+        assert_eq!(wrong("count", Some(Bson::Int64(-1))), "count");
+        assert_eq!(wrong("count", Some(Bson::Double(1.0))), "count");
+        assert_eq!(wrong("count", Some(Bson::Null)), "count");
+        assert_eq!(wrong("count", None), "count");
+        assert_eq!(wrong("note", Some(Bson::Int32(1))), "note");
+        assert_eq!(wrong("schema_version", None), "schema_version");
+        let items = |second: Document| Some(Bson::from(vec![doc! { "name": "a" }, second]));
+        assert_eq!(wrong("items", items(doc! { "name": 1 })), "items[1].name");
+        assert_eq!(wrong("items", items(doc! {})), "items[1].name");
+    }
+
+    #[test]
+    fn the_version_is_checked_before_the_fields() {
+        let mut document = document();
+        document.insert("schema_version", NEWEST_VERSION + 1);
+        document.insert("count", "many");
+        assert!(matches!(read(&document), Err(StoreError::UnsupportedVersion { .. })));
+    }
+}

@@ -1,0 +1,81 @@
+use records::{
+    AppStatus, ChatStatus, EntryKind, InputKind, StepKind, StepStatus, TurnOutcome, Visibility,
+};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One of a few values, stored as its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word<T>(pub(crate) T);
+
+/// A type whose values have names in the store.
+pub(crate) trait Named: Copy + 'static {
+    /// Every value.
+    const VALUES: &'static [Self];
+
+    /// Returns the name in the store.
+    fn name(self) -> &'static str;
+}
+
+/// Names the values of types that list them in `ALL` and name them with `as_str`.
+macro_rules! named {
+    ($($name:ident),*) => {$(
+        impl Named for $name {
+            const VALUES: &'static [Self] = &$name::ALL;
+
+            fn name(self) -> &'static str {
+                self.as_str()
+            }
+        }
+    )*};
+}
+
+named!(AppStatus, EntryKind, InputKind, StepKind, StepStatus, TurnOutcome);
+
+impl Named for Visibility {
+    const VALUES: &'static [Self] = &[Self::App, Self::Team, Self::Private];
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+/// The name of a chat's status, where a number does not stand for it.
+impl Named for ChatStatus {
+    const VALUES: &'static [Self] = &Self::ALL;
+
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl<T: Named> Serialize for Word<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
+impl<'de, T: Named> Deserialize<'de> for Word<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = <&str>::deserialize(deserializer)?;
+        let value = T::VALUES.iter().find(|value| value.name() == word);
+        value.map(|value| Self(*value)).ok_or_else(|| D::Error::custom("a word without a meaning"))
+    }
+}
+
+/// The status of a chat, stored as its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StatusNumber(pub(crate) ChatStatus);
+
+impl Serialize for StatusNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(self.0.number())
+    }
+}
+
+impl<'de> Deserialize<'de> for StatusNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let status = ChatStatus::from_number(i32::deserialize(deserializer)?);
+        status.map(Self).ok_or_else(|| D::Error::custom("a number that is no status"))
+    }
+}
