@@ -8,7 +8,9 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{BlobKind, artifact_document, artifact_record, open_chat_session};
+use crate::mongo::documents::{
+    ArtifactDocument, BlobKind, artifact_record, embedded, open_chat_session,
+};
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_bson;
@@ -34,7 +36,7 @@ impl Artifacts for MongoStore {
             let new = NewLast {
                 filter: Document::new(),
                 change: doc! {
-                    "last_artifact": artifact_document(&artifact, inline),
+                    "last_artifact": embedded(&ArtifactDocument::new(&artifact, inline))?,
                     "artifact_blob": placed.blob.as_deref(),
                     "last_updated_at": DateTime::from_chrono(now),
                 },

@@ -8,7 +8,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    StatusChangeDocument, Tail, WITHOUT_BULK, chat_session_document, chat_session_record, encode,
+    ChatSessionDocument, StatusChangeDocument, Tail, WITHOUT_BULK, chat_session_record, encode,
     open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
@@ -32,7 +32,7 @@ impl ChatSessions for MongoStore {
             new.check()?;
             let chat = started(scope, new, &*self.inner.clock, &*self.inner.ids);
             let creation_id = self.inner.ids.mint("creation_");
-            let document = encode(&chat_session_document(&chat, &creation_id))?;
+            let document = encode(&ChatSessionDocument::new(&chat, &creation_id))?;
             let scope = scope.unfenced();
             self.write(|call| async move {
                 let round = |tx| call.insert_chat(tx, &chat, &document, &creation_id);

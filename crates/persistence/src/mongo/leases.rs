@@ -13,8 +13,8 @@ use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_bulk;
 use crate::mongo::documents::{
-    NEWEST_VERSION, chat_session_record, counter, lease_document, lease_record, open_chat_session,
-    status_of,
+    LeaseDocument, NEWEST_VERSION, chat_session_record, counter, embedded, lease_record,
+    open_chat_session, status_of,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
@@ -177,7 +177,7 @@ impl MongoStore {
             }
             let given = Lease { fencing_token: fencing_token + 1, ..wanted.clone() };
             let update = doc! { "$set": {
-                "lease": lease_document(&given),
+                "lease": embedded(&LeaseDocument::from(&given))?,
                 "fencing_token": counter(given.fencing_token),
             } };
             let update = self.inner.chat_sessions.update_one(filter, update);

@@ -1,15 +1,22 @@
+use std::borrow::Cow;
+
 use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
 use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::json::Digest;
 use records::{
-    Artifact, ChatSession, ChatStatus, ForkOrigin, LastTurn, Lease, TurnId, TurnOutcome, Visibility,
+    AppId, Artifact, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId, JsonObject,
+    LastTurn, Lease, LeaseId, Owner, TeamId, TurnId, TurnOutcome, UserId, Visibility, WorkflowName,
 };
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::StoreError;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{CHAT_SESSIONS, SCHEMA_VERSION, counter};
-use crate::mongo::engine::json::to_document;
+use crate::mongo::documents::stored::{FieldError, read_record};
+use crate::mongo::documents::word::{StatusNumber, Word};
+use crate::mongo::documents::{Base, CHAT_SESSIONS, SCHEMA_VERSION};
+use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
 
@@ -17,64 +24,268 @@ use crate::store::ChatHead;
 pub(crate) const WITHOUT_BULK: [&str; 4] =
     ["messages", "last_artifact", "context_snapshot", "context_recent"];
 
-const VISIBILITIES: [Visibility; 3] = [Visibility::App, Visibility::Team, Visibility::Private];
-
-/// Returns the document of a chat session that has just been created.
+/// A chat session: as it is created, and as far as it is read wherever the session itself is asked for.
 ///
-/// `creation_id` names the call that creates it, so that its retry recognises its own work.
-pub(crate) fn chat_session_document(chat: &ChatSession, creation_id: &str) -> Document {
-    let mut document = doc! {
-        "_id": chat.chat_id.as_str(),
-        "app_id": chat.app_id.as_str(),
-        "workflow_name": chat.workflow_name.as_str(),
-        "user_id": chat.user_id.as_ref().map(records::UserId::as_str),
-        "team_id": chat.team_id.as_ref().map(records::TeamId::as_str),
-        "visibility": chat.visibility.as_str(),
-        "cache_seed": i64::from(chat.cache_seed),
-        "status": chat.status.number(),
-        "status_reason": chat.status_reason.as_deref(),
-        "title": chat.title.as_deref(),
-        "metadata": to_document(&chat.metadata),
-        "created_at": DateTime::from_chrono(chat.created_at),
-        "last_updated_at": DateTime::from_chrono(chat.last_updated_at),
-        "completed_at": chat.completed_at.map(DateTime::from_chrono),
-        "duration_sec": chat.duration_sec,
-        "last_sequence": counter(chat.last_sequence),
-        "first_sequence": counter(chat.last_sequence),
-        "revision": 0_i64,
-        "recent_edits": [],
-        "tail_bytes": 0_i64,
-        "last_artifact": Bson::Null,
-        "artifact_blob": Bson::Null,
-        "artifact_version": 0_i64,
-        "lease": Bson::Null,
-        "fencing_token": 0_i64,
-        "last_message_at": Bson::Null,
-        "last_connector": Bson::Null,
-        "last_mode": Bson::Null,
-        "last_turn": Bson::Null,
-        "turns": 0_i64,
-        "recent_turns": [],
-        "pending_inputs": [],
-        "recent_inputs": [],
-        "input_version": 0_i64,
-        "creation_id": creation_id,
-        "schema_version": SCHEMA_VERSION,
-        "messages": [],
-    };
-    document.extend(without_context());
-    document
+/// The other fields are read one by one, from projections that have only these.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ChatSessionDocument<'a> {
+    #[serde(rename = "_id")]
+    id: ChatId,
+    app_id: AppId,
+    workflow_name: WorkflowName,
+    user_id: Option<UserId>,
+    team_id: Option<TeamId>,
+    visibility: Word<Visibility>,
+    cache_seed: u32,
+    status: StatusNumber,
+    status_reason: Option<String>,
+    title: Option<String>,
+    metadata: Json<Cow<'a, JsonObject>>,
+    created_at: DateTime,
+    last_updated_at: DateTime,
+    completed_at: Option<DateTime>,
+    duration_sec: f64,
+    last_sequence: u64,
+    #[serde(skip_deserializing)]
+    pub(crate) first_sequence: u64,
+    #[serde(skip_deserializing)]
+    revision: i64,
+    #[serde(skip_deserializing)]
+    recent_edits: Nothing,
+    #[serde(skip_deserializing)]
+    pub(crate) tail_bytes: u64,
+    #[serde(default, deserialize_with = "unread")]
+    last_artifact: Option<Nothing>,
+    #[serde(skip_deserializing)]
+    artifact_blob: Option<String>,
+    #[serde(skip_deserializing)]
+    artifact_version: u64,
+    lease: Option<LeaseDocument>,
+    #[serde(skip_deserializing)]
+    fencing_token: u64,
+    last_message_at: Option<DateTime>,
+    last_connector: Option<String>,
+    last_mode: Option<String>,
+    last_turn: Option<LastTurnDocument>,
+    turns: Option<u64>,
+    #[serde(skip_deserializing)]
+    recent_turns: Nothing,
+    pending_inputs: Option<Vec<InputRequestId>>,
+    #[serde(skip_deserializing)]
+    recent_inputs: Nothing,
+    #[serde(skip_deserializing)]
+    input_version: u64,
+    /// Names the call that creates it, so that its retry recognises its own work.
+    #[serde(skip_deserializing)]
+    creation_id: String,
+    #[serde(skip_deserializing)]
+    pub(crate) schema_version: i64,
+    /// None where they are appended to the encoded document.
+    #[serde(default, deserialize_with = "unread", skip_serializing_if = "Option::is_none")]
+    pub(crate) messages: Option<Nothing>,
+    #[serde(default, deserialize_with = "unread")]
+    pub(crate) context_snapshot: Document,
+    #[serde(skip_deserializing)]
+    pub(crate) context_blob: Option<String>,
+    #[serde(skip_deserializing)]
+    pub(crate) context_sequence: u64,
+    #[serde(skip_deserializing)]
+    pub(crate) context_version: u64,
+    #[serde(skip_deserializing)]
+    pub(crate) context_written: Option<Document>,
+    #[serde(default, deserialize_with = "unread")]
+    context_recent: Nothing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<OriginDocument>,
+    /// Every fork has them, even if there are none.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) bases: Option<Vec<Base>>,
 }
 
-/// Returns the fields of the context snapshot of a chat that has none yet.
-fn without_context() -> Document {
-    doc! {
-        "context_snapshot": {},
-        "context_blob": Bson::Null,
-        "context_sequence": 0_i64,
-        "context_version": 0_i64,
-        "context_written": Bson::Null,
-        "context_recent": [],
+/// An array that is empty in a session that has just been created.
+pub(crate) type Nothing = [(); 0];
+
+/// Passes over a field that may be large.
+fn unread<'de, D: Deserializer<'de>, T: Default>(deserializer: D) -> Result<T, D::Error> {
+    RawBsonRef::deserialize(deserializer).map(|_| T::default())
+}
+
+/// A lease, as it lies in the document of its chat.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LeaseDocument {
+    lease_id: LeaseId,
+    owner: Owner,
+    fencing_token: u64,
+    acquired_at: DateTime,
+    expires_at: DateTime,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct LastTurnDocument {
+    request_id: TurnId,
+    outcome: Word<TurnOutcome>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct OriginDocument {
+    chat_id: ChatId,
+    sequence: u64,
+}
+
+/// An artifact, as it lies in the document of its chat; its payload is null where it lies in a blob.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ArtifactDocument<D> {
+    ui_tool_id: Option<String>,
+    event_id: Option<String>,
+    display: Option<String>,
+    workflow_name: Option<String>,
+    #[serde(default)]
+    payload: D,
+    updated_at: DateTime,
+}
+
+impl<'a> ChatSessionDocument<'a> {
+    /// Returns the document of a chat session that has just been created.
+    pub(crate) fn new(chat: &'a ChatSession, creation_id: &str) -> Self {
+        let origin = |origin: &ForkOrigin| {
+            let ForkOrigin { chat_id, sequence } = origin.clone();
+            OriginDocument { chat_id, sequence }
+        };
+        Self {
+            id: chat.chat_id.clone(),
+            app_id: chat.app_id.clone(),
+            workflow_name: chat.workflow_name.clone(),
+            user_id: chat.user_id.clone(),
+            team_id: chat.team_id.clone(),
+            visibility: Word(chat.visibility),
+            cache_seed: chat.cache_seed,
+            status: StatusNumber(chat.status),
+            status_reason: chat.status_reason.clone(),
+            title: chat.title.clone(),
+            metadata: Json(Cow::Borrowed(&chat.metadata)),
+            created_at: DateTime::from_chrono(chat.created_at),
+            last_updated_at: DateTime::from_chrono(chat.last_updated_at),
+            completed_at: chat.completed_at.map(DateTime::from_chrono),
+            duration_sec: chat.duration_sec,
+            last_sequence: chat.last_sequence,
+            first_sequence: chat.last_sequence,
+            revision: 0,
+            recent_edits: [],
+            tail_bytes: 0,
+            last_artifact: None,
+            artifact_blob: None,
+            artifact_version: 0,
+            lease: None,
+            fencing_token: 0,
+            last_message_at: None,
+            last_connector: None,
+            last_mode: None,
+            last_turn: None,
+            turns: Some(0),
+            recent_turns: [],
+            pending_inputs: Some(Vec::new()),
+            recent_inputs: [],
+            input_version: 0,
+            creation_id: creation_id.to_owned(),
+            schema_version: SCHEMA_VERSION,
+            messages: Some([]),
+            context_snapshot: Document::new(),
+            context_blob: None,
+            context_sequence: 0,
+            context_version: 0,
+            context_written: None,
+            context_recent: [],
+            forked_from: chat.forked_from.as_ref().map(origin),
+            bases: None,
+        }
+    }
+}
+
+impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
+    type Error = FieldError;
+
+    fn try_from(document: ChatSessionDocument<'_>) -> Result<Self, FieldError> {
+        let last_turn = document.last_turn.map(|last| {
+            let LastTurnDocument { request_id, outcome } = last;
+            let turn = document.turns.ok_or_else(|| FieldError::new("turns"))?;
+            Ok::<_, FieldError>(LastTurn { request_id, outcome: outcome.0, turn })
+        });
+        let forked_from = document.forked_from.map(|origin| {
+            let OriginDocument { chat_id, sequence } = origin;
+            ForkOrigin { chat_id, sequence }
+        });
+        Ok(Self {
+            chat_id: document.id,
+            app_id: document.app_id,
+            workflow_name: document.workflow_name,
+            user_id: document.user_id,
+            team_id: document.team_id,
+            visibility: document.visibility.0,
+            cache_seed: document.cache_seed,
+            status: document.status.0,
+            status_reason: document.status_reason,
+            title: document.title,
+            metadata: document.metadata.0.into_owned(),
+            created_at: document.created_at.to_chrono(),
+            last_updated_at: document.last_updated_at.to_chrono(),
+            completed_at: document.completed_at.map(DateTime::to_chrono),
+            duration_sec: document.duration_sec,
+            last_sequence: document.last_sequence,
+            pending_inputs: document.pending_inputs.unwrap_or_default(),
+            lease: document.lease.map(Lease::from),
+            last_message_at: document.last_message_at.map(DateTime::to_chrono),
+            last_connector: document.last_connector,
+            last_mode: document.last_mode,
+            last_turn: last_turn.transpose()?,
+            forked_from,
+        })
+    }
+}
+
+impl From<&Lease> for LeaseDocument {
+    fn from(lease: &Lease) -> Self {
+        Self {
+            lease_id: lease.lease_id.clone(),
+            owner: lease.owner.clone(),
+            fencing_token: lease.fencing_token,
+            acquired_at: DateTime::from_chrono(lease.acquired_at),
+            expires_at: DateTime::from_chrono(lease.expires_at),
+        }
+    }
+}
+
+impl From<LeaseDocument> for Lease {
+    fn from(document: LeaseDocument) -> Self {
+        let LeaseDocument { lease_id, owner, fencing_token, acquired_at, expires_at } = document;
+        let (acquired_at, expires_at) = (acquired_at.to_chrono(), expires_at.to_chrono());
+        Self { lease_id, owner, fencing_token, acquired_at, expires_at }
+    }
+}
+
+impl ArtifactDocument<Bson> {
+    /// Returns the document of an artifact.
+    pub(crate) fn new(artifact: &Artifact, payload: Bson) -> Self {
+        Self {
+            ui_tool_id: artifact.ui_tool_id.clone(),
+            event_id: artifact.event_id.clone(),
+            display: artifact.display.clone(),
+            workflow_name: artifact.workflow_name.clone(),
+            payload,
+            updated_at: DateTime::from_chrono(artifact.updated_at),
+        }
+    }
+}
+
+impl From<ArtifactDocument<Json<Value>>> for Artifact {
+    fn from(document: ArtifactDocument<Json<Value>>) -> Self {
+        Self {
+            ui_tool_id: document.ui_tool_id,
+            event_id: document.event_id,
+            display: document.display,
+            workflow_name: document.workflow_name,
+            payload: document.payload.0,
+            updated_at: document.updated_at.to_chrono(),
+        }
     }
 }
 
@@ -86,61 +297,11 @@ pub(crate) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_>, StoreEr
 
 /// Reads a chat session.
 pub(crate) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, StoreError> {
-    let opened = open_chat_session(raw)?;
-    let fields = opened.collect()?;
-    let field = |name| fields.field(name);
-    Ok(ChatSession {
-        chat_id: field("_id").parsed()?,
-        app_id: field("app_id").parsed()?,
-        workflow_name: field("workflow_name").parsed()?,
-        user_id: field("user_id").optional_parsed()?,
-        team_id: field("team_id").optional_parsed()?,
-        visibility: field("visibility").one_of(VISIBILITIES, |visibility| visibility.as_str())?,
-        cache_seed: field("cache_seed").number()?,
-        status: status_of(&field("status"))?,
-        status_reason: field("status_reason").optional_string()?,
-        title: field("title").optional_string()?,
-        metadata: field("metadata").object()?,
-        created_at: field("created_at").time()?,
-        last_updated_at: field("last_updated_at").time()?,
-        completed_at: field("completed_at").optional_time()?,
-        duration_sec: field("duration_sec").float()?,
-        last_sequence: field("last_sequence").number()?,
-        pending_inputs: field("pending_inputs").optional_each_parsed()?,
-        lease: lease_within(&opened, &field("lease"))?,
-        last_message_at: field("last_message_at").optional_time()?,
-        last_connector: field("last_connector").optional_string()?,
-        last_mode: field("last_mode").optional_string()?,
-        last_turn: last_turn(&opened, &field("last_turn"), &field("turns"))?,
-        forked_from: origin_within(&opened, &field("forked_from"))?,
-    })
-}
-
-fn origin_within(
-    fields: &Fields<'_>,
-    origin: &Field<'_>,
-) -> Result<Option<ForkOrigin>, StoreError> {
-    let Some(origin) = origin.optional_document()? else { return Ok(None) };
-    let origin = fields.inside(origin);
-    Ok(Some(ForkOrigin { chat_id: origin.parsed("chat_id")?, sequence: origin.count("sequence")? }))
+    read_record::<ChatSessionDocument<'_>, _>(CHAT_SESSIONS, raw)
 }
 
 pub(crate) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
-}
-
-fn last_turn(
-    fields: &Fields<'_>,
-    last: &Field<'_>,
-    turns: &Field<'_>,
-) -> Result<Option<LastTurn>, StoreError> {
-    let Some(last) = last.optional_document()? else { return Ok(None) };
-    let last = fields.inside(last);
-    Ok(Some(LastTurn {
-        request_id: last.parsed("request_id")?,
-        outcome: last.field("outcome")?.one_of(TurnOutcome::ALL, |outcome| outcome.as_str())?,
-        turn: turns.number()?,
-    }))
 }
 
 /// How many of the turns written last a chat names with their digests, so that a repeat is told even where
@@ -185,31 +346,9 @@ pub(crate) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
     }
 }
 
-fn lease_within(fields: &Fields<'_>, lease: &Field<'_>) -> Result<Option<Lease>, StoreError> {
-    let lease = lease.optional_document()?;
-    lease.map(|lease| lease_record(&fields.inside(lease))).transpose()
-}
-
-/// Returns the document of a lease, as it lies in that of its chat.
-pub(crate) fn lease_document(lease: &Lease) -> Document {
-    doc! {
-        "lease_id": lease.lease_id.as_str(),
-        "owner": lease.owner.as_str(),
-        "fencing_token": counter(lease.fencing_token),
-        "acquired_at": DateTime::from_chrono(lease.acquired_at),
-        "expires_at": DateTime::from_chrono(lease.expires_at),
-    }
-}
-
 /// Reads a lease.
 pub(crate) fn lease_record(fields: &Fields<'_>) -> Result<Lease, StoreError> {
-    Ok(Lease {
-        lease_id: fields.parsed("lease_id")?,
-        owner: fields.parsed("owner")?,
-        fencing_token: fields.count("fencing_token")?,
-        acquired_at: fields.time("acquired_at")?,
-        expires_at: fields.time("expires_at")?,
-    })
+    fields.read::<LeaseDocument>().map(Lease::from)
 }
 
 /// The part of a session document that says where its messages lie.
@@ -305,27 +444,7 @@ pub(crate) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError
     })
 }
 
-/// Returns the document of an artifact; `payload` is null where it lies in a blob.
-pub(crate) fn artifact_document(artifact: &Artifact, payload: Bson) -> Document {
-    doc! {
-        "ui_tool_id": artifact.ui_tool_id.as_deref(),
-        "event_id": artifact.event_id.as_deref(),
-        "display": artifact.display.as_deref(),
-        "workflow_name": artifact.workflow_name.as_deref(),
-        "payload": payload,
-        "updated_at": DateTime::from_chrono(artifact.updated_at),
-    }
-}
-
 /// Reads an artifact, payload as it lies in the session document.
 pub(crate) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
-    let text = |field| fields.field(field)?.optional_string();
-    Ok(Artifact {
-        ui_tool_id: text("ui_tool_id")?,
-        event_id: text("event_id")?,
-        display: text("display")?,
-        workflow_name: text("workflow_name")?,
-        payload: fields.value("payload")?,
-        updated_at: fields.time("updated_at")?,
-    })
+    fields.read::<ArtifactDocument<Json<Value>>>().map(Artifact::from)
 }

@@ -143,10 +143,6 @@ impl<'a> Field<'a> {
         self.strings()?.into_iter().map(parse).collect()
     }
 
-    pub(crate) fn float(&self) -> Result<f64, StoreError> {
-        self.required(self.value.as_f64())
-    }
-
     pub(crate) fn optional_time(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         self.optional(|value| value.as_datetime().map(bson::DateTime::to_chrono))
     }
@@ -158,16 +154,6 @@ impl<'a> Field<'a> {
     pub(crate) fn bytes<const N: usize>(&self) -> Result<[u8; N], StoreError> {
         let binary = self.value.as_binary().and_then(|binary| binary.bytes.try_into().ok());
         self.required(binary)
-    }
-
-    /// Reads a word as one of the values it may stand for.
-    pub(crate) fn one_of<T>(
-        &self,
-        values: impl IntoIterator<Item = T>,
-        word: impl Fn(&T) -> &str,
-    ) -> Result<T, StoreError> {
-        let text = self.text()?;
-        self.required(values.into_iter().find(|value| word(value) == text))
     }
 
     /// Returns caller JSON.

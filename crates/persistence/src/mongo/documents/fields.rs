@@ -4,7 +4,6 @@ use bson::{RawBsonRef, RawDocument};
 use chrono::{DateTime, Utc};
 use records::JsonObject;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::mongo::documents::NEWEST_VERSION;
 use crate::mongo::documents::document_name::DocumentName;
@@ -129,11 +128,6 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn bytes<const N: usize>(&self, field: &'a str) -> Result<[u8; N], StoreError> {
         self.field(field)?.bytes()
-    }
-
-    /// Returns caller JSON; null where the field is missing.
-    pub(crate) fn value(&self, field: &'a str) -> Result<Value, StoreError> {
-        self.field(field)?.value()
     }
 
     pub(crate) fn object(&self, field: &'a str) -> Result<JsonObject, StoreError> {

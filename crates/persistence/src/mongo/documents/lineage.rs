@@ -1,14 +1,15 @@
 use std::ops::Range;
 
-use bson::{Bson, Document, doc};
+use bson::{Document, doc};
 use records::ChatId;
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::documents::counter;
 use crate::mongo::documents::fields::Fields;
 
-/// A chat whose sealed messages another goes on from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A chat whose sealed messages another goes on from, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Base {
     pub(crate) chat_id: ChatId,
     /// Its messages below this sequence are shared, those of earlier bases among them.
@@ -42,12 +43,7 @@ impl Lineage {
         let mut bases = Vec::new();
         if !fields.field("bases")?.is_null() {
             for base in fields.documents("bases")? {
-                let base = base?;
-                bases.push(Base {
-                    chat_id: base.parsed("chat_id")?,
-                    below: base.count("below")?,
-                    revision: base.integer("revision")?,
-                });
+                bases.push(base?.read()?);
             }
         }
         Ok(Self {
@@ -138,18 +134,6 @@ impl Lineage {
         }
         bases
     }
-}
-
-/// Writes bases as they are stored.
-pub(crate) fn bases_array(bases: &[Base]) -> Bson {
-    let stored = bases.iter().map(|base| {
-        doc! {
-            "chat_id": base.chat_id.as_str(),
-            "below": counter(base.below),
-            "revision": base.revision,
-        }
-    });
-    stored.collect::<Vec<_>>().into()
 }
 
 #[cfg(test)]

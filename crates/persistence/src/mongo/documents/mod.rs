@@ -34,8 +34,8 @@ use bson::spec::BinarySubtype;
 pub(crate) use app::{AppDocument, app_record};
 pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_id, blob_range, one_blob};
 pub(crate) use chat_session::{
-    Tail, WITHOUT_BULK, append_turn_mark, artifact_document, artifact_record, chat_head_record,
-    chat_session_document, chat_session_record, head_projection, lease_document, lease_record,
+    ArtifactDocument, ChatSessionDocument, LeaseDocument, Tail, WITHOUT_BULK, append_turn_mark,
+    artifact_record, chat_head_record, chat_session_record, head_projection, lease_record,
     open_chat_session, recent_digest, recent_turn, status_of,
 };
 pub(crate) use context_version::{
@@ -44,7 +44,7 @@ pub(crate) use context_version::{
 pub(crate) use input_request::{
     InputRequestDocument, PENDING, StoredInput, closing_fields, input_app, input_key, input_record,
 };
-pub(crate) use lineage::{Base, Lineage, bases_array};
+pub(crate) use lineage::{Base, Lineage};
 pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
 pub(crate) use message_version::{VersionKey, version_document, version_message, versions_by};
 pub(crate) use participant::{

@@ -175,3 +175,59 @@ impl<'de, T: CallerJson> Deserialize<'de> for Json<T> {
         T::from_raw(raw).map(Self).map_err(D::Error::custom)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bson::{RawDeserializer, rawdoc};
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Stored<'a> {
+        value: Json<Value>,
+        object: Option<Json<Cow<'a, JsonObject>>>,
+    }
+
+    fn poison() -> Vec<Value> {
+        vec![
+            json!({ "$oid": "507f1f77bcf86cd799439011" }),
+            json!({ "$date": { "$numberLong": "5" } }),
+            json!({ "$numberLong": "5" }),
+            json!({ "$numberDouble": "NaN" }),
+            json!({ "$binary": { "base64": "AAAA", "subType": "00" } }),
+            json!({ "$serde_json::private::Number": "1" }),
+            json!({ "$serde_json::private::RawValue": "1" }),
+            json!({ "$__private__bson_RawDocument": [1], "$__private__bson_RawBson": 1 }),
+            json!({ "$__bson_private_raw_document": 1, "": [{}, [], null, 0.5, "$x", true] }),
+        ]
+    }
+
+    #[test]
+    fn caller_json_in_a_struct_is_written_and_read_literally() {
+        for value in poison() {
+            let Value::Object(object) = &value else { panic!("{value}") };
+            let stored =
+                Stored { value: Json(value.clone()), object: Some(Json(Cow::Borrowed(object))) };
+            let written = bson::serialize_to_raw_document_buf(&stored).unwrap();
+            let literal = to_raw_document(object);
+            assert_eq!(written, rawdoc! { "value": literal.clone(), "object": literal });
+            let deserializer = RawDeserializer::new(written.as_bytes()).unwrap();
+            assert_eq!(Stored::deserialize(deserializer).unwrap(), stored);
+            let deserializer = RawDeserializer::new(written.as_bytes()).unwrap();
+            let with_path: Stored<'_> = serde_path_to_error::deserialize(deserializer).unwrap();
+            assert_eq!(with_path, stored);
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_json_are_refused() {
+        for value in
+            [bson::Bson::ObjectId(bson::oid::ObjectId::from_bytes([1; 12])), bson::Bson::MinKey]
+        {
+            let raw = RawDocumentBuf::try_from(&bson::doc! { "value": value }).unwrap();
+            let deserializer = RawDeserializer::new(raw.as_bytes()).unwrap();
+            assert!(Stored::deserialize(deserializer).is_err());
+        }
+    }
+}

@@ -2,10 +2,8 @@
 
 use async_trait::async_trait;
 use bson::raw::{RawArrayBuf, cstr};
-use bson::{Bson, Document, RawDocumentBuf, doc};
-use records::{
-    ChatId, ChatSession, ContextSnapshot, ForkOrigin, KeptContext, NewFork, Scope, Tally,
-};
+use bson::{Bson, RawDocumentBuf, doc};
+use records::{ChatId, ChatSession, ContextSnapshot, KeptContext, NewFork, Scope, Tally};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -14,8 +12,8 @@ use crate::mongo::blobs::Placed;
 use crate::mongo::chat_sessions::without_bulk;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    Base, BlobKind, Lineage, Tail, bases_array, chat_session_document, chat_session_record,
-    counter, encode, open_chat_session, written_document,
+    Base, BlobKind, ChatSessionDocument, Lineage, Tail, chat_session_record, counter, encode,
+    open_chat_session, written_document,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -113,20 +111,19 @@ impl MongoStore {
         let fields = open_chat_session(&raw)?;
         let (clock, ids) = (&*self.inner.clock, &*self.inner.ids);
         let chat = forked(scope, &chat_session_record(&raw)?, fork.clone(), clock, ids)?;
-        let mut document = chat_session_document(&chat, creation_id);
+        let mut document = ChatSessionDocument::new(&chat, creation_id);
         let context = match fields.count("context_version")? {
             0 => Placed::nothing(),
             _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,
         };
         let taken = TakenOver::read(chat_id, &fields, chat.last_sequence)?;
-        document.insert("first_sequence", counter(taken.first_sequence));
-        document.insert("tail_bytes", counter(taken.bytes));
-        document.insert("forked_from", chat.forked_from.as_ref().map(origin_document));
-        document.insert("bases", bases_array(&taken.bases));
+        document.first_sequence = taken.first_sequence;
+        document.tail_bytes = taken.bytes;
         if !taken.bases.is_empty() {
-            document.insert("schema_version", Shape::Forks.format());
+            document.schema_version = Shape::Forks.format();
         }
-        document.remove("messages");
+        document.bases = Some(taken.bases);
+        document.messages = None;
         let mut document = encode(&document)?;
         document.append(cstr!("messages"), taken.messages);
         Ok(Fork {
@@ -145,24 +142,24 @@ impl MongoStore {
         scope: &Scope,
         source: &ChatId,
         chat: &ChatSession,
-        document: &mut Document,
+        document: &mut ChatSessionDocument<'_>,
     ) -> Result<Placed, Failure> {
         let Some(kept) = self.context_at(scope, source, chat.last_sequence).await? else {
             return Ok(Placed::nothing());
         };
         let KeptContext { version, data } = kept;
-        let value = Bson::Document(to_document(&data));
+        let value = to_document(&data);
         let bytes = ContextSnapshot::check(&data)?;
-        let placed = self.place(scope, &chat.chat_id, BlobKind::Context, value, bytes)?;
-        if let Some(inline) = placed.inline.clone() {
-            document.insert("context_snapshot", inline);
+        let placed = self.place(scope, &chat.chat_id, BlobKind::Context, value.into(), bytes)?;
+        if let Some(Bson::Document(inline)) = &placed.inline {
+            document.context_snapshot = inline.clone();
         }
         let write_id = self.inner.ids.mint("write_");
         let written = written_document(version.created_at, version.bytes, &write_id);
-        document.insert("context_blob", placed.blob.as_deref());
-        document.insert("context_sequence", counter(version.sequence));
-        document.insert("context_version", 1_i64);
-        document.insert("context_written", written);
+        document.context_blob.clone_from(&placed.blob);
+        document.context_sequence = version.sequence;
+        document.context_version = 1;
+        document.context_written = Some(written);
         Ok(placed)
     }
 
@@ -211,8 +208,4 @@ impl TakenOver {
         }
         Ok(Self { bases, first_sequence: sealed_below.min(sequence), messages, bytes })
     }
-}
-
-fn origin_document(origin: &ForkOrigin) -> Document {
-    doc! { "chat_id": origin.chat_id.as_str(), "sequence": counter(origin.sequence) }
 }
