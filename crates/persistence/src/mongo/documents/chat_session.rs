@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use bson::raw::{RawArrayBuf, RawBsonRef, cstr};
-use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
+use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::json::Digest;
 use records::{
     AppId, Artifact, ChatId, ChatSession, ChatStatus, ForkOrigin, InputRequestId, JsonObject,
@@ -14,6 +14,7 @@ use crate::StoreError;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::{FieldError, read_record};
+use crate::mongo::documents::time::Time;
 use crate::mongo::documents::word::{StatusNumber, Word};
 use crate::mongo::documents::{Base, CHAT_SESSIONS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
@@ -41,9 +42,9 @@ pub(crate) struct ChatSessionDocument<'a> {
     status_reason: Option<String>,
     title: Option<String>,
     metadata: Json<Cow<'a, JsonObject>>,
-    created_at: DateTime,
-    last_updated_at: DateTime,
-    completed_at: Option<DateTime>,
+    created_at: Time,
+    last_updated_at: Time,
+    completed_at: Option<Time>,
     duration_sec: f64,
     last_sequence: u64,
     #[serde(skip_deserializing)]
@@ -63,7 +64,7 @@ pub(crate) struct ChatSessionDocument<'a> {
     lease: Option<LeaseDocument>,
     #[serde(skip_deserializing)]
     fencing_token: u64,
-    last_message_at: Option<DateTime>,
+    last_message_at: Option<Time>,
     last_connector: Option<String>,
     last_mode: Option<String>,
     last_turn: Option<LastTurnDocument>,
@@ -116,8 +117,8 @@ pub(crate) struct LeaseDocument {
     lease_id: LeaseId,
     owner: Owner,
     fencing_token: u64,
-    acquired_at: DateTime,
-    expires_at: DateTime,
+    acquired_at: Time,
+    expires_at: Time,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -141,7 +142,7 @@ pub(crate) struct ArtifactDocument<D> {
     workflow_name: Option<String>,
     #[serde(default)]
     payload: D,
-    updated_at: DateTime,
+    updated_at: Time,
 }
 
 impl<'a> ChatSessionDocument<'a> {
@@ -163,9 +164,9 @@ impl<'a> ChatSessionDocument<'a> {
             status_reason: chat.status_reason.clone(),
             title: chat.title.clone(),
             metadata: Json(Cow::Borrowed(&chat.metadata)),
-            created_at: DateTime::from_chrono(chat.created_at),
-            last_updated_at: DateTime::from_chrono(chat.last_updated_at),
-            completed_at: chat.completed_at.map(DateTime::from_chrono),
+            created_at: Time(chat.created_at),
+            last_updated_at: Time(chat.last_updated_at),
+            completed_at: chat.completed_at.map(Time),
             duration_sec: chat.duration_sec,
             last_sequence: chat.last_sequence,
             first_sequence: chat.last_sequence,
@@ -226,14 +227,14 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             status_reason: document.status_reason,
             title: document.title,
             metadata: document.metadata.0.into_owned(),
-            created_at: document.created_at.to_chrono(),
-            last_updated_at: document.last_updated_at.to_chrono(),
-            completed_at: document.completed_at.map(DateTime::to_chrono),
+            created_at: document.created_at.0,
+            last_updated_at: document.last_updated_at.0,
+            completed_at: document.completed_at.map(|time| time.0),
             duration_sec: document.duration_sec,
             last_sequence: document.last_sequence,
             pending_inputs: document.pending_inputs.unwrap_or_default(),
             lease: document.lease.map(Lease::from),
-            last_message_at: document.last_message_at.map(DateTime::to_chrono),
+            last_message_at: document.last_message_at.map(|time| time.0),
             last_connector: document.last_connector,
             last_mode: document.last_mode,
             last_turn: last_turn.transpose()?,
@@ -248,8 +249,8 @@ impl From<&Lease> for LeaseDocument {
             lease_id: lease.lease_id.clone(),
             owner: lease.owner.clone(),
             fencing_token: lease.fencing_token,
-            acquired_at: DateTime::from_chrono(lease.acquired_at),
-            expires_at: DateTime::from_chrono(lease.expires_at),
+            acquired_at: Time(lease.acquired_at),
+            expires_at: Time(lease.expires_at),
         }
     }
 }
@@ -257,7 +258,7 @@ impl From<&Lease> for LeaseDocument {
 impl From<LeaseDocument> for Lease {
     fn from(document: LeaseDocument) -> Self {
         let LeaseDocument { lease_id, owner, fencing_token, acquired_at, expires_at } = document;
-        let (acquired_at, expires_at) = (acquired_at.to_chrono(), expires_at.to_chrono());
+        let (acquired_at, expires_at) = (acquired_at.0, expires_at.0);
         Self { lease_id, owner, fencing_token, acquired_at, expires_at }
     }
 }
@@ -271,7 +272,7 @@ impl ArtifactDocument<Bson> {
             display: artifact.display.clone(),
             workflow_name: artifact.workflow_name.clone(),
             payload,
-            updated_at: DateTime::from_chrono(artifact.updated_at),
+            updated_at: Time(artifact.updated_at),
         }
     }
 }
@@ -284,7 +285,7 @@ impl From<ArtifactDocument<Json<Value>>> for Artifact {
             display: document.display,
             workflow_name: document.workflow_name,
             payload: document.payload.0,
-            updated_at: document.updated_at.to_chrono(),
+            updated_at: document.updated_at.0,
         }
     }
 }

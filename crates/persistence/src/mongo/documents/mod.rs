@@ -1,4 +1,13 @@
 //! The stored shapes, and nothing but them: records to documents and back.
+//!
+//! Most records have a struct whose name ends in `Document`. It lists the fields in the order in which they
+//! are stored; [`stored`] reads and writes it with serde, and its neighbours in the same file convert it to
+//! the record. Caller JSON in it is [`Json`](super::engine::json::Json), which does not look at keys.
+//!
+//! Messages, segments, tails and lineages are read field by field through [`fields::Fields`] instead
+//! (decision 0029): 10,000 messages take 11.4 ms this way and 14 to 17 ms through structs, the extra fields
+//! of a message keep their order, and a reader that wants a few fields of a session does not walk through
+//! its messages. The sums of rollups are read in the same way, because their names are those of counters.
 
 mod app;
 mod blob;
@@ -21,6 +30,7 @@ mod status_change;
 mod store_format;
 pub(crate) mod stored;
 mod ticket;
+mod time;
 mod turn_without_messages;
 mod wallet;
 mod word;
