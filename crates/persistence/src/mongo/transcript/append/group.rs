@@ -1,4 +1,4 @@
-//! Carries out the appends of a group, each as if it had come alone.
+//! Sends the groups of a chat's queue, and answers each append as if it had been sent alone.
 
 use std::error::Error;
 use std::fmt;
@@ -18,23 +18,25 @@ use crate::rules::batch::{Entry, Known, Plan};
 use crate::store::Append;
 use crate::{BoxError, StoreError};
 
-/// What a caller is told.
+/// The result of one append.
 type Answer = Result<Append, StoreError>;
 
-/// The database did not answer.
+/// The database did not answer before the deadline of a group.
 struct Away;
 
 impl MongoStore {
-    /// Serves the queue of a chat until nobody waits in it.
+    /// Serves the queue of a chat until it is empty.
     pub(crate) async fn serve(self, mut serving: Serving) {
         let mut is_away = false;
         while let Some(group) = serving.next_group() {
             if is_away {
-                // Nothing is sent meanwhile: who gives up now is told that nothing was stored.
+                // Nothing is sent while no server answers. An append whose caller gives up now was
+                // therefore not sent, and gets `Unavailable` instead of `OutcomeUnknown`.
                 drop(timeout_at(group.deadline(), self.server_is_back()).await);
             }
             is_away = self.serve_group(serving.chat_id(), group).await.is_err();
-            // Those just answered get to come back before the next group is taken.
+            // The callers just answered may append again. Yielding lets these appends join the next
+            // group; otherwise they would wait for one more update.
             tokio::task::yield_now().await;
         }
     }
@@ -55,9 +57,9 @@ impl MongoStore {
                 return Err(Away);
             }
             Err(error) if group.len() == 1 => group.answer(vec![Err(error)]),
-            // Which of them is at fault shows when each is tried alone.
+            // The members are sent one by one, so that only the member at fault fails.
             Err(_) => {
-                // A store that goes away meanwhile keeps none of the others from being tried.
+                // If the database becomes unavailable meanwhile, the other members are still tried.
                 let mut is_away = false;
                 for alone in group.split() {
                     if is_away {
@@ -73,7 +75,7 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Returns an answer for each of the group that was still wanted when it was sent.
+    /// Appends a group; returns an answer for each member that was not withdrawn before it was sent.
     async fn append_group(
         &self,
         chat_id: &ChatId,
@@ -86,6 +88,7 @@ impl MongoStore {
                 && !attempt.may_have_applied()
                 && meaning(error) == Meaning::NotApplied
             {
+                // Nothing was stored, so a caller may withdraw its append again before the next attempt.
                 group.recall();
             }
             outcome
@@ -93,6 +96,10 @@ impl MongoStore {
         .await
     }
 
+    /// Appends the members that were sent, within one attempt.
+    ///
+    /// An update that matches nothing does not say why, so the session is read. Members that are stored
+    /// already or are refused get their answers, and the update is sent again for the others.
     async fn append_group_once(
         &self,
         chat_id: &ChatId,
@@ -102,17 +109,20 @@ impl MongoStore {
         let Some(scope) = sent.first().map(|waiting| &waiting.scope) else {
             return Ok(Vec::new());
         };
-        // Ids minted for a call cannot have been stored, unless by an earlier attempt of it.
+        // Ids that were minted for this call can only have been stored by an earlier attempt of it.
         let mut may_repeat =
             !attempt.is_first || sent.iter().any(|waiting| waiting.batch.has_given_ids());
         let mut open = Open::new(chat_id, sent);
-        // What is sealed below it has been looked through for the ids of this group.
+        // The sealed messages below this sequence were searched for the ids of this group.
         let mut looked_below = None;
         let mut first_sequence = self.inner.known_chats.first_sequence(chat_id);
         while !open.is_answered() {
             let recall = self.inner.known_chats.recall(chat_id, &open.event_ids());
+            // The filter of an update sees only the ids in the tail. If one of the ids may be among the
+            // remembered ones, the sealed messages are searched before the first update.
             let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
             let looked = looked_below.unwrap_or(0);
+            // No message below this sequence has the id of a new message.
             let sealed_below = if recall.may_hold { looked } else { looked.max(recall.below) };
             let condition = if may_repeat {
                 Condition::NoneOfTheIds { sealed_below }
@@ -161,17 +171,17 @@ impl MongoStore {
     }
 }
 
-/// Appends that are open, by their place in the group, with what is to become of each.
+/// The unanswered appends, by their index in the group, each with its plan or its conflict.
 type Plans<'a> = Vec<(usize, Result<Plan<'a>, StoreError>)>;
 
-/// The appends of a group on their way to their answers.
+/// The appends of a group, until each has its answer.
 struct Open<'a> {
     chat_id: &'a ChatId,
     sent: &'a [&'a Waiting],
     answers: Vec<Option<Answer>>,
-    /// What the chat is known to hold of their messages.
+    /// The messages that were found in the chat.
     known: Vec<Known>,
-    /// Those that lie at this sequence or above it were stored by this call.
+    /// Messages of the group at or above this sequence were stored by this call.
     absent_below: u64,
 }
 
@@ -194,6 +204,7 @@ impl<'a> Open<'a> {
         open.map(|(index, _)| (index, self.sent[index]))
     }
 
+    /// Adds messages that were found in the chat.
     fn learn(&mut self, known: Vec<Known>) {
         self.known.extend(known.into_iter().map(|known| {
             let is_ours = known.sequence >= self.absent_below;
@@ -206,13 +217,14 @@ impl<'a> Open<'a> {
         ids.map(EventId::as_str).collect()
     }
 
-    /// Tells whether nothing that is open is known: no update of this call has stored any of it.
+    /// Returns whether no unanswered message was found in the chat: then no update of this call has
+    /// stored any of them.
     fn is_all_new(&self) -> bool {
         let ids = self.event_ids();
         self.known.iter().all(|known| !ids.contains(&known.event_id.as_str()))
     }
 
-    /// Plans each that is open; one in conflict with what is known is refused.
+    /// Plans each unanswered append, or refuses it if it conflicts with a message that was found.
     fn plans(&self) -> Plans<'a> {
         let plan = |(index, waiting): (usize, &'a Waiting)| {
             (index, waiting.batch.plan(self.chat_id, &self.known))
@@ -220,7 +232,7 @@ impl<'a> Open<'a> {
         self.open().map(plan).collect()
     }
 
-    /// Answers as planned, now that the new messages have the sequences from `first_sequence` on.
+    /// Answers the planned appends: an update gave their new messages the sequences from `first_sequence` on.
     fn answer_stored(&mut self, plans: Plans<'a>, first_sequence: u64) {
         let mut next = first_sequence;
         for (index, plan) in plans {
@@ -232,7 +244,7 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// Answers those that have nothing to store, or must not.
+    /// Answers the appends that have nothing to store or are refused.
     fn resolve(&mut self, tail: &Tail) {
         for (index, plan) in self.plans() {
             self.answers[index] = match plan {
@@ -247,7 +259,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// The cause of an error that several callers are told of.
+/// The cause of an error that several callers get.
 #[derive(Debug, Clone)]
 struct Shared(Arc<BoxError>);
 

@@ -1,8 +1,9 @@
-//! The append: one `findOneAndUpdate` that stores messages and gives them their sequences.
+//! Appends messages to a chat: one conditional update stores them and assigns their sequences.
 //!
-//! Appends to one chat take turns. Those that come while an update is under way wait in a queue,
-//! and the next update carries all that have gathered; one that comes alone never waits. That is
-//! for speed alone: every update is right whoever else writes to the chat, from wherever.
+//! One process sends one update at a time to a chat. Appends that arrive meanwhile wait in the queue
+//! of the chat, and the next update stores them together; an append that finds no update running is
+//! sent at once. Queues and groups are for speed only: the filter of each update makes it correct,
+//! whatever other processes write to the chat.
 
 mod group;
 mod known_chats;
@@ -30,8 +31,10 @@ pub(crate) use queue::Queues;
 pub(crate) use shared::CommandBatcher;
 
 impl MongoStore {
-    /// Appends in the chat's next group, from a task of its own: an update that is under way ends
-    /// whether or not the caller still waits for it.
+    /// Appends a batch in the chat's next group.
+    ///
+    /// A separate task sends the group, so that an update that was sent is finished even if the caller
+    /// disconnects.
     pub(crate) async fn append_batch(
         &self,
         scope: &Scope,

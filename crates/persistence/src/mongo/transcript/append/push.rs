@@ -1,4 +1,4 @@
-//! The update that stores messages.
+//! The conditional update that stores messages.
 
 use bson::raw::{RawArrayBuf, cstr};
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc, rawdoc};
@@ -17,34 +17,34 @@ use crate::mongo::transcript::append::shared::{Outcome, Trace};
 use crate::rules::batch::Entry;
 use crate::rules::turn_batch::TurnMark;
 
-/// What else must hold of the session for a push to be carried out.
+/// The condition on which a push is applied, besides the chat being writable and not ended.
 ///
-/// There is always something: a request may reach the server after its call has retried. It must not match
-/// then, or its messages would be stored twice.
+/// Every push has one, even if its ids are new. A request may reach the server after its call has
+/// retried; it must match nothing then, or its messages would be stored twice (decision 0029).
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Condition {
-    /// The ids were minted for this push. No message of the tail has one, and the tail still begins at or
-    /// below this sequence: had an earlier request stored them, and had they been sealed since, it would
-    /// begin later.
+    /// The ids were minted for this push. No message of the tail has one of them, and the tail begins at
+    /// or below this sequence. If an earlier request had stored the messages and they had been sealed
+    /// since, the tail would begin above it.
     NewIds { first_sequence: u64 },
-    /// No message has one of the ids: none in the tail, and what is sealed lies below this sequence,
-    /// where none has.
+    /// No message of the tail has one of the ids, and the tail begins at or below this sequence, below
+    /// which no message has one.
     NoneOfTheIds { sealed_below: u64 },
-    /// No message was appended since this was the counter.
+    /// The counter is this one: no message was appended since it was read.
     NothingAppended { last_sequence: u64 },
 }
 
-/// What became of a push.
+/// The outcome of a push.
 pub(crate) enum Pushed {
-    /// They are the last messages of this tail.
+    /// The messages were stored. This is the tail afterwards; they have the last sequences before its counter.
     Stored(Tail),
-    /// There is nothing to store, or the condition does not hold.
+    /// Not matched: there is nothing to store, or the condition does not hold.
     Unfit,
-    /// They may have been stored, which is to be found out: none of them lies below this sequence.
+    /// Unknown: the messages may have been stored, all at or above this sequence. The caller has to find out.
     Unsure { absent_below: u64 },
 }
 
-/// Messages on their way into a chat.
+/// New messages of a chat, with everything that their update needs.
 pub(crate) struct Push<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) chat_id: &'a ChatId,
@@ -53,9 +53,10 @@ pub(crate) struct Push<'a> {
     pub(crate) documents: Vec<RawDocumentBuf>,
     pub(crate) bytes: u64,
     pub(crate) now: chrono::DateTime<Utc>,
-    /// The turn that the messages are, if they are a whole one.
+    /// The mark of the turn, if the messages are all those of one turn.
     pub(crate) turn: Option<&'a TurnMark>,
-    /// With a turn: how many turns without messages the chat must have, so that none came unseen.
+    /// For a turn: the number of turns without messages that the chat must have. If it has more, one was
+    /// stored that this call has not seen.
     turns_without_messages: u64,
 }
 
@@ -75,7 +76,7 @@ impl MongoStore {
         self.carry_out(&push).await
     }
 
-    /// Carries out a push that stores something.
+    /// Sends a push that has something to store, and records its success.
     pub(crate) async fn carry_out(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
         let pushed = self.send(push).await?;
         if let Pushed::Stored(tail) = &pushed {
@@ -84,12 +85,13 @@ impl MongoStore {
         Ok(pushed)
     }
 
-    /// Notes that messages were stored: they are the last ones of this tail.
+    /// Records that the messages of a push were stored; this is the tail afterwards.
     pub(crate) fn is_pushed(&self, push: &Push<'_>, tail: &Tail) {
         self.is_appended(push.scope, push.chat_id, &push.event_ids, tail);
     }
 
-    /// Notes that messages with these ids are the last ones of a tail.
+    /// Records an append of messages with these ids, which left this tail: caches both, notifies
+    /// listeners, and starts a sealing if one is due.
     pub(crate) fn is_appended(
         &self,
         scope: &Scope,
@@ -105,7 +107,7 @@ impl MongoStore {
         self.seal_soon(&scope.app_id, chat_id, tail);
     }
 
-    /// Pushes within a transaction, if the condition holds.
+    /// Pushes within a transaction; `None` if the condition does not hold.
     pub(crate) async fn push_within(
         &self,
         push: &Push<'_>,
@@ -115,8 +117,8 @@ impl MongoStore {
         pushed_tail(command.session(&mut *tx.session().await?).await?)
     }
 
-    /// Sends many messages straight into a segment; few by themselves while not many commands are
-    /// under way, and together with others otherwise.
+    /// Sends a push: many messages straight into a segment, others in a command of their own while few
+    /// commands are running, and otherwise in a command shared with other chats.
     async fn send(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
         if let Some(pushed) = self.push_sealed(push).await? {
             return Ok(pushed);
@@ -128,11 +130,14 @@ impl MongoStore {
         {
             return Ok(pushed);
         }
+        // Commands that are sent alone are limited, so that transactions always get a connection
+        // (decision 0030).
         let _slot = if lane.is_none() { self.inner.batcher.send_alone().await } else { None };
         self.push_alone(push).await
     }
 
-    /// Returns what the tail must be for a push to need no other condition, if this process knows.
+    /// Returns the last known tail of the chat, if the condition of the push holds as long as the counter
+    /// of that tail is unchanged.
     pub(crate) fn expected_tail(&self, push: &Push<'_>) -> Option<Tail> {
         let known = &self.inner.known_chats;
         let tail = known.tail(push.scope, push.chat_id)?;
@@ -144,8 +149,10 @@ impl MongoStore {
         are_new.then_some(tail)
     }
 
-    /// Pushes to a tail that is expected to be as it was left, in a command with those of other
-    /// chats; `None`: it was not sent.
+    /// Sends a push in a command shared with other chats; `None` if it was not sent.
+    ///
+    /// The reply says only how many updates matched. So the update states the counter it expects: it can
+    /// be applied at most once, and the session shows later whether it was.
     async fn push_with_others(
         &self,
         push: &Push<'_>,
@@ -164,7 +171,7 @@ impl MongoStore {
         Ok(outcome.map(|outcome| self.pushed(push, outcome, expected, after)))
     }
 
-    /// Tells what became of a push whose update expected one tail and leaves another.
+    /// Returns the outcome of a push from that of its update, which expected one tail and leaves another.
     pub(crate) fn pushed(
         &self,
         push: &Push<'_>,
@@ -182,11 +189,11 @@ impl MongoStore {
         }
     }
 
-    /// Pushes to whatever the tail is by now.
+    /// Sends a push in a command of its own.
     ///
-    /// As a command of our own, because the driver would try a `findAndModify` again by itself, and
-    /// for that the server keeps a copy of the whole session document with each. It is ours that
-    /// are tried again, and these look for what an earlier one may have stored.
+    /// The command is sent raw, not with the driver's `findAndModify` helper. The driver would retry the
+    /// helper, and for that the server keeps a copy of the whole session document for each update
+    /// (decision 0009). The store retries instead, and first searches for what was already stored.
     async fn push_alone(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
         let mut command = self.push_command(push)?;
         command.append(cstr!("writeConcern"), rawdoc! { "w": "majority", "j": true });
@@ -220,16 +227,20 @@ impl MongoStore {
         })
     }
 
-    /// Returns the filter for a chat that takes messages, if its tail has room for more.
+    /// Returns the filter for a chat that accepts messages and whose tail is not too large.
     pub(crate) fn appendable(&self, push: &Push<'_>) -> Document {
         let going_on = [ChatStatus::Running.number(), ChatStatus::Paused.number()];
         let mut filter = writable_chat(push.scope, push.chat_id);
         filter.insert("status", doc! { "$in": going_on.to_vec() });
+        // Sealing follows the append and may fail. With this bound, an append to a tail that is too large
+        // matches nothing and seals it first, so the document stays far below the server's 16 MiB.
         let hard_bytes = counter(self.inner.sealer.bounds().hard_bytes);
         filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
         if let Some(turn) = push.turn {
+            // A turn may have no messages, and so no ids to compare. Its request id and the number of
+            // such turns replace them.
             filter.insert("recent_turns.request_id", doc! { "$ne": turn.request_id.as_str() });
-            // Most chats have none, and no such field: null stands for that.
+            // A chat without such turns does not have the field, which null matches.
             let seen = Some(push.turns_without_messages).filter(|seen| *seen > 0).map(counter);
             filter.insert("turns_without_messages", seen);
         }
@@ -237,7 +248,7 @@ impl MongoStore {
     }
 }
 
-/// Reads the tail that a push has left; `None`: no session fitted.
+/// Reads the tail after a push from the reply; `None` if no session matched.
 fn pushed_tail(mut reply: Document) -> Result<Option<Tail>, Failure> {
     let Some(Bson::Document(updated)) = reply.remove("value") else { return Ok(None) };
     Ok(Some(Tail::read(&open_chat_session(&encode(&updated)?)?)?))
@@ -276,7 +287,8 @@ impl<'a> Push<'a> {
         Self { turn: Some(turn), turns_without_messages, ..self }
     }
 
-    /// Returns what tells afterwards whether the push was applied to a tail, or past it.
+    /// Returns what is needed to find out later whether the push was applied to the expected tail, or to
+    /// a segment if not `is_in_tail`.
     pub(super) fn trace(&self, expected: &Tail, is_in_tail: bool) -> Trace {
         let event_id = self.event_ids.first().filter(|_| is_in_tail);
         Trace {
@@ -307,7 +319,7 @@ impl<'a> Push<'a> {
         rawdoc! { "$push": pushed, "$inc": added, "$set": self.circumstances() }
     }
 
-    /// Returns what the push sets wherever the messages go: when it is, and of which turn.
+    /// Returns the fields that a push sets wherever its messages are stored: its time and its turn.
     pub(crate) fn circumstances(&self) -> RawDocumentBuf {
         let now = DateTime::from_chrono(self.now);
         let mut set = rawdoc! { "last_updated_at": now };

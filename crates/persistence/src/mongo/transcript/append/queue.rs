@@ -1,4 +1,4 @@
-//! Appends that wait for their turn: one queue for each chat, taken from in groups.
+//! The append queues: one for each chat, from which appends are taken in groups.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,18 +15,18 @@ use crate::mongo::transcript::append::stage::Stage;
 use crate::rules::batch::Batch;
 use crate::store::Append;
 
-/// How many appends wait, and how many are stored by one update.
+/// The limits of append queues and groups.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueBounds {
-    /// How many appends may wait for one chat; further ones are `Overloaded`.
+    /// The most appends that wait for one chat; further ones get `Overloaded`.
     pub chat_appends: usize,
-    /// How large their messages may be together, in bytes.
+    /// The most bytes of their messages. An empty queue accepts any append.
     pub chat_bytes: usize,
-    /// How large the messages of all appends that wait or are under way may be, in bytes.
+    /// The most bytes of messages of all appends that wait or are running, in all chats.
     pub total_bytes: usize,
-    /// How many messages one update takes from several appends.
+    /// The most messages that one update stores for several appends.
     pub group_messages: usize,
-    /// How large these may be together, in bytes.
+    /// The most bytes of these messages.
     pub group_bytes: usize,
 }
 
@@ -42,7 +42,7 @@ impl Default for QueueBounds {
     }
 }
 
-/// The queues of all chats that are being appended to.
+/// The queues of all chats with appends that wait or are running.
 #[derive(Debug, Clone)]
 pub(crate) struct Queues(Arc<Inner>);
 
@@ -54,7 +54,7 @@ struct Inner {
     chats: Mutex<HashMap<Chat, Queue>>,
 }
 
-/// A queue's key. With the app, so that callers from elsewhere wait for nobody here.
+/// The key of a queue. It has the app, so that appends of another app that name this chat do not delay it.
 type Chat = (AppId, ChatId);
 
 impl Queues {
@@ -63,9 +63,9 @@ impl Queues {
         Self(Arc::new(Inner { bounds, room, metrics, chats: Mutex::default() }))
     }
 
-    /// Puts an append at the end of its chat's queue.
+    /// Adds an append to the end of its chat's queue, or returns `Overloaded`.
     ///
-    /// Where nobody serves that queue, the caller is handed the duty to.
+    /// If no task serves the queue, the caller gets the duty to serve it.
     pub(crate) fn enter(
         &self,
         scope: &Scope,
@@ -94,7 +94,7 @@ impl Queues {
     }
 }
 
-/// What waits for one chat, oldest first.
+/// The waiting appends of one chat, oldest first.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
@@ -102,7 +102,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Lets an append in, if there is room: the first one whatever its size.
+    /// Adds an append if there is room; returns whether there was. An empty queue accepts any append.
     fn push(&mut self, waiting: Waiting, bounds: &QueueBounds) -> bool {
         let bytes = self.bytes + waiting.batch.bytes();
         let is_full = self.waiting.len() >= bounds.chat_appends || bytes > bounds.chat_bytes;
@@ -130,14 +130,14 @@ impl Inner {
     }
 
     fn overloaded(&self, bound: QueueBound) -> StoreError {
-        /// Long enough for a full queue to empty itself.
+        /// A full queue is usually empty after this time.
         const RETRY_AFTER: Duration = Duration::from_secs(1);
         self.metrics.appends.overloaded(bound);
         StoreError::Overloaded { retry_after: RETRY_AFTER }
     }
 }
 
-/// The duty to serve the queue of a chat, held by one task at a time.
+/// The duty to serve the queue of a chat; one task has it at a time.
 #[derive(Debug)]
 pub(crate) struct Serving {
     queues: Arc<Inner>,
@@ -150,12 +150,14 @@ impl Serving {
         &self.chat.1
     }
 
-    /// Takes the next group; with none, the duty is over.
+    /// Takes the next group; `None` if the queue is empty, which ends the duty.
     pub(crate) fn next_group(&mut self) -> Option<Group> {
         let mut chats = self.queues.chats();
         let group = chats.get_mut(&self.chat).map(|queue| Group::take(queue, &self.queues.bounds));
         let group = group.filter(|group| !group.members.is_empty());
         if group.is_none() {
+            // This is done under the lock that `enter` takes: an append is either in the queue above, or
+            // finds no queue and starts a task.
             chats.remove(&self.chat);
             self.is_over = true;
         }
@@ -164,7 +166,7 @@ impl Serving {
 }
 
 impl Drop for Serving {
-    /// Those who wait are told, should their server die.
+    /// Removes the queue if its task fails; the waiting callers then get `OutcomeUnknown`.
     fn drop(&mut self) {
         if !self.is_over {
             self.queues.chats().remove(&self.chat);
@@ -172,7 +174,7 @@ impl Drop for Serving {
     }
 }
 
-/// An append that waits, or is under way.
+/// An append that waits or is running.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) scope: Scope,
@@ -183,20 +185,24 @@ pub(crate) struct Waiting {
     _room: Room,
 }
 
-/// The room that an append takes until it is answered.
+/// The share of `total_bytes` that an append has until it is answered.
 #[derive(Debug)]
 struct Room {
     _permit: OwnedSemaphorePermit,
     _queued: Queued,
 }
 
-/// Appends that are stored by one update: neighbours in the queue, of one caller, no id twice.
+/// Appends that one update stores: neighbours in the queue with the same scope and no repeated id.
 #[derive(Debug)]
 pub(crate) struct Group {
     members: Vec<Waiting>,
 }
 
 impl Group {
+    /// Takes the next group, and drops withdrawn appends.
+    ///
+    /// All members have the same scope, because one update checks the access of one caller. An append
+    /// that repeats an id waits for the next group, which finds the duplicate.
     fn take(queue: &mut Queue, bounds: &QueueBounds) -> Self {
         let mut group = Self { members: Vec::new() };
         let mut ids: HashSet<EventId> = HashSet::new();
@@ -219,7 +225,7 @@ impl Group {
         }
     }
 
-    /// Returns when the last of them gives up.
+    /// Returns the latest deadline of the members.
     pub(crate) fn deadline(&self) -> Instant {
         self.members.iter().map(|member| member.deadline).max().unwrap_or_else(Instant::now)
     }
@@ -228,22 +234,22 @@ impl Group {
         self.members.len()
     }
 
-    /// Returns whom the appends are made for.
+    /// Returns the scope of the members.
     fn scope(&self) -> Option<&Scope> {
         self.members.first().map(|member| &member.scope)
     }
 
-    /// Returns those that are still wanted; from now on they cannot be withdrawn.
+    /// Returns the members that were not withdrawn; from now on they cannot be withdrawn.
     pub(crate) fn send(&self) -> Vec<&Waiting> {
         self.members.iter().filter(|member| member.stage.send()).collect()
     }
 
-    /// Says that nothing of what was sent was carried out.
+    /// Allows the members to be withdrawn again, because nothing of what was sent was applied.
     pub(crate) fn recall(&self) {
         self.members.iter().for_each(|member| member.stage.recall());
     }
 
-    /// Answers those that were sent, in their order.
+    /// Answers the members that were sent, in their order.
     pub(crate) fn answer(self, answers: Vec<Result<Append, StoreError>>) {
         let sent = self.members.into_iter().filter(|member| member.stage.is_sent());
         for (member, answer) in sent.zip(answers) {
@@ -251,12 +257,12 @@ impl Group {
         }
     }
 
-    /// Answers each with an error of its own.
+    /// Answers each member with an error.
     pub(crate) fn refuse(self, mut error: impl FnMut() -> StoreError) {
         self.members.into_iter().for_each(|member| member.answer(Err(error())));
     }
 
-    /// Makes a group of each.
+    /// Splits the group into groups of one member.
     pub(crate) fn split(self) -> impl Iterator<Item = Self> {
         self.members.into_iter().map(|member| Self { members: vec![member] })
     }
@@ -264,12 +270,12 @@ impl Group {
 
 impl Waiting {
     fn answer(self, answer: Result<Append, StoreError>) {
-        // A caller who is gone has seen to it that the append is safe to repeat.
+        // A caller that is gone gets no answer; with ids of its own it can repeat the append safely.
         drop(self.answer.send(answer));
     }
 }
 
-/// What the caller of an append holds while it waits.
+/// The caller's side of a waiting append.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     stage: Arc<Stage>,
@@ -277,7 +283,10 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Waits for the answer, until the deadline.
+    /// Waits for the answer until the deadline.
+    ///
+    /// After that, the error is `Unavailable` if the append was not sent and never will be, and
+    /// `OutcomeUnknown` otherwise.
     pub(crate) async fn answered(mut self, deadline: Instant) -> Result<Append, StoreError> {
         match timeout_at(deadline, &mut self.answer).await {
             Ok(Ok(answer)) => answer,
@@ -291,7 +300,7 @@ impl Ticket {
 }
 
 impl Drop for Ticket {
-    /// What nobody waits for any more is not begun.
+    /// Withdraws the append if it was not sent: its caller is gone.
     fn drop(&mut self) {
         self.stage.withdraw();
     }

@@ -1,9 +1,11 @@
 //! Updates of several chats in one command, which costs less than a command for each.
 //!
-//! A few commands are under way by themselves. An append that comes while they are waits for the
-//! first that ends, and goes with whatever else has come by then; nobody waits longer than that.
-//! The server says only how many of the updates were carried out, so each says exactly which state
-//! of its chat it expects: one that does not find it changes nothing, then or later.
+//! A few commands run at a time. An append that arrives meanwhile waits for the first of them to end,
+//! and is then sent together with all others that have arrived. Without load, nothing waits.
+//!
+//! The reply says only how many of the updates matched. So each update states the counter that it
+//! expects. A session never returns to an old counter: an update that did not match never will, and
+//! the session shows whether an update was applied.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,22 +27,23 @@ use crate::mongo::documents::{CHAT_SESSIONS, encode, open_chat_session};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::append::stage::Stage;
 
-/// How many commands are under way before updates share one.
+/// How many commands run before updates share one. Two are slower, eight are no faster (decision 0009).
 const CONCURRENT_COMMANDS: usize = 4;
 
-/// How many updates share a command, and how large they are together, in bytes.
+/// The most updates that share a command, and their most bytes.
 const SHARED_UPDATES: usize = 64;
 const SHARED_BYTES: usize = 1 << 20;
 
-/// How long an update waits to be sent before it goes by itself: the commands under way may be
-/// hanging.
+/// How long an update waits for a shared command before it is sent alone: the running commands may
+/// hang.
 const MAX_BATCH_WAIT: Duration = Duration::from_millis(100);
 
-/// The commands that may be under way, and the updates that wait for one of them to end.
+/// Limits the commands that run at a time, and holds the updates that wait for one of them to end.
 #[derive(Debug)]
 pub(crate) struct CommandBatcher {
+    /// One permit for each command that may run.
     free: Semaphore,
-    /// One for each update that may be under way by itself although no command is free.
+    /// One permit for each update that may be sent alone while all these commands are running.
     alone: Semaphore,
     waiting: Mutex<VecDeque<Waiting>>,
 }
@@ -53,20 +56,20 @@ struct Waiting {
     outcome: oneshot::Sender<Result<Outcome, Fault>>,
 }
 
-/// What tells afterwards whether an update of a session was applied, when the reply to its command does
-/// not.
+/// What is needed to find out whether an update of a session was applied, if the reply to its command
+/// does not show it.
 #[derive(Debug, Clone)]
 pub(crate) struct Trace {
     pub(crate) app_id: AppId,
     pub(crate) chat_id: ChatId,
     /// The counter that the update expects.
     pub(crate) last_sequence: u64,
-    /// The id of the first message that it appends to the tail, if it appends there.
+    /// The id of the first message that it appends to the tail; `None` if it appends none there.
     pub(crate) event_id: Option<String>,
 }
 
 impl Trace {
-    /// Reads what became of the update from the session as it is now.
+    /// Finds out from the current session whether the update was applied.
     ///
     /// The command has ended, so an update that was not applied by now never will be.
     fn outcome(&self, session: Option<&RawDocumentBuf>) -> Result<Outcome, StoreError> {
@@ -78,6 +81,7 @@ impl Trace {
         }
         let at =
             self.last_sequence.checked_sub(first_sequence).and_then(|at| usize::try_from(at).ok());
+        // The message is sealed already, or was never in the tail: the next attempt has to find out.
         let (Some(at), Some(event_id)) = (at, &self.event_id) else { return Ok(Outcome::Unsure) };
         match fields.documents("messages")?.nth(at).transpose()? {
             Some(message) if message.field("event_id")?.text()? == event_id => Ok(Outcome::Done),
@@ -87,22 +91,22 @@ impl Trace {
     }
 }
 
-/// What became of an update.
+/// The outcome of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was carried out.
+    /// It was applied.
     Done,
-    /// The chat is not in the state that it expects.
+    /// It was not matched: the chat is not in the state that it expects.
     Unfit,
-    /// Either; one of those that were sent together is.
+    /// Unknown: the reply does not say which updates of the command were applied.
     Unsure,
 }
 
-/// Why nothing is known of an update.
+/// Why a command has no outcome that can be relied on.
 #[derive(Debug, Clone)]
 enum Fault {
     Driver(Error),
-    /// It was applied, and may be lost again: the server's reason.
+    /// The updates were applied, but may be rolled back; with the server's reason.
     NotDurable(String),
 }
 
@@ -115,11 +119,11 @@ impl From<Fault> for Failure {
     }
 }
 
-/// What comes first to an update that waits.
+/// What happens first to a waiting update.
 enum Turn<'a> {
-    /// Somebody else has sent it.
+    /// Another task has sent it.
     Served(Result<Result<Outcome, Fault>, RecvError>),
-    /// A command has ended.
+    /// A command has ended, so this task may send one.
     Lane(Option<SemaphorePermit<'a>>),
 }
 
@@ -129,12 +133,12 @@ impl CommandBatcher {
         Self { free, alone, waiting: Mutex::default() }
     }
 
-    /// Waits for the right to send an update by itself, for one that has no command of its own.
+    /// Waits for the permit to send an update alone, outside the limited commands.
     pub(crate) async fn send_alone(&self) -> Option<SemaphorePermit<'_>> {
         self.alone.acquire().await.ok()
     }
 
-    /// Returns the right to have a command under way, unless as many are.
+    /// Returns the permit to run a command, unless the most that may run are running.
     pub(crate) fn enter(&self) -> Option<SemaphorePermit<'_>> {
         self.free.try_acquire().ok()
     }
@@ -143,7 +147,7 @@ impl CommandBatcher {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what one command carries.
+    /// Takes the waiting updates for one command.
     fn take(&self) -> Vec<Waiting> {
         let mut waiting = self.waiting();
         let mut taken: Vec<Waiting> = Vec::new();
@@ -156,7 +160,7 @@ impl CommandBatcher {
                 waiting.push_front(next);
                 break;
             }
-            // What nobody waits for any more is not begun.
+            // An update is not sent if its caller no longer waits.
             if !next.outcome.is_closed() && next.stage.send() {
                 taken.push(next);
             }
@@ -166,9 +170,9 @@ impl CommandBatcher {
 }
 
 impl MongoStore {
-    /// Carries out an update of a session, by itself or together with others.
+    /// Applies an update to a session, in a command of its own or together with others.
     ///
-    /// The filter says which state of the chat it expects: one that no session comes back to.
+    /// The filter must state the expected counter, or another state to which no session returns.
     pub(crate) async fn update_session(
         &self,
         filter: &Document,
@@ -185,8 +189,8 @@ impl MongoStore {
         Ok(self.send_updates(&[&statement(filter, update)?]).await?)
     }
 
-    /// Has an update of a session carried out together with others, all batcher being taken; `None`:
-    /// it was not sent for too long, and will not be.
+    /// Applies an update in a command shared with others, for when all commands are running; `None` if
+    /// it was not sent in time, and never will be.
     pub(crate) async fn update_with_others(
         &self,
         filter: &Document,
@@ -209,7 +213,7 @@ impl MongoStore {
         let outcome = match timeout(MAX_BATCH_WAIT, turn).await {
             Ok(Turn::Served(outcome)) => outcome,
             Ok(Turn::Lane(lane)) => {
-                // Who gets a lane sends for all that wait, unless somebody else just has.
+                // The task that gets the permit sends all waiting updates, until its own is sent.
                 while !stage.is_sent() {
                     self.update_together(batcher.take()).await;
                 }
@@ -219,31 +223,31 @@ impl MongoStore {
             Err(_) if stage.withdraw() => return Ok(None),
             Err(_) => outcome.await,
         };
-        // Without an answer: whoever had sent it is gone.
+        // There is no answer if the task that sent the update has ended early.
         Ok(Some(outcome.unwrap_or(Ok(Outcome::Unsure))?))
     }
 
     async fn update_together(&self, waiting: Vec<Waiting>) {
-        // After the deadline no caller waits any more.
+        // After the deadline, no caller waits for these updates.
         let sending = timeout(self.inner.deadline, self.send_and_trace(&waiting));
         let Ok(outcomes) = sending.await else { return };
         for (index, waiting) in waiting.into_iter().enumerate() {
             let outcome = outcomes.as_ref().map(|of| of[index]).map_err(Clone::clone);
-            // A caller who is gone needs no answer.
+            // A caller that is gone needs no answer.
             drop(waiting.outcome.send(outcome));
         }
     }
 
-    /// Sends updates in one command, and tells what became of each.
+    /// Sends updates in one command, and returns the outcome of each.
     ///
-    /// The reply counts how many were applied. Where that is neither all nor none, one query finds out
-    /// for all of them, so that an update that does not fit costs the others nothing more.
+    /// The reply says how many were applied. If that is neither all nor none, one query finds out for all
+    /// of them, so that an update that does not match does not make the others repeat theirs.
     async fn send_and_trace(&self, waiting: &[Waiting]) -> Result<Vec<Outcome>, Fault> {
         let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
         let outcome = self.send_updates(&updates).await?;
         let mut outcomes = vec![outcome; waiting.len()];
         if outcome == Outcome::Unsure {
-            // What the query cannot tell, each update's own next attempt finds out.
+            // Where the query gives no answer, the next attempt of each append finds out.
             if let Ok(traced) = self.trace_updates(waiting).await {
                 outcomes = traced;
             }
@@ -277,6 +281,7 @@ impl MongoStore {
         let command = rawdoc! {
             "update": CHAT_SESSIONS,
             "updates": statements,
+            // An update that fails must not keep the updates of other chats from being applied.
             "ordered": false,
             "writeConcern": { "w": "majority", "j": true },
         };
@@ -291,14 +296,14 @@ fn statement(filter: &Document, update: &RawDocument) -> Result<RawDocumentBuf, 
 }
 
 impl Outcome {
-    /// Reads what became of so many updates from the reply to their command.
+    /// Reads the outcome of a number of updates from the reply to their command.
     fn of(reply: &Document, updates: usize) -> Result<Self, Fault> {
         if let Some(error) = reply.get("writeConcernError") {
             return Err(Fault::NotDurable(error.to_string()));
         }
         let matched = reply.get_i32("n").unwrap_or(-1);
         let outcome = match usize::try_from(matched) {
-            // What an update met when it failed is for its own next attempt to find out.
+            // Which updates failed, and why, is found out afterwards.
             _ if reply.contains_key("writeErrors") => Self::Unsure,
             Ok(0) => Self::Unfit,
             Ok(matched) if matched == updates => Self::Done,
