@@ -1,4 +1,4 @@
-//! What this process remembers of the chats it appends to.
+//! The chat cache: what this process remembers of the chats to which it appends.
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
@@ -11,17 +11,18 @@ use records::{Caller, ChatId, Scope};
 
 use crate::mongo::documents::Tail;
 
-/// Remembers chats, so that appends need not look for what is known. All of it is a hint: the
-/// append's own filter holds only if it is still true, and forgetting costs a look, nothing else.
+/// Remembers chats, so that appends need fewer reads. All of it is a hint: the filter of an append
+/// matches only if the hint is still true, and a forgotten chat costs a read, nothing else.
 ///
-/// For each chat every event id below some sequence, as hashes. The append's filter sees the ids in
-/// the tail, and holds only if the tail begins at or below that sequence; so between the two no
+/// For each chat it holds the event ids of all messages below some sequence, as hashes. The filter of an
+/// append sees the ids in the tail, and requires that the tail begins at or below that sequence. So no
 /// id is missed, whatever other processes append or seal.
 ///
-/// And the tail that the last append left, so that the next one can say what it expects.
+/// It also holds the tail after the last append, so that the next append can state the counter it
+/// expects.
 ///
-/// What all chats take in memory is bounded; those that were not used for longest go first. Each chat
-/// has a lock of its own, and no append waits for another chat's to be forgotten.
+/// The memory for all chats is bounded; the least recently used chats are evicted first. Each chat has
+/// its own lock, and no append waits for the eviction of another chat.
 #[derive(Debug)]
 pub(crate) struct KnownChats {
     hasher: RandomState,
@@ -32,8 +33,10 @@ pub(crate) struct KnownChats {
 struct Held {
     /// Where the tail began after the last append.
     first_sequence: u64,
+    /// `ids` has the hashes of the ids of all messages below this sequence.
     below: u64,
     ids: HashSet<u64>,
+    /// The number of misses since the ids of the sealed messages were last read.
     misses: u64,
     last_append: Option<LastAppend>,
 }
@@ -42,20 +45,20 @@ struct Held {
 #[derive(Debug)]
 struct LastAppend {
     scope: Scope,
-    /// What it left.
+    /// The tail after it.
     tail: Tail,
-    /// Nobody had appended since the one before it.
+    /// No other process had appended since the append before it.
     follows_ours: bool,
-    /// It was not cut since then.
+    /// The tail was not cut since then.
     is_whole: bool,
 }
 
-/// What is remembered of a chat, for certain ids.
+/// What is remembered of a chat about some ids.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Recall {
     /// The ids of all messages below this sequence are remembered.
     pub(crate) below: u64,
-    /// One of the ids asked for may be among them; `false` is certain.
+    /// One of the ids may be among them; `false` is certain, `true` may be a collision of hashes.
     pub(crate) may_hold: bool,
 }
 
@@ -67,7 +70,7 @@ impl Default for KnownChats {
                 let bytes = Self::ENTRY_BYTES + chat_id.as_str().len() + lock(held).bytes();
                 u32::try_from(bytes).unwrap_or(u32::MAX)
             })
-            // A chat that is new is as likely to go on as any.
+            // The default policy prefers frequent keys, but a new chat is as likely to continue as any.
             .eviction_policy(EvictionPolicy::lru())
             .build();
         Self { hasher: RandomState::new(), chats }
@@ -75,22 +78,22 @@ impl Default for KnownChats {
 }
 
 impl KnownChats {
-    /// What all chats may take together.
+    /// The most memory for all chats, in bytes.
     const MAX_BYTES: u64 = 32 << 20;
 
-    /// What an entry takes besides what is in it, in the cache and on the heap; rather too much.
+    /// The memory for an entry besides its content, in the cache and on the heap, in bytes: an upper estimate.
     const ENTRY_BYTES: usize = 512;
 
-    /// A chat with more sealed messages than this is not remembered: its ids take 18 MiB.
+    /// From this number of sealed messages on, their ids are not read: they take 18 MiB.
     const MAX_IDS: u64 = 1 << 20;
 
-    /// A chat with so few sealed messages is read at once when it is first met.
+    /// The ids of a chat with at most this many sealed messages are read at the first miss.
     const FEW: u64 = 4_096;
 
-    /// A longer one is read after so many misses that reading it costs little for each.
+    /// The ids of a longer chat are read after one miss for every this many sealed messages.
     const MESSAGES_PER_MISS: u64 = 64;
 
-    /// Looks for ids.
+    /// Looks up ids.
     pub(crate) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> Recall {
         let Some(held) = self.chats.get(chat_id) else {
             return Recall { below: 0, may_hold: false };
@@ -100,7 +103,7 @@ impl KnownChats {
         Recall { below: held.below, may_hold }
     }
 
-    /// Adds the ids of messages from a sequence on, so far as that leaves no gap.
+    /// Adds the ids of messages from a sequence on, unless that leaves a gap.
     pub(crate) fn learn<'a>(
         &self,
         chat_id: &ChatId,
@@ -120,8 +123,8 @@ impl KnownChats {
         });
     }
 
-    /// Notes that a chat has more sealed messages than are remembered; tells whether reading all
-    /// of their ids is worth it.
+    /// Records a miss: a chat has more sealed messages than are remembered. Returns whether reading all of
+    /// their ids is worth its cost.
     pub(crate) fn is_worth_reading(&self, chat_id: &ChatId, sealed_below: u64) -> bool {
         self.change(chat_id, |held| {
             held.misses += 1;
@@ -134,10 +137,10 @@ impl KnownChats {
         })
     }
 
-    /// Returns the tail of a chat to which, as far as this process knows, nobody else appends.
+    /// Returns the tail of a chat to which, as far as this process knows, no other process appends.
     ///
-    /// Only to those who have appended before: whom the chat is closed to must not be able to make
-    /// others expect what is not so.
+    /// Only the scope of the last append gets it. A caller that may not write to the chat would send an
+    /// update that cannot match, and the tail would be forgotten for the others.
     pub(crate) fn tail(&self, scope: &Scope, chat_id: &ChatId) -> Option<Tail> {
         let held = self.chats.get(chat_id)?;
         let held = lock(&held);
@@ -146,15 +149,16 @@ impl KnownChats {
         is_known.then_some(last.tail)
     }
 
-    /// Returns a sequence at or below which the tail of a chat began when it was last appended to, here.
+    /// Returns where the tail of a chat began after the last append of this process, or 0 if that is not
+    /// known.
     ///
-    /// It may have been sealed since. 0 if nothing is known: true of every chat at some time.
+    /// If the tail was sealed since, an append that relies on this sequence matches nothing, and reads the
+    /// session.
     pub(crate) fn first_sequence(&self, chat_id: &ChatId) -> u64 {
         self.chats.get(chat_id).map_or(0, |held| lock(&held).first_sequence)
     }
 
-    /// Notes the tail that an append has left, which gave its messages the sequences from
-    /// `first_sequence` on.
+    /// Records the tail after an append, which gave its messages the sequences from `first_sequence` on.
     pub(crate) fn appended(
         &self,
         scope: &Scope,
@@ -172,14 +176,14 @@ impl KnownChats {
         });
     }
 
-    /// Forgets the tail of a chat, which is not what it was expected to be.
+    /// Forgets the tail of a chat, because it may not be the expected one.
     pub(crate) fn forget_tail(&self, chat_id: &ChatId) {
         if let Some(held) = self.chats.get(chat_id) {
             lock(&held).last_append = None;
         }
     }
 
-    /// Notes that the tail of a chat was cut.
+    /// Records that the tail of a chat was cut.
     pub(crate) fn tail_was_cut(&self, chat_id: &ChatId) {
         if let Some(held) = self.chats.get(chat_id)
             && let Some(last) = &mut lock(&held).last_append
@@ -188,8 +192,10 @@ impl KnownChats {
         }
     }
 
-    /// Changes what is remembered of a chat. If it takes more or less memory then, it is put in again
-    /// for the cache to know; ids do so only when their table grows.
+    /// Changes what is remembered of a chat.
+    ///
+    /// The cache weighs an entry only when it is inserted, so an entry whose size has changed is inserted
+    /// again. Ids change the size only when their table grows.
     fn change<T>(&self, chat_id: &ChatId, change: impl FnOnce(&mut Held) -> T) -> T {
         let known = self.chats.get(chat_id);
         let is_new = known.is_none();
@@ -208,9 +214,9 @@ impl KnownChats {
 }
 
 impl Held {
-    /// Returns what it takes on the heap.
+    /// Returns the memory on the heap, in bytes.
     fn bytes(&self) -> usize {
-        // A table has an eighth more places than it fills, each with a byte that says what is in it.
+        // A table fills at most seven eighths of its slots, and has a control byte for each slot.
         let ids = self.ids.capacity() * 8 / 7 * (size_of::<u64>() + 1);
         let texts = self.last_append.as_ref().map_or(0, |last| {
             let Scope { app_id, caller, fencing_token: _ } = &last.scope;
@@ -285,11 +291,11 @@ mod tests {
             assert_eq!(known.recall(&first, &[]).below, 4_000);
         }
         known.chats.run_pending_tasks();
-        assert_eq!(known.recall(&chat("chat_0"), &[]).below, 0, "it was not used for longest");
+        assert_eq!(known.recall(&chat("chat_0"), &[]).below, 0, "it was used least recently");
         assert_eq!(known.recall(&chat("chat_999"), &[]).below, 4_000);
     }
 
-    /// Names, however long, and chats without a single id take memory, too.
+    /// Long names, and chats without any id, take memory, too.
     #[test]
     fn what_is_remembered_of_many_chats_takes_bounded_memory() {
         const BOUND: usize = 32 << 20;
@@ -325,13 +331,13 @@ mod tests {
             known.appended(&ours, &chat, first, &tail(last));
             known.tail(&ours, &chat).map(|tail| tail.last_sequence)
         };
-        assert_eq!(append(3, 4), None, "what was there before is somebody else's");
+        assert_eq!(append(3, 4), None, "another process has appended before");
         assert_eq!(append(4, 6), Some(6));
         assert!(known.tail(&scope("app_b"), &chat).is_none());
         known.tail_was_cut(&chat);
         assert!(known.tail(&ours, &chat).is_none());
         assert_eq!(append(6, 7), Some(7));
-        assert_eq!(append(8, 9), None, "somebody else has appended");
+        assert_eq!(append(8, 9), None, "another process has appended");
         assert_eq!(append(9, 10), Some(10));
         known.forget_tail(&chat);
         assert!(known.tail(&ours, &chat).is_none());

@@ -1,7 +1,8 @@
-//! The push of more than one update can hold: into segments of its own, all at once.
+//! Pushes more messages than one update can hold, into segments of their own.
 //!
-//! In a transaction, unlike [`super::sealed`]: segments that wait to be used would be in the way of
-//! the next such push, and which of them may be replaced could not be told.
+//! This takes a transaction, unlike [`super::sealed`], which inserts a single segment. Several segments
+//! that were left behind would be in the way of the next such push, and it could not be told which of
+//! them may be replaced.
 
 use bson::{Document, RawDocumentBuf};
 
@@ -13,7 +14,7 @@ use crate::mongo::transcript::append::push::Push;
 use crate::mongo::transcript::append::sealed::Before;
 
 impl MongoStore {
-    /// Pushes any number of messages within a transaction, if the condition holds.
+    /// Pushes any number of messages within a transaction; `None` if the condition does not hold.
     pub(crate) async fn push_segments_within(
         &self,
         push: &Push<'_>,
@@ -23,7 +24,8 @@ impl MongoStore {
         let Some(before) = Before::read(&raw, push)? else { return Ok(None) };
         let after = before.after(push);
         let filter = before.condition(self.appendable(push));
-        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        // The session is updated first, which locks it: concurrent appends wait for this transaction.
+        // Otherwise any of them could make it fail.
         let update = Document::try_from(&*before.update(&after, push));
         let update = update.map_err(mongodb::error::Error::from)?;
         let moving = self.inner.chat_sessions.update_one(filter, update);
@@ -32,7 +34,7 @@ impl MongoStore {
             return Ok(None);
         }
         let segments = &self.inner.chat_segments;
-        // Whoever has left one there finds the counters moved on, and never uses it.
+        // A push that left one of these behind will find the counters changed, and never use it.
         let left_behind =
             segments_between(push.scope, push.chat_id, before.tail.first_sequence..u64::MAX);
         segments.delete_many(left_behind).session(&mut *tx.session().await?).await?;
@@ -41,7 +43,7 @@ impl MongoStore {
         Ok(Some(after))
     }
 
-    /// Returns the segments of what lies before a push and the push, as large as others are.
+    /// Returns segments of the usual size, with the messages of the tail and of the push.
     fn segments(&self, push: &Push<'_>, before: &Before) -> Vec<RawDocumentBuf> {
         let bound = self.inner.sealer.bounds().segment_bytes;
         let mut messages = before.messages.iter().chain(&push.documents).peekable();

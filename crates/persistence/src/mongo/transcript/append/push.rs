@@ -233,7 +233,7 @@ impl MongoStore {
         let mut filter = writable_chat(push.scope, push.chat_id);
         filter.insert("status", doc! { "$in": going_on.to_vec() });
         // Sealing follows the append and may fail. With this bound, an append to a tail that is too large
-        // matches nothing and seals it first, so the document stays far below the server's 16 MiB.
+        // matches nothing and seals it first, so the document never grows to the server's 16 MiB.
         let hard_bytes = counter(self.inner.sealer.bounds().hard_bytes);
         filter.insert("tail_bytes", doc! { "$lte": hard_bytes });
         if let Some(turn) = push.turn {

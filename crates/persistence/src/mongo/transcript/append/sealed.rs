@@ -1,9 +1,9 @@
-//! The push of many messages at once: straight into a segment, so that they are written only once.
+//! Pushes many messages straight into a segment, so that they are written only once (decision 0010).
 //!
-//! Two writes. The segment takes the place of the next one, with what the tail holds and the new
-//! messages after it; nobody reads it there yet. Then one update moves the counters past it, if the
-//! chat is still in the state that the segment was made for. Where another append comes first the
-//! segment stays behind, never to be used: the next sealing replaces it.
+//! There are two writes. The first inserts a segment in the place of the next one, with the messages of
+//! the tail followed by the new ones; no reader uses it yet. The second moves the counters past it, if
+//! the chat is still in the state that the segment was made for. If another append comes in between,
+//! the segment is left behind and never used: the next sealing replaces it.
 
 use std::collections::HashSet;
 
@@ -18,17 +18,17 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::transcript::append::push::{Condition, Push, Pushed};
 
-/// From so many messages on a segment of their own costs less than their way through the tail.
+/// From this number of messages on, a segment of their own costs less than the way through the tail.
 const LARGE: usize = 32;
 
-/// What lies before a push and is to be sealed with it.
+/// The tail before a push, whose messages are sealed together with those of the push.
 pub(crate) struct Before {
     pub(crate) tail: Tail,
     pub(crate) messages: Vec<RawDocumentBuf>,
 }
 
 impl MongoStore {
-    /// Pushes many messages; `None`: they are to go through the tail.
+    /// Pushes many messages into a segment; `None` if they have to go through the tail.
     pub(crate) async fn push_sealed(&self, push: &Push<'_>) -> Result<Option<Pushed>, Failure> {
         let bounds = self.inner.sealer.bounds();
         if push.documents.len() < LARGE || !bounds.is_automatic {
@@ -55,8 +55,7 @@ impl MongoStore {
         })
     }
 
-    /// Returns what lies before a push, if nothing does, or if the push would make a tail of it that
-    /// has to be sealed.
+    /// Returns the tail before a push, if it is empty or would have to be sealed after the push.
     async fn before(&self, push: &Push<'_>) -> Result<Option<Before>, Failure> {
         let expected = self.expected_tail(push);
         if let Some(tail) = expected.filter(|tail| tail.len() == 0) {
@@ -71,7 +70,7 @@ impl MongoStore {
         Ok(Before::read(&raw, push)?)
     }
 
-    /// Inserts a segment of what lies before a push and the push; tells whether its place was free.
+    /// Inserts a segment of the tail and the push; returns whether its place was free.
     async fn insert_appended(&self, push: &Push<'_>, before: &Before) -> Result<bool, Failure> {
         let head = SegmentHead {
             first_sequence: before.tail.first_sequence,
@@ -90,7 +89,7 @@ impl MongoStore {
 }
 
 impl Before {
-    /// Reads it, if the push may come after it.
+    /// Reads the tail; `None` if the condition of the push does not hold for it.
     pub(crate) fn read(raw: &RawDocument, push: &Push<'_>) -> Result<Option<Self>, StoreError> {
         let fields = open_chat_session(raw)?;
         let tail = Tail::read(&fields)?;
@@ -112,23 +111,23 @@ impl Before {
         Ok(may_follow.then_some(Self { tail, messages }))
     }
 
-    /// Returns the tail that the push leaves: an empty one.
+    /// Returns the tail after the push, which is empty.
     pub(crate) fn after(&self, push: &Push<'_>) -> Tail {
         let last_sequence = self.tail.last_sequence + push.documents.len() as u64;
         let turns = self.tail.turns + u64::from(push.turn.is_some());
         Tail { first_sequence: last_sequence, last_sequence, bytes: 0, turns, ..self.tail }
     }
 
-    /// Makes a filter match only the state that the segment was made for.
+    /// Narrows a filter to the state that the segment was made for.
     pub(crate) fn condition(&self, mut filter: Document) -> Document {
-        // So that a turn knows its number; missing is 0.
+        // A turn gets its number from the tail that is returned, which must be right. A missing field is 0.
         let turns = counter(self.tail.turns);
         let turns = if turns == 0 { vec![Bson::Int64(0), Bson::Null] } else { vec![turns.into()] };
         filter.insert("turns", doc! { "$in": turns });
         filter.insert("first_sequence", counter(self.tail.first_sequence));
         filter.insert("last_sequence", counter(self.tail.last_sequence));
         if !self.messages.is_empty() {
-            // An edit may have changed one of those that were copied.
+            // An edit may have changed a message after it was copied.
             filter.insert("revision", self.tail.revision);
         }
         filter
