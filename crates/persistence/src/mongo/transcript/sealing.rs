@@ -1,10 +1,11 @@
-//! Moves the older part of a tail into a segment of its own.
+//! Sealing: moves the older part of a tail into a segment.
 //!
-//! Two writes: the segment is inserted, then the tail is cut. Readers take from segments only what
-//! lies below the session's `first_sequence`, so a segment counts from the moment of the cut. A
-//! sealer that stops between the two leaves a segment nobody reads; the next sealing finds it and
-//! goes on from there. Sealers of several processes may race: the cut is conditional on what the
-//! segment was made from.
+//! There are two writes in this order: the segment is inserted, then the tail is cut. So every message
+//! is in at least one place at all times, without a transaction. Readers use segments only below the
+//! session's `first_sequence`, so the segment becomes visible with the cut. If a sealer stops between
+//! the writes, no reader uses the segment, and the next sealing continues with it. Sealers of several
+//! processes may race, and messages may be edited meanwhile, so the cut is conditional on the state
+//! that the segment was made from.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,22 +22,23 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
-/// When messages are moved out of the session document.
+/// When messages are moved out of the session document, and how many (decision 0002).
 #[derive(Debug, Clone, Copy)]
 pub struct SealingBounds {
-    /// A tail of more messages than this is sealed after the append that made it so.
+    /// A tail of more messages than this is sealed after the append that exceeds it.
     pub tail_messages: u64,
-    /// So is a tail larger than this, in bytes.
+    /// A tail larger than this, in bytes, is sealed after the append that exceeds it.
     pub tail_bytes: u64,
     /// An append that finds a tail larger than this, in bytes, seals it first.
     pub hard_bytes: u64,
-    /// How many of the newest messages stay when a tail is sealed, if they are small.
+    /// The most of the newest messages that stay in the tail, so that readers of the newest messages
+    /// need no second document.
     pub keep_messages: usize,
-    /// How large those may be together, in bytes.
+    /// The most bytes of these messages.
     pub keep_bytes: u64,
     /// The largest segment made of more than one message, in bytes.
     pub segment_bytes: u64,
-    /// Whether appends start sealing by themselves.
+    /// Whether appends start a sealing themselves.
     pub is_automatic: bool,
 }
 
@@ -55,16 +57,16 @@ impl Default for SealingBounds {
 }
 
 impl SealingBounds {
-    /// Tells whether a tail of so many messages, so large together, stays as it is.
+    /// Returns whether a tail of this many messages and bytes is within its bound.
     pub(crate) fn admit(&self, messages: u64, bytes: u64) -> bool {
         messages <= self.tail_messages && bytes <= self.tail_bytes
     }
 }
 
-/// Where a sealing stops short; for tests of what a crash leaves behind.
+/// Where a sealing is interrupted, for tests of what a crash leaves behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interruption {
-    /// It does not.
+    /// It is not interrupted.
     Never,
     /// After the segment was inserted, before the tail is cut.
     AfterSegment,
@@ -72,16 +74,16 @@ pub enum Interruption {
     AfterFirstCut,
 }
 
-/// What a sealing leaves alone.
+/// What a sealing does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
-    /// A tail within its bound.
+    /// Anything, if the tail is within its bound; otherwise the newest messages.
     Bound,
-    /// The newest messages.
+    /// Only the newest messages.
     Newest,
 }
 
-/// Knows the bounds, and which chats are being sealed by this process.
+/// The bounds, and the chats that this process is sealing in the background.
 #[derive(Debug)]
 pub(crate) struct Sealer {
     bounds: SealingBounds,
@@ -107,7 +109,9 @@ impl Sealer {
     }
 }
 
-/// The duty to seal a chat, held by one task of this process at a time; given back however it ends.
+/// The duty to seal a chat in the background; one task of this process has it at a time.
+///
+/// It ends when this is dropped, so a sealing that panics does not block later ones.
 #[derive(Debug)]
 struct Busy {
     sealer: Arc<Sealer>,
@@ -121,8 +125,8 @@ impl Drop for Busy {
 }
 
 impl MongoStore {
-    /// Starts to seal a chat in the background, if its tail has grown past its bound and nobody in
-    /// this process is at it.
+    /// Starts to seal a chat in the background, if its tail has exceeded its bound and no task of this
+    /// process is sealing it.
     pub(crate) fn seal_soon(&self, app_id: &AppId, chat_id: &ChatId, tail: &Tail) {
         let sealer = &self.inner.sealer;
         let is_due = sealer.bounds.is_automatic && !sealer.bounds.admit(tail.len(), tail.bytes);
@@ -137,16 +141,16 @@ impl MongoStore {
             let sealing = store.write_until(store.deadline(), seal).await;
             store.inner.metrics.sealing.ended(start, sealing.is_ok());
             if let Err(error) = sealing {
-                // The tail stays longer than it should be, until the next append tries again.
+                // The tail stays too long until the next append starts another sealing.
                 tracing::warn!(%error, %chat_id, "could not seal the tail");
             }
             drop(busy);
         });
     }
 
-    /// Seals all of a chat's tail but its newest messages.
+    /// Seals the tail of a chat except its newest messages.
     ///
-    /// Appends do this by themselves; calling it is never needed, and always safe.
+    /// Appends start this themselves. A call is never needed and always safe.
     pub async fn seal(
         &self,
         app_id: &AppId,
@@ -164,7 +168,8 @@ impl MongoStore {
 
     /// Seals until the tail is within its bound.
     ///
-    /// No further: behind a steady writer there would always be a message or two more to seal.
+    /// It does not continue until only the newest messages are left: behind a steady writer, there would
+    /// always be one or two more to seal, and as many tiny segments.
     async fn seal_down_to_bound(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
         let once = || self.seal_once(app_id, chat_id, Goal::Bound, Interruption::Never);
         while let Some(left) = once().await? {
@@ -175,7 +180,7 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Does so within the attempt of another call.
+    /// Seals the tail of a chat except its newest messages, within the attempt of another call.
     pub(crate) async fn seal_within(
         &self,
         app_id: &AppId,
@@ -186,7 +191,7 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Seals one segment, unless there is nothing to seal; returns what that leaves of the tail.
+    /// Seals one segment and returns the tail that this should leave; `None` if there is nothing to seal.
     async fn seal_once(
         &self,
         app_id: &AppId,
@@ -224,8 +229,11 @@ impl MongoStore {
         Ok(Some(Tail { first_sequence, bytes, ..tail }))
     }
 
-    /// Inserts the segment that begins with the tail's first message, or takes over the one an
-    /// unfinished sealing has left; returns the messages in it.
+    /// Inserts the segment that begins with the tail's first message, or adopts the one that an unfinished
+    /// sealing has left.
+    ///
+    /// Returns what may be cut from the tail: nothing if the chat has changed and must be read again.
+    /// `None` if there is nothing to seal now.
     async fn insert_segment(
         &self,
         app_id: &AppId,
@@ -239,7 +247,7 @@ impl MongoStore {
         let segments = &self.inner.chat_segments;
         let (first_sequence, revision) = (tail.first_sequence, tail.revision);
         let head = SegmentHead { first_sequence, revision, edits: 0, append_base: None };
-        // As they lie there: nothing is read but their sizes.
+        // The messages are copied as they are stored; only their sizes are read.
         let raw = messages.iter().map(Fields::raw);
         let segment = segment_document(app_id, chat_id, &head, raw);
         let ours = Sealed::of(messages.iter().map(|fields| fields.count("bytes")))?;
@@ -256,26 +264,27 @@ impl MongoStore {
         let (base, copied) = (found.head.append_base, found.head.revision);
         let is_late = base.is_some_and(|base| base < tail.last_sequence);
         if copied < revision || is_late {
-            // Copied before an edit, or for an append that came too late. One that is in use was made
-            // at the session's revision and counter of that moment, which no later view with this
-            // first sequence exceeds: it is never replaced here.
+            // The segment was copied before an edit, or for an append that came too late, so it may be
+            // replaced. A segment in use never is: it has the session's revision and counter of the
+            // moment when it came into use, and no view with this first sequence is newer than that.
             let stale = doc! { "_id": id, "revision": copied, "append_base": base.map(counter) };
             let replaced = segments.replace_one(stale, &segment).await?;
             return Ok(Some(if replaced.matched_count == 1 { ours } else { Sealed::default() }));
         }
         if base.is_some() {
-            // The append that made it may be about to use it; the next one will come after it.
+            // The append that made it may be about to use it. If it does not, the next append or edit
+            // makes the segment replaceable.
             return Ok(None);
         }
         if copied == revision {
-            // Its messages have not changed since they were copied, so it is as good as ours.
+            // Its messages have not changed since they were copied, so it can be used as it is.
             return Ok(Some(Sealed::of(found.messages.iter().map(|stored| Ok(stored.bytes)))?));
         }
         Ok(Some(Sealed::default()))
     }
 }
 
-/// What is to be cut from the tail.
+/// The number and size of the messages to cut from the tail.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sealed {
     messages: u64,
@@ -294,7 +303,7 @@ impl Sealed {
 }
 
 impl SealingBounds {
-    /// Takes out the newest messages, which stay in the tail.
+    /// Removes the newest messages, which stay in the tail, from the messages to seal.
     fn leave_newest(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
         let newest = messages.iter().rev().take(self.keep_messages);
         let staying = fitting(newest, self.keep_bytes)?;
@@ -302,7 +311,7 @@ impl SealingBounds {
         Ok(())
     }
 
-    /// Keeps as many of the oldest messages as one segment takes: at least one.
+    /// Keeps as many of the oldest messages as fit into one segment, and at least one.
     fn cut_to_segment(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
         let fitting = fitting(messages.iter(), self.segment_bytes)?;
         messages.truncate(fitting.max(1));
@@ -310,7 +319,7 @@ impl SealingBounds {
     }
 }
 
-/// Counts how many messages, from the first on, are together within a size.
+/// Returns how many messages, from the first on, have at most this many bytes together.
 fn fitting<'m, 'a: 'm>(
     messages: impl Iterator<Item = &'m Fields<'a>>,
     most_bytes: u64,
@@ -327,16 +336,21 @@ fn fitting<'m, 'a: 'm>(
     Ok(count)
 }
 
-/// The session is still the one the segment was copied from.
+/// Returns the filter for a session that is still in the state that the segment was copied from.
+///
+/// Every sealing changes `first_sequence`, and every edit changes `revision`. Appends only add messages
+/// at the end, so they do not matter.
 fn condition(mut session: Document, tail: &Tail) -> Document {
     session.insert("first_sequence", counter(tail.first_sequence));
     session.insert("revision", tail.revision);
     session
 }
 
-/// Cuts by position, so that what is left is right whatever the messages are.
+/// Returns the update that cuts the oldest messages. It counts from the front, so messages that were
+/// appended meanwhile stay.
 ///
-/// A pipeline, because no other operator removes the first so many; it names fields of ours alone.
+/// It is a pipeline, because no other operator removes a number of elements from the front of an array.
+/// It contains only names of our own fields.
 fn cut(sealed: Sealed) -> Vec<Document> {
     let (count, bytes) = (counter(sealed.messages), counter(sealed.bytes));
     vec![doc! { "$set": {
