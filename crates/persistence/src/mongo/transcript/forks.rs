@@ -1,4 +1,4 @@
-//! Forks share what is sealed: only what lies in the tail of the source is copied (decision 0023).
+//! Forks share the sealed messages of their source; only messages in its tail are copied (decision 0023).
 
 use async_trait::async_trait;
 use bson::raw::{RawArrayBuf, cstr};
@@ -36,7 +36,7 @@ impl Forks for MongoStore {
             let fork_id = fork.chat_id.take().unwrap_or_else(|| ChatId::mint(&*self.inner.ids));
             let fork = NewFork { chat_id: Some(fork_id.clone()), ..fork };
             let creation_id = self.inner.ids.mint("creation_");
-            // The fence is that of the fork, which has no lease yet.
+            // The scope is unfenced, because `transact` checks the lease of the fork, which has none yet.
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
                 let round = |tx| call.fork_round(tx, &scope, &chat_id, &fork, &creation_id);
@@ -48,21 +48,22 @@ impl Forks for MongoStore {
     }
 }
 
-/// A fork on its way into the database.
+/// A fork that is ready to be inserted.
 struct Fork {
     chat: ChatSession,
     document: RawDocumentBuf,
     context: Placed,
-    /// The source, as the fork was made of it.
     source: ChatId,
+    /// The revision of the source when the fork was prepared.
     revision: i64,
+    /// The messages of the source below this sequence are shared.
     shared_below: u64,
 }
 
-/// What a fork takes over from its source.
+/// What a fork inherits from its source.
 struct TakenOver {
     bases: Vec<Base>,
-    /// The sequence of the first message that is copied.
+    /// The sequence of the first copied message.
     first_sequence: u64,
     messages: RawArrayBuf,
     bytes: u64,
@@ -85,7 +86,7 @@ impl MongoStore {
         self.require(Shape::Forks).await?;
         let prepared = self.prepare_fork(scope, chat_id, fork, creation_id).await?;
         tx.begin_counted(&prepared.chat).await?;
-        // None: the source was edited meanwhile.
+        // With `None`, the source was edited meanwhile, and the round runs again.
         let inserted = self.insert_fork(&tx, scope, &prepared).await?;
         Ok(Round::of(inserted.map(|()| prepared.chat)))
     }
@@ -98,7 +99,7 @@ impl MongoStore {
         Ok(chat_session_record(&found)?)
     }
 
-    /// Makes a fork of its source as it is.
+    /// Prepares a fork of the source in its current state.
     async fn prepare_fork(
         &self,
         scope: &Scope,
@@ -136,7 +137,7 @@ impl MongoStore {
         })
     }
 
-    /// Puts the context snapshot that is in force at its sequence into the document of a fork.
+    /// Adds the context snapshot that the source had at the fork's last sequence to the fork's document.
     async fn fork_context(
         &self,
         scope: &Scope,
@@ -163,7 +164,8 @@ impl MongoStore {
         Ok(placed)
     }
 
-    /// Inserts a fork, if its source is as it was; from then on what they share stays as it is.
+    /// Inserts a fork; `None` if its source was edited since it was read. From then on, the shared
+    /// messages are never written again.
     async fn insert_fork(
         &self,
         tx: &Transaction<'_>,
@@ -180,7 +182,8 @@ impl MongoStore {
             shared.insert("schema_version", Shape::Forks.format());
         }
         let share = doc! { "$max": shared };
-        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        // The source is updated first, which locks it: concurrent appends wait for this transaction.
+        // Otherwise any of them could make it fail.
         let sharing = self.inner.chat_sessions.update_one(source, share);
         if sharing.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(None);
@@ -196,7 +199,7 @@ impl MongoStore {
 }
 
 impl TakenOver {
-    /// Reads what a fork takes over that goes on from a sequence.
+    /// Reads what a fork that continues from a sequence inherits.
     fn read(source: &ChatId, fields: &Fields<'_>, sequence: u64) -> Result<Self, StoreError> {
         let sealed_below = Tail::read(fields)?.first_sequence;
         let bases = Lineage::read(source, fields)?.of_fork(sequence, sealed_below);

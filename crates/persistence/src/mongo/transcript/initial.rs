@@ -1,4 +1,4 @@
-//! The messages a workflow starts from, stored unless they are there already.
+//! Appends the messages with which a workflow starts, unless the chat holds them already.
 
 use records::{ChatId, Scope};
 
@@ -26,7 +26,7 @@ impl MongoStore {
         .await
     }
 
-    /// Decides by what the chat holds, and stores only while that is all it holds.
+    /// Decides by what the chat holds, and stores only if no message was appended since that was read.
     async fn append_initial_once(
         &self,
         attempt: Attempt,

@@ -1,5 +1,5 @@
-//! The messages of a chat: appended to its tail, sealed into segments, edited where they lie, shared
-//! with forks, and read as one sequence.
+//! The messages of a chat: appended to its tail, sealed into segments, edited in place, shared with
+//! forks, and read as one sequence.
 
 pub(crate) mod append;
 pub(crate) mod edit;

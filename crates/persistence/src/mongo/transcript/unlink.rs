@@ -1,4 +1,4 @@
-//! Messages that name a call which is deleted, and name none from then on.
+//! Removes the link to a deleted call from the messages that name it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,18 +21,18 @@ use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::edit::{Found, Place, noted};
 use crate::mongo::transcript::reader::has_gap;
 
-/// Where a version of one does.
+/// Where the version of a message names the call that has produced the message.
 const VERSION_LINK: &str = "message.produced_by_call_id";
 
-/// At most so many segments and shared messages are changed by one transaction. It locks the session, so that
-/// appends wait for it.
+/// The most segments, and the most shared messages, that one transaction changes. Appends wait for the
+/// transaction, because it locks the session.
 const BATCH: usize = 64;
 
 /// How far the messages of a call are unlinked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
-    /// None of the sealed messages that are shared with other chats name the call below this sequence, where
-    /// a segment begins, unless a version of one does.
+    /// Below this sequence, where a segment begins, no sealed message that is shared with other chats names
+    /// the call, unless a version of the message does.
     shared_below: u64,
     /// No message of the chat names the call.
     pub(crate) is_complete: bool,
@@ -60,9 +60,9 @@ struct LinkedSegment {
 }
 
 impl MongoStore {
-    /// Unlinks messages that name a call, as many as one transaction may; each of them counts as edited.
+    /// Unlinks messages that name a call, as many as one transaction may change. Each counts as edited.
     ///
-    /// Takes and returns how far that is done, for the next transaction.
+    /// Takes the progress so far, and returns the progress for the next transaction.
     pub(crate) async fn unlink_within(
         &self,
         tx: &Transaction<'_>,
@@ -75,8 +75,8 @@ impl MongoStore {
         let of_call = || doc! { "produced.produced_by_call_id": call_id.as_str() };
         let sessions = &self.inner.chat_sessions;
 
-        // First, even if the tail does not name the call: appends and edits that come meanwhile wait for
-        // this transaction. If it waited for them, it could fail because of every one of them.
+        // The session is updated first, even if its tail does not name the call: concurrent appends and
+        // edits then wait for this transaction. Otherwise each of them could make it fail.
         let unlink = doc! { "$set": nothing(), "$inc": { "revision": 1_i64 } };
         let unlink = sessions.find_one_and_update(writable_chat(scope, chat_id), unlink);
         let fields = Lineage::projected(with_links(Tail::projection()));
@@ -95,7 +95,7 @@ impl MongoStore {
         unlinked.extend(shared.sequences);
         unlinked.extend(linked(first_sequence, &fields, call_id)?);
 
-        // The revision has moved by one already.
+        // The first update has already incremented the revision by one.
         let further = counter(unlinked.len() as u64) - 1;
         let note = doc! { "$inc": { "revision": further }, "$push": noted(unlinked) };
         let update = sessions.update_one(writable_chat(scope, chat_id), note);
@@ -104,7 +104,7 @@ impl MongoStore {
         Ok(progress)
     }
 
-    /// Unlinks sealed messages of this chat alone, in their segments, the newest first.
+    /// Unlinks sealed messages that belong to this chat alone, in their segments, the newest first.
     async fn unlink_own(
         &self,
         tx: &Transaction<'_>,
@@ -116,7 +116,7 @@ impl MongoStore {
         let (chat_id, shared_below) = (lineage.chat_id(), lineage.shared_below());
         let mut found =
             self.linked_segments(tx, scope, chat_id, 0..sealed_below, -1, call_id).await?;
-        // Newest first, so whatever comes after a segment with shared messages only is shared, too.
+        // The newest are first, so all segments after one with only shared messages are shared, too.
         for segment in &mut found {
             segment.linked.retain(|sequence| *sequence >= shared_below && *sequence < sealed_below);
         }
@@ -147,8 +147,8 @@ impl MongoStore {
 
     /// Unlinks sealed messages that other chats share, for this chat alone, the oldest first.
     ///
-    /// Their segments never change, so those that were read need not be read again. Versions of them can begin
-    /// to name the call.
+    /// Their segments never change, so those that were read need not be read again. New versions of the
+    /// messages may name the call, so versions are searched each time.
     async fn unlink_all_shared(
         &self,
         tx: &Transaction<'_>,
@@ -193,8 +193,8 @@ impl MongoStore {
         Ok(unlinked)
     }
 
-    /// Finds segments of a chat with messages that name a call, of those that begin within a span: at most one
-    /// more than a transaction may change.
+    /// Finds the segments of a chat that begin within a span and have messages that name a call: at most
+    /// one more than a transaction may change.
     async fn linked_segments(
         &self,
         tx: &Transaction<'_>,
@@ -225,7 +225,7 @@ impl MongoStore {
         Ok(segments)
     }
 
-    /// Returns the sequences of shared messages of which some version names a call.
+    /// Returns the sequences of the shared messages that have a version that names a call.
     async fn versions_of_call(
         &self,
         scope: &Scope,
@@ -247,10 +247,10 @@ impl MongoStore {
         found.iter().map(sequence).collect()
     }
 
-    /// Unlinks a shared message in this chat alone, if it names the call here.
+    /// Unlinks a shared message in this chat alone; returns whether it names the call in this chat.
     ///
-    /// What is read here is read outside the transaction: nobody else changes what the chat shows of it,
-    /// because whoever does moves the revision, which the transaction has moved already.
+    /// The message is read outside the transaction. This is safe: another change of what this chat shows
+    /// of the message would increment the revision of the session, which the transaction has locked.
     async fn unlink_shared(
         &self,
         tx: &Transaction<'_>,
