@@ -29,6 +29,8 @@ pub(super) struct Feed {
     /// again by its `StreamLimits`.
     scope: Scope,
     chat_id: ChatId,
+    /// A `watch` channel holds only the latest window. A receiver that misses some loses nothing, because
+    /// it continues from its own position; a channel with a queue would fill up behind a slow receiver.
     window: watch::Sender<Window>,
     states: StateFeed,
     wake: Notify,
@@ -149,6 +151,7 @@ impl Feed {
             self.is_stale.fetch_or(head.is_some(), Ordering::AcqRel);
             return Ok(false);
         }
+        // Right after an election the store may show an older head than before: the window never goes back.
         if let Some(head) = head.filter(|head| !head.is_older_than(&known)) {
             let edits = self.read_edits(&head, known.revision).await?;
             let inputs = self.read_inputs(&self.changed_inputs(&head, &known).await?).await?;
@@ -202,6 +205,8 @@ impl Feed {
         }
         while next < counter {
             let messages = self.read_page(next).await?;
+            // The store does not show the messages up to the counter yet. Stopping here keeps the window
+            // without a gap.
             let Some(last) = messages.last() else { return Ok(false) };
             next = last.sequence + 1;
             self.window.send_modify(|window| window.append(messages));

@@ -35,6 +35,8 @@ pub(super) struct PresenceAnnouncer {
 #[derive(Debug, Default)]
 struct State {
     open: HashMap<ConnectionId, OpenConnection>,
+    /// Entries are dropped once their announcement has expired, so the list stays bounded while the store
+    /// is away.
     closed: Vec<ClosedConnection>,
     /// Whether the task runs: it starts with the first connection and stops after the last.
     is_running: bool,

@@ -21,7 +21,8 @@ pub(crate) struct Subscription {
     read_permits: Arc<Semaphore>,
     /// The position after everything in `queue` has been delivered.
     position: Position,
-    /// The events to deliver next.
+    /// The events to deliver next. They are added only when the queue is empty, one step at a time, so a
+    /// slow client holds at most one page of messages.
     queue: VecDeque<Delivery>,
     /// The head whose status, versions and input requests were last delivered; `None` until the
     /// subscriber has caught up.
@@ -113,6 +114,7 @@ impl Subscription {
             }
             return Ok(true);
         }
+        // The window is marked as seen before the step is decided: a later change ends `changed` below.
         let step = self.window.borrow_and_update().next_step(self.position);
         match step {
             NextStep::Deliver(deliveries) => self.queue(deliveries),
@@ -140,6 +142,8 @@ impl Subscription {
 
     fn queue(&mut self, deliveries: impl IntoIterator<Item = Delivery>) {
         self.queue.extend(deliveries);
+        // The position moves in the same step, without an `await` between: a cancelled read is repeated, and
+        // queued events are not read again.
         if let Some(position) = self.queue.back().and_then(|delivery| delivery.position) {
             self.position = position;
         }

@@ -21,7 +21,8 @@ pub(super) struct Window {
     messages: VecDeque<Event>,
     /// The size of `messages`.
     message_bytes: usize,
-    /// The newest edits, each with the revision it made.
+    /// The newest edits, each with the revision it made: at most as many as a head lists. A subscriber
+    /// that is further behind scans the chat.
     edits: VecDeque<(u64, Event)>,
     /// `edits` holds every edit with a revision above this one.
     edits_held_after: u64,
@@ -55,11 +56,12 @@ pub(super) enum NextStep {
 }
 
 impl Window {
-    /// The most messages held.
+    /// The most messages held. The bounds are those of a cache: they decide how often a subscriber that
+    /// lags reads the store, and never what it is sent.
     pub(super) const MAX_MESSAGES: usize = 512;
     /// The most bytes of messages held; the newest message is held even if it is larger.
     const MAX_MESSAGE_BYTES: usize = 512 << 10;
-    /// The most changes of input requests held.
+    /// The most changes of input requests held; a subscriber that lags further is sent all pending ones.
     const MAX_INPUTS: usize = 512;
     /// The most messages delivered in one step. It bounds what a slow subscriber copies into its own
     /// queue, and how long it holds the lock of the window.
@@ -235,6 +237,9 @@ impl Window {
     }
 
     /// Decides what a subscriber at a position has to do next.
+    ///
+    /// No message is missed or delivered twice: the messages held are contiguous up to the counter, and the
+    /// position moves only past what was queued. So the next message is either held or in the store.
     ///
     /// Messages come before edits: an edit may concern a message that the subscriber has not got yet.
     pub(super) fn next_step(&self, at: Position) -> NextStep {
