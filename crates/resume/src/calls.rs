@@ -21,6 +21,7 @@ impl CallKey {
     }
 
     fn new(kind: &str, text: &str) -> Self {
+        // The kind is part of the digest, so that a function name never matches an equal call id.
         let mut hasher = Hasher::default();
         hasher.field(kind, &Value::from(text));
         Self(hasher.finish())

@@ -29,6 +29,7 @@ pub(crate) fn find_pending(messages: &[Message]) -> Vec<PendingCall> {
     let mut pending: Vec<Option<PendingCall>> = Vec::new();
     let mut positions: HashMap<CallKey, usize> = HashMap::new();
     for message in messages {
+        // Results come first: a message can answer only calls of earlier messages.
         for key in calls::calls_answered(&message.body) {
             if let Some(position) = positions.remove(&key) {
                 pending[position] = None;

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 
 /// The calls without results so far, while a validator goes through the messages.
+///
+/// The validators do not use the renderer's `ResultMatcher`: a mistake in it would pass its own check.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls<'a> {
     /// Every call with the position of its message, in order, answered or not.

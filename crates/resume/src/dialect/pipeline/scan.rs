@@ -48,7 +48,8 @@ struct Caller {
     ids: Vec<CallKey>,
     /// The same calls, in the same order, as they are listed if they are rejected.
     listed: Vec<UnsettledCall>,
-    /// The calls without results so far.
+    /// The calls without results so far. It is a set, because a call is complete with its first result;
+    /// the renderer drops further ones.
     open: HashSet<CallKey>,
     /// The names in the message if its calls are rendered.
     names: Vec<String>,
