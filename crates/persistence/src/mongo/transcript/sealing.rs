@@ -142,7 +142,7 @@ impl MongoStore {
             store.inner.metrics.sealing.ended(start, sealing.is_ok());
             if let Err(error) = sealing {
                 // The tail stays too long until the next append starts another sealing.
-                tracing::warn!(%error, %chat_id, "could not seal the tail");
+                tracing::warn!(%error, %chat_id, "failed to seal the tail");
             }
             drop(busy);
         });

@@ -193,7 +193,7 @@ impl MongoStore {
     ///
     /// The command is sent raw, not with the driver's `findAndModify` helper. The driver would retry the
     /// helper, and for that the server keeps a copy of the whole session document for each update
-    /// (decision 0009). The store retries instead, and first searches for what was already stored.
+    /// (decision 0009). The store retries itself, and each retry checks what an earlier attempt has stored.
     async fn push_alone(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
         let mut command = self.push_command(push)?;
         command.append(cstr!("writeConcern"), rawdoc! { "w": "majority", "j": true });
