@@ -70,7 +70,9 @@ pub(crate) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,
 };
-pub(crate) use segment::{LINK, Segment, SegmentHead, segment_document, segment_id, segments_between};
+pub(crate) use segment::{
+    LINK, Segment, SegmentHead, segment_document, segment_id, segments_between,
+};
 pub(crate) use status_change::{StatusChangeDocument, status_change_id, status_change_record};
 pub(crate) use store_format::{FormatDocument, format_number, one_format, raised_format};
 pub(crate) use stored::{embedded, encode};
