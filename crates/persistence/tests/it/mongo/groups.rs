@@ -119,36 +119,40 @@ async fn a_refused_group_goes_on_after_one_of_its_appends_got_no_answer() {
     let store = MongoStore::connect(&database.options).await.unwrap();
     let client = mongodb::Client::with_uri_str(server.uri()).await.unwrap();
     let chat_id = chat(&database).await;
-    let hold = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, slow(3_000)).await;
+    let refuse = doc! {
+        "failCommands": ["findAndModify"], "appName": "under-test", "errorCode": 13,
+    };
+    let refuse = FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await;
+    let hang = "hangBeforeFindAndModifyPerformsUpdate";
+    let hang = FailPoint::set(&client, hang, doc! { "skip": 0 }, doc! {}).await;
+    let segments = format!("{}.chat_segments", database.raw.name());
+    let hold = doc! { "collectionNS": segments };
+    let hold =
+        FailPoint::set(&client, "hangAfterCollectionInserts", doc! { "skip": 0 }, hold).await;
+
     let scope = scope();
-    let append = |after: Duration, event_id: &'static str| {
+    let append = |after: Duration, messages: Vec<NewMessage>| {
         let (store, scope, chat_id) = (&store, &scope, &chat_id);
         async move {
             tokio::time::sleep(after).await;
-            store.append(scope, chat_id, message(Some(event_id))).await
+            store.append(scope, chat_id, messages).await
         }
     };
-    // The first append is sent already. The second update is the group, and the third is the append that hangs.
-    let hang = doc! { "skip": 1 };
-    let hang =
-        FailPoint::set(&client, "hangBeforeFindAndModifyPerformsUpdate", hang, doc! {}).await;
-    let faults = async {
-        tokio::time::sleep(300 * MS).await;
-        assert_eq!(hold.off().await, 1);
-        let refuse = doc! {
-            "failCommands": ["findAndModify"], "appName": "under-test", "errorCode": 13,
-        };
-        FailPoint::set(&client, "failCommand", doc! { "times": 1 }, refuse).await
+    // Many messages are written with an insert and an update: the two others gather behind the insert.
+    let first = append(Duration::ZERO, (0..100).flat_map(|_| message(None)).collect());
+    let release = async {
+        tokio::time::sleep(3_000 * MS).await;
+        assert!(hold.off().await >= 1);
     };
     let second = async {
-        let second = append(100 * MS, "second").await;
+        let second = append(100 * MS, message(None)).await;
         assert!(hang.off().await >= 1);
         second
     };
-    let (first, second, third, refused) =
-        tokio::join!(append(Duration::ZERO, "first"), second, append(2_500 * MS, "third"), faults);
-    assert_eq!(refused.off().await, 1, "the group must be refused");
-    assert_eq!(sequences(&first.unwrap()), [0]);
+    let third = append(2_500 * MS, message(None));
+    let (first, (), second, third) = tokio::join!(first, release, second, third);
+    assert_eq!(refuse.off().await, 1, "the group must be refused");
+    assert_eq!(first.unwrap().last_sequence, 100);
     let second = second.unwrap_err();
     assert!(matches!(second, StoreError::OutcomeUnknown { .. }), "{second:?}");
     third.unwrap();
