@@ -26,8 +26,9 @@ if ! cmp --silent "$wanted" tests/browser/node_modules/installed.json; then
   cp "$wanted" tests/browser/node_modules/installed.json
 fi
 
-# The same build as for the workspace tests, so that nothing is built twice.
-cargo build --quiet --locked --workspace --bin reprise
+# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
+# features of the tests, which `--examples` selects although there are no examples.
+cargo build --quiet --locked --workspace --bin reprise --examples
 REPRISE_BINARY=$(realpath "${CARGO_TARGET_DIR:-target}")/debug/reprise
 export REPRISE_BINARY
 cd tests/browser

@@ -18,8 +18,9 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# With the features of the whole workspace: those of the tests crate alone would build every dependency again.
-cargo build --quiet --locked --workspace --bin renderings
+# As `cargo test --workspace` builds it, or dependencies would be built again: of the whole workspace, and with the
+# features of the tests, which `--examples` selects although there are no examples.
+cargo build --quiet --locked --workspace --bin renderings --examples
 "${CARGO_TARGET_DIR:-target}/debug/renderings" --out "$work"
 
 printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
