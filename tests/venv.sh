@@ -3,11 +3,23 @@
 #
 #     tests/venv.sh NAME REQUIREMENTS
 #
-# Needs Python 3.11 with pip.
+# Needs Python 3.11 with pip. With NEWEST=1 the environment is another one: it has the newest versions, or what the
+# comment behind a package allows, as in `ag2==0.9.9  # newest: <0.15`. It is brought up to date each time.
 set -euo pipefail
 
-venv=${CARGO_TARGET_DIR:-target}/$1-venv
+target=${CARGO_TARGET_DIR:-target}
 wanted=$2
+if [[ -n ${NEWEST:-} ]]; then
+  venv=$target/$1-newest-venv
+  [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
+  sed -E 's/==[^ ]*( *# newest: )?//' "$wanted" >"$venv/wanted.txt"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --upgrade --requirement "$venv/wanted.txt"
+  names=$(sed -E 's/[<>=].*//' "$venv/wanted.txt" | paste -sd '|')
+  "$venv/bin/pip" list --disable-pip-version-check --format freeze | grep -E "^($names)==" >&2
+  echo "$venv"
+  exit
+fi
+venv=$target/$1-venv
 if ! cmp --silent "$wanted" "$venv/installed.txt"; then
   python3 -m venv --clear "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted"

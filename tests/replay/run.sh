@@ -3,17 +3,26 @@
 #
 # Needs cargo, Python 3.11 with pip, and Node.js 20 or newer with npm; installs the libraries below the target
 # directory and beside this file, once. No model is called, and nothing is sent anywhere. Logs of real runs are
-# used if they are available.
+# used if they are available. With NEWEST=1 the newest versions of the libraries are used instead of the pinned ones.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 # AG2 up to 0.14 and AG2 1.x cannot be installed together.
 classic=$(tests/venv.sh clients tests/clients/requirements.txt)
 typed=$(tests/venv.sh replay tests/replay/requirements.txt)
-wanted=tests/replay/package-lock.json
-if ! cmp --silent "$wanted" tests/replay/node_modules/installed.json; then
-  npm --prefix tests/replay ci --silent --no-audit --no-fund
-  cp "$wanted" tests/replay/node_modules/installed.json
+node=tests/replay
+wanted=$node/package-lock.json
+if [[ -n ${NEWEST:-} ]]; then
+  node=${CARGO_TARGET_DIR:-target}/replay-newest
+  mkdir -p "$node"
+  cp tests/replay/{package.json,loaded.js} "$node"
+  names=$(node --print 'Object.keys(require("./tests/replay/package.json").dependencies).join("@latest ")')
+  # shellcheck disable=SC2086
+  npm --prefix "$node" install --silent --no-audit --no-fund $names@latest
+  npm --prefix "$node" ls --depth 0
+elif ! cmp --silent "$wanted" $node/node_modules/installed.json; then
+  npm --prefix $node ci --silent --no-audit --no-fund
+  cp "$wanted" $node/node_modules/installed.json
 fi
 
 work=$(mktemp -d)
@@ -27,4 +36,4 @@ printf '\n| dialect | loaded by | transcripts | messages |\n|---|---|---|---|\n'
 export PYTHONDONTWRITEBYTECODE=1
 "$classic/bin/python" tests/replay/classic.py "$work"
 "$typed/bin/python" tests/replay/typed.py "$work"
-node tests/replay/loaded.js "$work"
+node "$node/loaded.js" "$work"
