@@ -5,7 +5,7 @@ mod text;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rand::rngs::ChaCha8Rng;
+use chacha20::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 
 use text::Vocabulary;

@@ -65,8 +65,8 @@ fn lines() -> impl Iterator<Item = [(f64, f64); 2]> {
 
 #[cfg(test)]
 mod tests {
+    use chacha20::ChaCha8Rng;
     use rand::SeedableRng as _;
-    use rand::rngs::ChaCha8Rng;
 
     use super::*;
 
