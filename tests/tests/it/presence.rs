@@ -3,7 +3,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
-use jsonwebtoken::{EncodingKey, Header, encode};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
 use serde_json::{Value, json};
 use tests::client::{APP, Chat, Client, Events};
 use tests::database::Database;
@@ -25,8 +27,15 @@ fn settings(database: &Database, expiry: Duration) -> Settings {
 fn client(service: &Service, user: &str) -> Result<Client> {
     let expires_at = SystemTime::now().duration_since(UNIX_EPOCH)? + Duration::from_mins(10);
     let claims = json!({"sub": user, "apps": [APP], "exp": expires_at.as_secs()});
-    let key = EncodingKey::from_secret(SECRET.as_bytes());
-    Client::with_token(service.url(), &encode(&Header::default(), &claims, &key)?)
+    Client::with_token(service.url(), &sign(&claims))
+}
+
+fn sign(claims: &Value) -> String {
+    let header = URL_SAFE_NO_PAD.encode(json!({"alg": "HS256"}).to_string());
+    let message = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims.to_string()));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes());
+    let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key, message.as_bytes()));
+    format!("{message}.{signature}")
 }
 
 /// A person who listens to a chat.

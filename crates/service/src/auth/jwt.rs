@@ -3,7 +3,7 @@ use jsonwebtoken::{Validation, decode, decode_header};
 
 use super::claims::Claims;
 use super::keys::Keys;
-use super::{Identity, Refusal};
+use super::{Identity, Refusal, signatures};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 
 /// The longest token that is parsed, in bytes.
@@ -33,6 +33,7 @@ impl Verifier {
         if config.leeway_sec > MAX_LEEWAY_SEC {
             return Err(ConfigError::Leeway { leeway_sec: config.leeway_sec });
         }
+        signatures::install();
         Ok(Self { keys: Keys::load(config, algorithm)?, validation: validation(config, algorithm) })
     }
 

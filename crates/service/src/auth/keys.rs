@@ -2,10 +2,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, PublicKeyUse};
+use jsonwebtoken::{DecodingKey, DecodingKeyKind};
 use secrecy::ExposeSecret as _;
+use simple_asn1::ASN1Block;
 
+use super::signatures::{MIN_RSA_BYTES, significant};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 
 /// The keys that tokens are verified with.
@@ -76,7 +78,9 @@ fn pem(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
         Algorithm::ES256 => DecodingKey::from_ec_pem(text),
         _ => DecodingKey::from_rsa_pem(text),
     };
-    key.map(Keys::One).map_err(|error| error.to_string())
+    let key = key.map_err(|error| error.to_string())?;
+    check_length(&key, algorithm)?;
+    Ok(Keys::One(key))
 }
 
 fn jwks(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
@@ -84,6 +88,7 @@ fn jwks(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
     let mut keys = HashMap::new();
     for jwk in set.keys.iter().filter(|jwk| fits(jwk, algorithm)) {
         let key = DecodingKey::from_jwk(jwk).map_err(|error| error.to_string())?;
+        check_length(&key, algorithm)?;
         let kid = jwk.common.key_id.clone().unwrap_or_default();
         if keys.insert(kid.clone(), key).is_some() {
             return Err(format!("two keys have the kid {kid:?}"));
@@ -93,6 +98,31 @@ fn jwks(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
         return Err("it has no key for this algorithm".to_owned());
     }
     Ok(Keys::Named(keys))
+}
+
+/// Refuses an RSA key that is too short: no signature would ever be accepted.
+fn check_length(key: &DecodingKey, algorithm: Algorithm) -> Result<(), String> {
+    if algorithm != Algorithm::RS256 {
+        return Ok(());
+    }
+    match modulus_bytes(key) {
+        Some(MIN_RSA_BYTES..) => Ok(()),
+        Some(bytes) => Err(format!("the RSA key has {} bits; at least 2048 are needed", 8 * bytes)),
+        None => Err("it is not an RSA key".to_owned()),
+    }
+}
+
+fn modulus_bytes(key: &DecodingKey) -> Option<usize> {
+    match key.kind() {
+        DecodingKeyKind::RsaModulusExponent { n, .. } => Some(significant(n).len()),
+        DecodingKeyKind::SecretOrDer(der) => match simple_asn1::from_der(der).ok()?.first()? {
+            ASN1Block::Sequence(_, numbers) => match numbers.first()? {
+                ASN1Block::Integer(_, n) => Some(significant(&n.to_signed_bytes_be()).len()),
+                _ => None,
+            },
+            _ => None,
+        },
+    }
 }
 
 /// Tells whether a key may verify signatures of the algorithm.

@@ -7,6 +7,7 @@ mod jwt;
 mod keys;
 mod local;
 mod origins;
+mod signatures;
 
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};

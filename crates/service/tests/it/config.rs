@@ -4,6 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 
 use insta::assert_snapshot;
+use serde_json::json;
 use service::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, router};
 use tempfile::TempDir;
 
@@ -75,6 +76,23 @@ fn a_key_of_another_kind_is_refused() {
         )
         .unwrap_err();
         assert!(matches!(error, ConfigError::Key { .. }), "{content}: {error}");
+    }
+}
+
+#[test]
+fn an_rsa_key_below_2048_bits_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("key");
+    let jwks = json!({"keys": [{"kty": "RSA", "n": "w".repeat(170), "e": "AQAB"}]}).to_string();
+    for content in [include_str!("keys/rsa-1024.pub.pem"), &jwks] {
+        fs::write(&path, content).unwrap();
+        let auth = AuthConfig {
+            algorithm: Some(Algorithm::RS256),
+            key_file: Some(path.clone()),
+            ..AuthConfig::default()
+        };
+        let refusal = refusal(jwt(auth));
+        assert!(refusal.ends_with("bits; at least 2048 are needed"), "{refusal}");
     }
 }
 

@@ -34,6 +34,7 @@ mod queries;
 mod requests;
 mod serve;
 mod signatures;
+mod signing;
 mod sizes;
 mod socket;
 mod stats;

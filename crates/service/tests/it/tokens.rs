@@ -2,11 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use service::{Algorithm as Pinned, AuthConfig, AuthMode, Config};
 
 use crate::harness::{Client, memory};
+use crate::signing::sign;
 
 pub(crate) const SECRET: &str = "a secret of at least thirty-two bytes";
 pub(crate) const RSA: &str = include_str!("keys/rsa.pem");
@@ -36,19 +36,16 @@ pub(crate) fn claims(changes: &Value) -> Value {
 
 /// Signs such claims with the shared secret.
 pub(crate) fn token(changes: &Value) -> String {
-    let key = EncodingKey::from_secret(SECRET.as_bytes());
-    encode(&Header::new(Algorithm::HS256), &claims(changes), &key).unwrap()
+    sign(&json!({"alg": "HS256"}), &claims(changes).to_string(), SECRET)
 }
 
 /// Signs claims with a private key, under a `kid`.
-pub(crate) fn token_of(algorithm: Algorithm, pem: &str, kid: Option<&str>) -> String {
-    let key = match algorithm {
-        Algorithm::ES256 => EncodingKey::from_ec_pem(pem.as_bytes()).unwrap(),
-        _ => EncodingKey::from_rsa_pem(pem.as_bytes()).unwrap(),
-    };
-    let mut header = Header::new(algorithm);
-    header.kid = kid.map(str::to_owned);
-    encode(&header, &claims(&json!({})), &key).unwrap()
+pub(crate) fn token_of(algorithm: &str, pem: &str, kid: Option<&str>) -> String {
+    let mut header = json!({"alg": algorithm});
+    if let Some(kid) = kid {
+        header["kid"] = json!(kid);
+    }
+    sign(&header, &claims(&json!({})).to_string(), pem)
 }
 
 /// Settings that require tokens signed with the shared secret.

@@ -1,0 +1,97 @@
+//! Verifies the signatures of tokens with `ring`, which the database driver links for TLS already.
+//!
+//! The providers that come with `jsonwebtoken` would bring a second implementation of everything.
+
+use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
+use jsonwebtoken::errors::{ErrorKind, Result, new_error};
+use jsonwebtoken::signature::{Error, Verifier};
+use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
+use ring::error::Unspecified;
+use ring::hmac;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+};
+
+/// The shortest modulus of an RSA key, in bytes; RFC 7518 forbids shorter ones.
+pub(super) const MIN_RSA_BYTES: usize = 2048 / 8;
+
+static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |_, _| Err(new_error(ErrorKind::UnsupportedAlgorithm)),
+    verifier_factory: |algorithm, key| Ok(Box::new(SignatureVerifier::new(*algorithm, key)?)),
+    // For creating JWKs, which the service does not do.
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// Makes `jsonwebtoken` verify signatures with `ring`, in the whole process.
+pub(super) fn install() {
+    // Only the first call has an effect.
+    let _ = PROVIDER.install_default();
+}
+
+struct SignatureVerifier {
+    algorithm: Algorithm,
+    key: PublicKey,
+}
+
+impl SignatureVerifier {
+    fn new(algorithm: Algorithm, key: &DecodingKey) -> Result<Self> {
+        Ok(Self { algorithm, key: PublicKey::new(algorithm, key)? })
+    }
+}
+
+/// A key in the form in which `ring` takes it.
+enum PublicKey {
+    Secret(hmac::Key),
+    Unparsed(UnparsedPublicKey<Vec<u8>>),
+    Rsa(RsaPublicKeyComponents<Vec<u8>>),
+}
+
+impl PublicKey {
+    fn new(algorithm: Algorithm, key: &DecodingKey) -> Result<Self> {
+        if key.family() != algorithm.family() {
+            return Err(new_error(ErrorKind::InvalidKeyFormat));
+        }
+        match (algorithm, key.kind()) {
+            (Algorithm::HS256, DecodingKeyKind::SecretOrDer(secret)) => {
+                Ok(Self::Secret(hmac::Key::new(hmac::HMAC_SHA256, secret)))
+            }
+            (Algorithm::ES256, DecodingKeyKind::SecretOrDer(point)) => {
+                Ok(Self::Unparsed(UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point.clone())))
+            }
+            (Algorithm::RS256, DecodingKeyKind::SecretOrDer(der)) => {
+                Ok(Self::Unparsed(UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, der.clone())))
+            }
+            (Algorithm::RS256, DecodingKeyKind::RsaModulusExponent { n, e }) => {
+                let (n, e) = (significant(n).to_vec(), significant(e).to_vec());
+                Ok(Self::Rsa(RsaPublicKeyComponents { n, e }))
+            }
+            _ => Err(new_error(ErrorKind::UnsupportedAlgorithm)),
+        }
+    }
+
+    fn verify(&self, message: &[u8], signature: &[u8]) -> std::result::Result<(), Unspecified> {
+        match self {
+            Self::Secret(key) => hmac::verify(key, message, signature),
+            Self::Unparsed(key) => key.verify(message, signature),
+            Self::Rsa(key) => key.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature),
+        }
+    }
+}
+
+impl Verifier<Vec<u8>> for SignatureVerifier {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
+        self.key.verify(message, signature).map_err(|_| Error::new())
+    }
+}
+
+impl JwtVerifier for SignatureVerifier {
+    fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+}
+
+/// Returns a number without leading zeros, which some issuers write and `ring` refuses.
+pub(super) fn significant(number: &[u8]) -> &[u8] {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    &number[zeros..]
+}
