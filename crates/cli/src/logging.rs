@@ -1,23 +1,28 @@
 use std::io::{IsTerminal, stderr};
 
 use anyhow::Context;
-use tracing_subscriber::EnvFilter;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::settings::{Log, LogFormat};
 
 /// Sends the log to standard error, so that standard output holds only the command's result.
 pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&log.filter)
+    let filter: Targets = log
+        .filter
+        .parse()
         .with_context(|| format!("log.filter {:?} cannot be read", log.filter))?;
     // Its trace level logs whole frames, and the first frame may contain a token.
-    let filter = filter.add_directive("tungstenite=info".parse()?);
+    let filter = filter.with_target("tungstenite", LevelFilter::INFO);
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_ansi(stderr().is_terminal())
         .with_writer(stderr);
     match log.format {
-        LogFormat::Text => subscriber.init(),
-        LogFormat::Json => subscriber.json().init(),
+        LogFormat::Text => subscriber.finish().with(filter).init(),
+        LogFormat::Json => subscriber.json().finish().with(filter).init(),
     }
     Ok(())
 }
