@@ -1,4 +1,4 @@
-//! Messages and the call that produced them, in one transaction.
+//! Messages and the call that produced them, written in one transaction.
 
 use async_trait::async_trait;
 use bson::doc;
@@ -71,10 +71,10 @@ impl Exchanges for MongoStore {
     }
 }
 
-/// An exchange that was appended, now or by an earlier attempt.
+/// An exchange that this attempt or an earlier one appended.
 struct AppendedExchange {
     answer: Exchange,
-    /// The tail that it has left, and the number of messages that are new in it.
+    /// The tail after the append and the number of new messages, if this attempt appended.
     pushed: Option<(Tail, usize)>,
 }
 
@@ -115,7 +115,7 @@ impl MongoStore {
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
         tx.begin_counted(&chat).await?;
-        // First, so that appends which come meanwhile wait for this, and not the reverse.
+        // The append comes first, so that concurrent appends wait for the transaction, and not the reverse.
         let tail = match fresh.len() {
             0 => probe.tail,
             _ => match self.push_within(&push, &tx).await? {
@@ -135,7 +135,7 @@ impl MongoStore {
         }))
     }
 
-    /// Tells subscribers of an exchange that was committed.
+    /// Notifies listeners of a committed exchange.
     fn tell_exchange(&self, scope: &Scope, chat_id: &ChatId, appended: &AppendedExchange) {
         let Some((tail, fresh)) = &appended.pushed else { return };
         if *fresh > 0 {

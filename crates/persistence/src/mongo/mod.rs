@@ -1,9 +1,9 @@
 //! A store in MongoDB: the only module that names the driver.
 //!
-//! A chat session is one document. Its newest messages, the *tail*, lie in it; older ones are
-//! *sealed* into segments of their own, so that an append costs the same however long the chat is.
-//! Large context snapshots and artifacts lie beside it as blobs for the same reason. A wallet is one
-//! document in the same way, and its older entries are lines of their own.
+//! A chat session is one document. It contains its newest messages, the *tail*; older messages are
+//! *sealed* into segments, which are separate documents, so that the cost of an append does not grow
+//! with the chat. Large context snapshots and artifacts are separate documents, *blobs*, for the same
+//! reason. A wallet is also one document, and its older entries are separate documents, *lines*.
 
 mod documents;
 mod engine;
@@ -57,9 +57,9 @@ use engine::{client, indexes, pool_events};
 use transcript::append::{CommandBatcher, KnownChats, Queues};
 use transcript::sealing::Sealer;
 
-/// Keeps everything in one MongoDB database.
+/// A store that keeps all records in one MongoDB database.
 ///
-/// Cheap to clone; clones share the connection pool.
+/// It is cheap to clone; clones share the connection pool.
 #[derive(Debug, Clone)]
 pub struct MongoStore {
     inner: Arc<Inner>,
@@ -108,16 +108,16 @@ struct Inner {
     ids: Arc<dyn Ids>,
 }
 
-/// How many changes made here are kept for a listener that is slow to take them.
+/// How many changes of this process are buffered for a slow listener.
 const KEPT_ANNOUNCEMENTS: usize = 4_096;
 
 impl MongoStore {
-    /// Prepares a store; nothing is sent to the server yet.
+    /// Creates a store. Nothing is sent to the server yet.
     pub async fn connect(options: &MongoOptions) -> Result<Self, ConnectError> {
         Self::connect_with(options, Arc::new(SystemClock), Arc::new(Uuid7Ids)).await
     }
 
-    /// Prepares a store with a clock and ids of its own.
+    /// Creates a store with this clock and id source.
     pub async fn connect_with(
         options: &MongoOptions,
         clock: Arc<dyn Clock>,
@@ -171,12 +171,12 @@ impl MongoStore {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Creates the indexes that are missing, and says how each one stands.
+    /// Creates the missing indexes, and returns the state of each index.
     pub async fn ensure_indexes(&self) -> Result<Vec<IndexReport>, StoreError> {
         indexes::ensure(self).await
     }
 
-    /// Returns the server's own description of itself: the reply to `hello`, as JSON.
+    /// Returns the server's version and its role, from the replies to `buildInfo` and `hello`, as JSON.
     pub async fn describe_server(&self) -> Result<serde_json::Value, StoreError> {
         let reply = self
             .read(|| async {

@@ -20,10 +20,10 @@ use crate::mongo::engine::scope::visible_chat;
 use crate::mongo::transcript::reader::{Direction, SessionView};
 use crate::store::{Resumption, points_too_large, too_large};
 
-/// How large the resume points may be that a resume reads at once with their paths; and as large those that it
-/// reads without.
+/// The largest total size, in bytes, of the resume points that a resume reads with their paths, and again of those
+/// that it reads without.
 ///
-/// Above what a turn can store: its steps have a bound of 8 MiB, and names and paths have less than that.
+/// It is larger than the resume points of any turn: its steps are limited to 8 MiB, and its ids and paths take less.
 const MAX_POINT_BYTES: usize = 16 << 20;
 
 #[async_trait]
@@ -49,9 +49,9 @@ impl Resumption for MongoStore {
 }
 
 impl MongoStore {
-    /// Reads everything as of one moment; `None`: a blob of that moment is gone.
+    /// Reads everything from one snapshot; `None` if a blob of that snapshot was removed since.
     ///
-    /// Blobs are read outside of it: what is in one never changes.
+    /// Blobs are read outside of the snapshot, because the content of a blob never changes.
     async fn state_at_once(
         &self,
         scope: &Scope,
@@ -60,7 +60,8 @@ impl MongoStore {
         let moment = SessionOptions::builder().snapshot(true).build();
         let mut session = self.inner.database.client().start_session().with_options(moment).await?;
         let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
-        // The session holds the moment; the concern is told each time, or the client's would prevail.
+        // The session holds the snapshot time. The read concern is set for each query, because the client's own
+        // concern would apply otherwise.
         let raw = find.read_concern(ReadConcern::snapshot()).session(&mut session).await?;
         let raw = raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         let chat = chat_session_record(&raw)?;
@@ -94,11 +95,11 @@ impl MongoStore {
         if page.is_full { Err(too_large().into()) } else { Ok(page.into_messages()) }
     }
 
-    /// Reads the resume points of the turn that was written last, from the last one to the first.
+    /// Reads the resume points of the last turn, from the last one to the first.
     ///
-    /// With their paths no turn written today is larger than [`MAX_POINT_BYTES`]. One that an older release
-    /// has written may be: it has the whole path in each resume point. The last one, which a resume begins
-    /// with, has been read by then and tells its path alone, so the rest is read without theirs.
+    /// With their paths, the resume points of a turn of this release are never larger than [`MAX_POINT_BYTES`]. Those
+    /// of an older release may be, because each of them has its whole path. The last one, from which a resume starts,
+    /// is read with its path, so the rest can be read without theirs.
     async fn points_at(
         &self,
         scope: &Scope,
@@ -122,8 +123,7 @@ impl MongoStore {
         Ok(points)
     }
 
-    /// Adds resume points, from the last one to the first, until they are too large; tells whether these
-    /// are all.
+    /// Adds resume points, from the last one to the first, until they are too large. Returns whether all were added.
     async fn add_points(
         &self,
         filter: &Document,

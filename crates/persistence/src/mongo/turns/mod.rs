@@ -16,7 +16,7 @@ use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 
-/// A page of resume points is not to be larger, unless its first one is.
+/// The largest page of resume points, in bytes. A larger first resume point is returned alone.
 const PAGE_BYTES: usize = 8 << 20;
 
 #[async_trait]
@@ -131,7 +131,8 @@ impl MongoStore {
         Ok(page)
     }
 
-    /// Deletes them in a transaction with a touch of their chat, which decides whether the caller may.
+    /// Deletes resume points in a transaction that also updates their chat. The filter of that update checks
+    /// the caller's access and lease.
     async fn delete_points(
         &self,
         tx: Transaction<'_>,

@@ -1,4 +1,6 @@
-//! Turns: one update where there is nothing to resume from, and one transaction otherwise.
+//! Writes turns: a completed turn is one update, any other turn is one transaction.
+//!
+//! A completed turn that is too large for one update is a transaction as well.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +22,7 @@ use crate::rules::batch::{Known, Plan};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, Outcome};
 
-/// How large the documents of resume points may be that are sent at once, unless a single one is larger.
+/// The size of resume points, in bytes, from which on they are sent. It bounds the memory for their documents.
 const POINTS_BYTES: usize = 4 << 20;
 
 impl MongoStore {
@@ -31,7 +33,7 @@ impl MongoStore {
         turn: &TurnBatch,
         attempt: Attempt,
     ) -> Result<AppendedTurn, Failure> {
-        // Messages of the turn that lie at this sequence or above it were stored by this call.
+        // Messages of the turn at or above this sequence were stored by this call.
         let absent_below = AtomicU64::new(u64::MAX);
         if attempt.is_first && turn.fits_one_update() {
             match self.write_new_turn(scope, chat_id, turn).await? {
@@ -112,7 +114,7 @@ impl MongoStore {
         }))
     }
 
-    /// Finds what the chat holds of a turn: its messages, or any that have the name of its first one.
+    /// Finds the messages of a turn in the chat, including the one with the id of its first message.
     async fn known_turn(
         &self,
         scope: &Scope,
@@ -124,7 +126,7 @@ impl MongoStore {
         self.known_of(scope, chat_id, ids.map(EventId::as_str).collect()).await
     }
 
-    /// Writes a turn of which this process knows no message.
+    /// Writes a turn without reading the chat first, if this process remembers none of its messages.
     async fn write_new_turn(
         &self,
         scope: &Scope,
@@ -154,7 +156,7 @@ impl MongoStore {
         })
     }
 
-    /// Answers with a turn that was just stored: its messages are the last ones of this tail.
+    /// Returns the answer for a turn that was just stored: its messages are the last ones of this tail.
     fn stored(&self, turn: &TurnBatch, plan: &Plan<'_>, tail: &Tail) -> AppendedTurn {
         let count = plan.fresh().count();
         self.inner.metrics.appends.stored(1, count);
@@ -162,7 +164,7 @@ impl MongoStore {
         turn.answer(append, Outcome::Stored)
     }
 
-    /// Returns the digest of the turn that has its name, if one does and no message has to tell.
+    /// Returns the digest of a stored turn with the same id, if it is known without the turn's messages.
     async fn written_turn(
         &self,
         scope: &Scope,
@@ -182,14 +184,14 @@ impl MongoStore {
                 return Ok(digest);
             }
         }
-        // Of turns without messages that were written before these were kept, only their points tell.
+        // Older releases recorded turns without messages only in their resume points.
         let find = self.inner.resume_points.find_one(points_of(scope, chat_id, request_id));
         let find = find.projection(doc! { "digest": 1, "schema_version": 1 });
         let found = find.sort(doc! { "turn": 1, "_id.sequence": 1 }).await?;
         Ok(found.map(|raw| point_digest(&raw)).transpose()?)
     }
 
-    /// Returns the digest of the turn without messages that has a name, if one does.
+    /// Returns the digest of the turn without messages that has this id, if there is one.
     async fn turn_without_messages(
         &self,
         scope: &Scope,
@@ -201,7 +203,8 @@ impl MongoStore {
         Ok(found.as_ref().map(turn_without_messages_digest).transpose()?)
     }
 
-    /// Writes messages and resume points within a transaction; `None`: something is not as it was seen.
+    /// Writes messages and resume points within a transaction; `None` if something has changed since it was
+    /// read.
     async fn turn_within(
         &self,
         tx: &Transaction<'_>,
@@ -228,7 +231,7 @@ impl MongoStore {
         Ok(pushed)
     }
 
-    /// Inserts resume points, and holds few of their documents at a time.
+    /// Inserts resume points in parts, so that few of their documents are in memory at once.
     async fn insert_points(
         &self,
         tx: &Transaction<'_>,
@@ -251,21 +254,21 @@ impl MongoStore {
     }
 }
 
-/// A turn that was written, now or before.
+/// A turn that this call or an earlier one wrote.
 struct WrittenTurn {
     answer: AppendedTurn,
-    /// The tail that its transaction has left, if it needed one.
+    /// The tail after its transaction, if this call wrote it in one.
     committed: Option<Tail>,
 }
 
-/// What came of writing a turn without having looked.
+/// The result of writing a turn without reading the chat first.
 enum FirstTry {
     Written(AppendedTurn),
-    /// It may be written; if it is, none of its messages lies below this sequence.
+    /// The turn may have been written. If it was, all its messages are at or above this sequence.
     Unknown {
         absent_below: u64,
     },
-    /// Something is in its way.
+    /// The turn may be stored already, or the chat is not in the expected state.
     Unfit,
 }
 
