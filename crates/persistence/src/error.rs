@@ -295,7 +295,7 @@ impl StoreError {
     }
 
     /// Returns whether the store was unavailable, so that the same call may succeed later.
-    pub(crate) fn is_away(&self) -> bool {
+    pub(crate) fn is_unavailable(&self) -> bool {
         matches!(
             self,
             Self::Unavailable { .. } | Self::Overloaded { .. } | Self::OutcomeUnknown { .. }

@@ -25,7 +25,7 @@ pub async fn a_user_is_the_author_of_every_message_they_append(store: Arc<dyn St
     by_alice.append(numbered(0..400)).await.unwrap();
     exchange(&by_alice, vec![event("asked", "question"), event("said", "answer")]).await;
     answer(&chat, &by_alice).await;
-    by_alice.bury().await;
+    by_alice.append_filler().await;
     let messages = chat.history().await.unwrap();
     assert_eq!(messages.len(), 3 + 1 + 1 + 20 + 400 + 2 + 1 + 500);
     assert!(messages.iter().all(|message| message.author == Some(author("alice"))));
@@ -79,7 +79,7 @@ pub async fn an_author_survives_edits_and_deletion(store: Arc<dyn Store>) {
     let (alice, bob) = (chat.seen_by("alice", None), chat.seen_by("bob", None));
     alice.append(numbered(0..10)).await.unwrap();
     exchange(&alice, vec![MessageBody::new("assistant", None, "linked").into()]).await;
-    alice.bury().await;
+    alice.append_filler().await;
     for sequence in [3, 510] {
         bob.update_message(sequence, new_content("x".repeat(2 << 20))).await.unwrap();
         bob.update_message(sequence, new_content("changed")).await.unwrap();

@@ -15,11 +15,11 @@ use super::fixture::{
 use persistence::{Billing, Change, ChatChange, ChatHead, Store, StoreError};
 
 /// Long enough for any store to deliver its notifications.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 pub async fn listeners_receive_every_append(store: Arc<dyn Store>) {
     let chats = [TestChat::create(&store).await, TestChat::create(&store).await];
-    let mut told = Told::listen(&store).await;
+    let mut told = ChangeListener::listen(&store).await;
     for chat in &chats {
         chat.append([message("one"), message("two")]).await.unwrap();
         chat.append([message("three")]).await.unwrap();
@@ -32,8 +32,8 @@ pub async fn listeners_receive_every_append(store: Arc<dyn Store>) {
 pub async fn listeners_receive_all_other_changes(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..3)).await.unwrap();
-    chat.bury().await;
-    let mut told = Told::listen(&store).await;
+    chat.append_filler().await;
+    let mut told = ChangeListener::listen(&store).await;
     let is_more = |change: &ChatChange| change.last_sequence.is_none();
     let artifact = NewArtifact { payload: json!({"a": 1}), ..NewArtifact::default() };
 
@@ -53,7 +53,7 @@ pub async fn listeners_receive_all_other_changes(store: Arc<dyn Store>) {
 
 pub async fn listeners_receive_recorded_and_deleted_calls(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let mut told = Told::listen(&store).await;
+    let mut told = ChangeListener::listen(&store).await;
     let usage = Change::Usage(chat.id.clone());
     let call_id =
         chat.record(vec![NewProviderCall::default()]).await.unwrap()[0].call.call_id.clone();
@@ -69,7 +69,7 @@ pub async fn listeners_receive_recorded_and_deleted_calls(store: Arc<dyn Store>)
 
 pub async fn the_last_change_of_racing_writers_is_received(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let mut told = Told::listen(&store).await;
+    let mut told = ChangeListener::listen(&store).await;
     let writers = (0..8).map(|writer| {
         let chat = chat.clone();
         async move {
@@ -84,9 +84,9 @@ pub async fn the_last_change_of_racing_writers_is_received(store: Arc<dyn Store>
 
 pub async fn listeners_are_independent(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let mut first = Told::listen(&store).await;
+    let mut first = ChangeListener::listen(&store).await;
     let never_read = store.changes();
-    let mut second = Told::listen(&store).await;
+    let mut second = ChangeListener::listen(&store).await;
     chat.append([message("hello")]).await.unwrap();
     first.until(&chat.id, |change| change.last_sequence == Some(1)).await;
     drop(first);
@@ -141,7 +141,7 @@ pub async fn every_change_moves_the_head(store: Arc<dyn Store>) {
 pub async fn a_head_lists_the_last_edits_of_old_and_new_messages(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..10)).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     let edited: Vec<u64> =
         (0..100).map(|n| if n % 2 == 0 { n % 10 } else { 509 - n % 10 }).collect();
     for &sequence in &edited {
@@ -181,19 +181,19 @@ async fn head(chat: &TestChat) -> ChatHead {
 }
 
 /// The changes that one listener receives.
-struct Told(BoxStream<'static, Change>);
+struct ChangeListener(BoxStream<'static, Change>);
 
-impl Told {
+impl ChangeListener {
     /// Starts to listen, and waits until every later change is delivered.
     async fn listen(store: &Arc<dyn Store>) -> Self {
         let mut told = Self(store.changes());
         while told.next().await != Change::Began {}
-        assert!(store.tells_changes());
+        assert!(store.delivers_changes());
         told
     }
 
     async fn next(&mut self) -> Change {
-        let next = timeout(PATIENCE, self.0.next()).await;
+        let next = timeout(MAX_WAIT, self.0.next()).await;
         next.unwrap().unwrap()
     }
 

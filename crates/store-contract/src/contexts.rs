@@ -67,7 +67,7 @@ pub async fn a_snapshot_records_the_sequence_at_which_it_was_taken(store: Arc<dy
     chat.append(numbered(0..3)).await.unwrap();
     assert_eq!(chat.load_context().await.unwrap().sequence, 0);
     assert_eq!(chat.replace_context(object(json!({"a": 1}))).await.unwrap().sequence, 3);
-    chat.bury().await;
+    chat.append_filler().await;
     assert_eq!(chat.load_context().await.unwrap().sequence, 3);
     assert_eq!(chat.merge_context(object(json!({"b": 2}))).await.unwrap().sequence, 503);
     assert_eq!(chat.load_context().await.unwrap().sequence, 503);

@@ -123,7 +123,7 @@ pub async fn the_messages_of_a_deleted_call_count_as_edited(store: Arc<dyn Store
         exchange_many(id, count).await;
     }
     chat.delete_message(104).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     exchange_many("tail", 2).await;
     chat.append([message("between"), linked("linked", Some("both"))]).await.unwrap();
 

@@ -159,7 +159,7 @@ pub async fn source_and_fork_continue_with_separate_counters(store: Arc<dyn Stor
         let append = chat.append([event("a", chat.id.as_str()), event("b", 1)]).await.unwrap();
         assert_eq!(sequences(&append), [first, first + 1]);
         assert_eq!(outcomes(&append), [Outcome::Stored; 2]);
-        chat.bury().await;
+        chat.append_filler().await;
         let messages = chat.history().await.unwrap();
         assert_dense(&messages);
         assert_eq!(messages.len() as u64, first + 502);
@@ -179,7 +179,7 @@ pub async fn changes_of_a_source_do_not_affect_its_forks(store: Arc<dyn Store>) 
     }
     // Now all inherited messages are sealed, in every chat.
     for chat in forks.iter().chain([&source]) {
-        chat.bury().await;
+        chat.append_filler().await;
     }
     change(&source, OLD_AND_NEW, true).await;
     for (fork, end) in forks.iter().zip([300, 320]) {
@@ -196,8 +196,8 @@ pub async fn changes_of_a_fork_do_not_affect_its_source(store: Arc<dyn Store>) {
     assert_same(&source, &before).await;
     assert_same(&sibling, &before).await;
     let forked = fork.history().await.unwrap();
-    fork.bury().await;
-    source.bury().await;
+    fork.append_filler().await;
+    source.append_filler().await;
     assert_eq!(fork.history().await.unwrap()[..320], forked);
     change(&fork, OLD_AND_NEW, true).await;
     assert_eq!(source.history().await.unwrap()[..320], before);
@@ -314,7 +314,7 @@ pub async fn a_fork_recognises_inherited_event_ids(store: Arc<dyn Store>) {
 
 pub async fn initial_messages_are_recognised_in_a_fork(store: Arc<dyn Store>) {
     let source = TestChat::create(&store).await;
-    source.bury().await;
+    source.append_filler().await;
     source.append([message("start"), message("go on")]).await.unwrap();
     for sequence in [502, 501] {
         let fork = source.fork_at(sequence).await;
@@ -327,7 +327,7 @@ pub async fn initial_messages_are_recognised_in_a_fork(store: Arc<dyn Store>) {
 pub async fn deleting_a_call_in_a_fork_does_not_affect_its_source(store: Arc<dyn Store>) {
     let source = TestChat::create(&store).await;
     source.append([linked("q", "call_a"), linked("r", "call_b")]).await.unwrap();
-    source.bury().await;
+    source.append_filler().await;
     source.append([linked("s", "call_a")]).await.unwrap();
     source.update_message(1, new_content("edited")).await.unwrap();
     let fork = source.fork(NewFork::default()).await.unwrap();

@@ -87,7 +87,7 @@ pub async fn initial_messages_with_ids_are_compared_by_id_only(store: Arc<dyn St
     chat.persist_initial([event("a", "begin")]).await.unwrap();
     let same_text = chat.persist_initial([event("b", "begin")]).await.unwrap();
     assert_answer(&same_text, &[(1, Stored)]);
-    chat.bury().await;
+    chat.append_filler().await;
     let again = chat.persist_initial([event("a", "begin"), event("b", "begin")]).await.unwrap();
     assert_answer(&again, &[(0, Duplicate), (1, Duplicate)]);
     let other_body = chat.persist_initial([message("new"), event("b", "other")]).await;

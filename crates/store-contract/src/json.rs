@@ -14,7 +14,7 @@ use persistence::{ChatFilter, MessageRange, Outcome, Store};
 
 pub async fn every_poisonous_value_is_returned_unchanged(store: Arc<dyn Store>) {
     for value in poison::values() {
-        comes_back(Arc::clone(&store), value).await;
+        round_trips(Arc::clone(&store), value).await;
     }
 }
 
@@ -23,7 +23,7 @@ pub async fn poison_in_old_messages_is_returned_unchanged(store: Arc<dyn Store>)
     let poison: Vec<_> = (0..).zip(poison::values()).collect();
     let batch = || poison.iter().map(|(n, value)| with_body(&format!("e{n}"), body_of(value)));
     chat.append(batch()).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     for (sequence, value) in &poison {
         read_back(&chat, *sequence, &body_of(value)).await;
     }
@@ -44,7 +44,7 @@ pub async fn poison_in_old_messages_is_returned_unchanged(store: Arc<dyn Store>)
 ///
 /// With two more levels around it, the value must fit the [`Limits`](records::Limits) of chat
 /// metadata, the smallest limits.
-pub async fn comes_back(store: Arc<dyn Store>, value: Value) {
+pub async fn round_trips(store: Arc<dyn Store>, value: Value) {
     let new = NewChatSession { metadata: as_object(&value), ..new_chat() };
     let chat = TestChat::create_from(&store, new.clone()).await;
     let neighbour = TestChat::create_in(&chat.scope, &store, new).await;

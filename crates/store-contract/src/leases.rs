@@ -179,7 +179,7 @@ pub async fn a_worker_that_lost_the_lease_changes_nothing(store: Arc<dyn Store>)
 pub async fn edits_of_sealed_messages_are_fenced(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     chat.append(numbered(0..3)).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     let late = under(&chat, 7);
     let edit = MessageEdit { content: Some(json!("new")), ..MessageEdit::default() };
     assert_refused(late.update_message(1, edit).await, &fenced(&chat, 7));

@@ -77,7 +77,7 @@ pub async fn the_deepest_allowed_nesting_is_returned(store: Arc<dyn Store>) {
     chat.replace_context(within_an_object.clone()).await.unwrap();
     chat.merge_context(object(json!({"b": nested(Limits::NESTING - 1)}))).await.unwrap();
     chat.update_artifact(artifact.clone()).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     let whole = chat.whole().await;
     assert_eq!(whole.session.metadata, within_an_object);
     assert_eq!(whole.messages[0].body, body);

@@ -11,7 +11,7 @@ use super::fixture::{TestChat, a_moment_passes, some_scope};
 use persistence::{Change, ChatPresence, Store};
 
 const HOUR: Duration = Duration::from_hours(1);
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 pub async fn an_announced_user_is_present(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -108,18 +108,21 @@ pub async fn listeners_receive_presence_changes(store: Arc<dyn Store>) {
     while changes.next().await != Some(Change::Began) {}
     let alice = of(&chat, "alice");
     announce(&chat, std::slice::from_ref(&alice), HOUR).await;
-    until_told(&mut changes, &chat.id).await;
+    until_notified(&mut changes, &chat.id).await;
     chat.join("alice").await.unwrap();
-    until_told(&mut changes, &chat.id).await;
+    until_notified(&mut changes, &chat.id).await;
     chat.leave("alice").await.unwrap();
-    until_told(&mut changes, &chat.id).await;
+    until_notified(&mut changes, &chat.id).await;
     withdraw(&chat, &[alice]).await;
-    until_told(&mut changes, &chat.id).await;
+    until_notified(&mut changes, &chat.id).await;
 }
 
-async fn until_told(changes: &mut (impl futures::Stream<Item = Change> + Unpin), chat_id: &ChatId) {
+async fn until_notified(
+    changes: &mut (impl futures::Stream<Item = Change> + Unpin),
+    chat_id: &ChatId,
+) {
     let told = Some(Change::Presence(chat_id.clone()));
-    while timeout(PATIENCE, changes.next()).await.unwrap() != told {}
+    while timeout(MAX_WAIT, changes.next()).await.unwrap() != told {}
 }
 
 async fn announce(chat: &TestChat, connections: &[Connection], lasting: Duration) {

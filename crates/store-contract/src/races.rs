@@ -172,7 +172,7 @@ pub async fn racing_appends_of_the_largest_messages_are_all_stored(store: Arc<dy
 
 pub async fn racing_edits_of_different_messages_all_survive(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    chat.bury().await;
+    chat.append_filler().await;
     let end = 500;
     let edited: Vec<u64> = (0..8).chain(end - 8..end).collect();
     let editors = edited.clone().into_iter().map(|sequence| {
@@ -183,7 +183,7 @@ pub async fn racing_edits_of_different_messages_all_survive(store: Arc<dyn Store
         }
     });
     let writer = chat.clone();
-    let writing = tokio::spawn(async move { writer.bury().await });
+    let writing = tokio::spawn(async move { writer.append_filler().await });
     race(editors).await;
     writing.await.unwrap();
     let messages = chat.history().await.unwrap();
@@ -199,7 +199,7 @@ pub async fn racing_edits_of_different_messages_all_survive(store: Arc<dyn Store
 
 pub async fn a_deletion_wins_over_racing_edits(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    chat.bury().await;
+    chat.append_filler().await;
     for sequence in [0, 499] {
         let editors = (0..8).map(|n| {
             let chat = chat.clone();
@@ -221,7 +221,7 @@ pub async fn a_deletion_wins_over_racing_edits(store: Arc<dyn Store>) {
 
 pub async fn readers_see_every_message_once_while_old_ones_grow(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    chat.bury().await;
+    chat.append_filler().await;
     let editor = chat.clone();
     let growing = tokio::spawn(async move {
         for sequence in (0..40).rev() {

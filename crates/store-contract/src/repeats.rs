@@ -151,7 +151,7 @@ pub async fn repeats_and_conflicts_are_recognised_after_500_further_messages(
 ) {
     let chat = TestChat::create(&store).await;
     chat.append([event("a", "first"), event("b", "second")]).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     let before = chat.whole().await;
     let again = chat.append([event("b", "second"), event("a", "first")]).await.unwrap();
     assert_eq!((sequences(&again), outcomes(&again)), (vec![1, 0], vec![Duplicate; 2]));
@@ -218,7 +218,7 @@ pub async fn a_repeat_succeeds_after_the_chat_has_ended(store: Arc<dyn Store>) {
     for status in [ChatStatus::Completed, ChatStatus::Failed] {
         let chat = TestChat::create(&store).await;
         chat.append([event("a", 0), event("b", 1)]).await.unwrap();
-        chat.bury().await;
+        chat.append_filler().await;
         chat.append([event("c", 502)]).await.unwrap();
         chat.set_status(status, None).await.unwrap();
         let before = chat.whole().await;

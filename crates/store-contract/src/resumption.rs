@@ -18,7 +18,7 @@ pub async fn resuming_reads_all_records_of_a_chat(store: Arc<dyn Store>) {
     assert_eq!(fresh.messages, []);
     assert_eq!((fresh.chat, fresh.artifact), (chat.session().await, None));
     chat.append(numbered(0..3)).await.unwrap();
-    chat.bury().await;
+    chat.append_filler().await;
     for n in [1_usize, 5_000] {
         let data = object(json!({"a.b": {"$set": "x".repeat(n)}}));
         chat.replace_context(data.clone()).await.unwrap();

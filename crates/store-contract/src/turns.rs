@@ -56,7 +56,7 @@ pub async fn a_repeated_turn_gets_the_first_answer(store: Arc<dyn Store>) {
     let broken = || NewTurn { steps: nested(), ..broken("r1", ["hello", "hello"]) };
     let first = write(&chat, broken()).await.unwrap();
     assert_eq!((first.messages.len(), first.resume_points), (2, 2));
-    chat.bury().await;
+    chat.append_filler().await;
     let later = write(&chat, turn("r2", ["done"])).await.unwrap();
     let again = write(&chat, broken()).await.unwrap();
     assert_eq!((again.outcome, again.resume_points), (Outcome::Duplicate, 2));

@@ -34,12 +34,12 @@ const PAGE: usize = 1_000;
 /// Runs a command on the registry of apps.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     let backend = Backend::join(settings).await?;
-    let done = carry_out(&arguments.verb, &backend.store).await;
+    let done = execute(&arguments.verb, &backend.store).await;
     backend.close().await;
     done
 }
 
-async fn carry_out(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
+async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
     let app = match verb {
         Verb::List => return list(store).await,
         Verb::Register { app } => store.register_app(app).await?,

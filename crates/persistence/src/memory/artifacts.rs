@@ -23,7 +23,7 @@ impl Artifacts for MemoryStore {
                 chat.session.last_updated_at = now;
                 chat.artifact = Some(artifact.clone());
                 chat.artifact_version += 1;
-                self.tell_change(chat);
+                self.notify_change(chat);
                 Ok(artifact)
             })
         })
@@ -50,7 +50,7 @@ impl Artifacts for MemoryStore {
                     chat.artifact = None;
                     chat.session.last_updated_at = now;
                     chat.artifact_version += 1;
-                    self.tell_change(chat);
+                    self.notify_change(chat);
                 }
                 Ok(())
             })

@@ -83,12 +83,12 @@ impl MemoryStore {
             && chat.session.status == ChatStatus::Running
         {
             let reason = Bill::pause_reason(balance, amount);
-            chat.move_to(ChatStatus::Paused, Some(&reason), now);
-            self.tell_change(chat);
+            chat.change_status(ChatStatus::Paused, Some(&reason), now);
+            self.notify_change(chat);
         }
         self.count(&chat.session, now);
         chat.calls.extend(calls);
-        self.tell_usage(chat);
+        self.notify_usage(chat);
         Ok(payment)
     }
 }

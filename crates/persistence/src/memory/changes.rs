@@ -24,7 +24,7 @@ impl Changes for MemoryStore {
         began.chain(changes).boxed()
     }
 
-    fn tells_changes(&self) -> bool {
+    fn delivers_changes(&self) -> bool {
         true
     }
 
@@ -49,12 +49,12 @@ impl Changes for MemoryStore {
 
 impl MemoryStore {
     /// Notifies listeners that messages were appended to a chat.
-    pub(super) fn tell_append(&self, chat: &Chat) {
+    pub(super) fn notify_append(&self, chat: &Chat) {
         self.tell(chat, Some(chat.session.last_sequence));
     }
 
     /// Notifies listeners that something else in a chat has changed.
-    pub(super) fn tell_change(&self, chat: &Chat) {
+    pub(super) fn notify_change(&self, chat: &Chat) {
         self.tell(chat, None);
     }
 
@@ -65,12 +65,12 @@ impl MemoryStore {
     }
 
     /// Notifies listeners that calls of a chat were recorded or deleted.
-    pub(super) fn tell_usage(&self, chat: &Chat) {
+    pub(super) fn notify_usage(&self, chat: &Chat) {
         let _ = self.changes.send(Change::Usage(chat.session.chat_id.clone()));
     }
 
     /// Notifies listeners that the users present in a chat, or their names, have changed.
-    pub(super) fn tell_presence(&self, chat: &Chat) {
+    pub(super) fn notify_presence(&self, chat: &Chat) {
         let _ = self.changes.send(Change::Presence(chat.session.chat_id.clone()));
     }
 }

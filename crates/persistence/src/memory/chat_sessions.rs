@@ -10,7 +10,7 @@ use records::{
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::new_chat::{is_paused_anew, moved, started};
+use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -75,12 +75,12 @@ impl ChatSessions for MemoryStore {
         self.observe(Call::SetStatus, || {
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
-                if is_paused_anew(&chat.session, next, reason) {
+                if changes_pause_reason(&chat.session, next, reason) {
                     chat.check_fence(scope.fencing_token)?;
                     let session = &mut chat.session;
                     session.status_reason = reason.map(str::to_owned);
                     session.last_updated_at = now;
-                    self.tell_change(chat);
+                    self.notify_change(chat);
                     return Ok(chat.session.clone());
                 }
                 let session = &chat.session;
@@ -96,9 +96,9 @@ impl ChatSessions for MemoryStore {
                     });
                 }
                 chat.check_fence(scope.fencing_token)?;
-                chat.move_to(next, reason, now);
+                chat.change_status(next, reason, now);
                 self.count(&chat.session, now);
-                self.tell_change(chat);
+                self.notify_change(chat);
                 Ok(chat.session.clone())
             })
         })
@@ -149,7 +149,12 @@ impl Chat {
     }
 
     /// Changes the status.
-    pub(super) fn move_to(&mut self, next: ChatStatus, reason: Option<&str>, now: DateTime<Utc>) {
+    pub(super) fn change_status(
+        &mut self,
+        next: ChatStatus,
+        reason: Option<&str>,
+        now: DateTime<Utc>,
+    ) {
         let session = &mut self.session;
         self.status_changes.push(StatusChange {
             chat_id: session.chat_id.clone(),

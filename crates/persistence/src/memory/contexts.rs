@@ -65,7 +65,7 @@ impl MemoryStore {
         let version = ContextVersion { version: chat.context_version, sequence, created_at, bytes };
         chat.keep(KeptContext { version, data: data.clone() });
         chat.context = ContextSnapshot { sequence, data };
-        self.tell_change(chat);
+        self.notify_change(chat);
         Ok(chat.context.clone())
     }
 }

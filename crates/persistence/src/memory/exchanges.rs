@@ -63,8 +63,8 @@ impl Exchanges for MemoryStore {
                 for sequence in unlinked {
                     chat.note_edit(sequence);
                 }
-                self.tell_change(chat);
-                self.tell_usage(chat);
+                self.notify_change(chat);
+                self.notify_usage(chat);
                 self.count(&chat.session, now);
                 Ok(())
             })

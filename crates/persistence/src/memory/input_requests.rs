@@ -8,7 +8,7 @@ use records::{
 use super::{Chat, MemoryStore, admits};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::input::{Cancel, KeptInput, Reply, Verdict, runs_on};
+use crate::rules::input::{AnswerDecision, Cancel, KeptInput, Reply, should_run_again};
 use crate::store::{
     AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
 };
@@ -43,10 +43,10 @@ impl InputRequests for MemoryStore {
                 chat.note_input(request.request_id.clone(), now);
                 chat.inputs.push(asked);
                 if status == ChatStatus::Running {
-                    chat.move_to(ChatStatus::Paused, Some(InputRequest::PAUSE_REASON), now);
+                    chat.change_status(ChatStatus::Paused, Some(InputRequest::PAUSE_REASON), now);
                     self.count(&chat.session, now);
                 }
-                self.tell_change(chat);
+                self.notify_change(chat);
                 Ok(RequestedInput { request, outcome: Outcome::Stored })
             })
         })
@@ -124,8 +124,8 @@ impl InputRequests for MemoryStore {
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
                 let kept = chat.input(request_id)?.clone();
-                match kept.judge(&reply, now)? {
-                    Verdict::Take => {
+                match kept.decide_answer(&reply, now)? {
+                    AnswerDecision::Take => {
                         let plan = reply.batch.plan(chat_id, &chat.known())?;
                         let append = self.store(scope, chat, &plan)?;
                         chat.check_fence(scope.fencing_token)?;
@@ -134,12 +134,12 @@ impl InputRequests for MemoryStore {
                         chat.input(request_id)?.answer_digest = Some(reply.entry().digest);
                         Ok(AnsweredInput { request, append })
                     }
-                    Verdict::Repeat { sequence } => {
+                    AnswerDecision::Repeat { sequence } => {
                         let counter = chat.session.last_sequence;
                         let append = reply.append(sequence, Outcome::Duplicate, counter);
                         Ok(AnsweredInput { request: kept.request, append })
                     }
-                    Verdict::Expire => {
+                    AnswerDecision::Expire => {
                         let request = self.expire_input(chat, &kept, now);
                         Err(StoreError::InputClosed(Box::new(request)))
                     }
@@ -218,11 +218,11 @@ impl MemoryStore {
     ) -> InputRequest {
         let request = InputRequest { closing: Some(closing), ..kept.request.clone() };
         chat.close_input(&request, now);
-        if runs_on(&chat.session) {
-            chat.move_to(ChatStatus::Running, None, now);
+        if should_run_again(&chat.session) {
+            chat.change_status(ChatStatus::Running, None, now);
             self.count(&chat.session, now);
         }
-        self.tell_change(chat);
+        self.notify_change(chat);
         request
     }
 }

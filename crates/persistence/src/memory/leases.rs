@@ -86,9 +86,9 @@ impl Leases for MemoryStore {
                 chats.values_mut().filter(|chat| chat.session.status == ChatStatus::Running);
             let abandoned = running.filter_map(|chat| {
                 let lease = chat.session.lease.take_if(|lease| lease.has_expired(now))?;
-                chat.move_to(ChatStatus::Paused, Some(Interrupted::PAUSE_REASON), now);
+                chat.change_status(ChatStatus::Paused, Some(Interrupted::PAUSE_REASON), now);
                 self.count(&chat.session, now);
-                self.tell_change(chat);
+                self.notify_change(chat);
                 let (app_id, chat_id) = (chat.session.app_id.clone(), chat.session.chat_id.clone());
                 Some(Interrupted { app_id, chat_id, lease })
             });

@@ -199,7 +199,7 @@ impl MemoryStore {
     fn note_edit(&self, chat: &mut Chat, sequence: u64, now: DateTime<Utc>) {
         chat.session.last_updated_at = now;
         chat.note_edit(sequence);
-        self.tell_change(chat);
+        self.notify_change(chat);
     }
 
     pub(super) fn store(
@@ -235,7 +235,7 @@ impl MemoryStore {
             chat.session.last_updated_at = now;
             chat.session.last_message_at = Some(now);
             chat.messages.extend(fresh);
-            self.tell_append(chat);
+            self.notify_append(chat);
         }
         Ok(plan.answer(first_sequence, chat.session.last_sequence))
     }

@@ -23,7 +23,7 @@ impl Participants for MemoryStore {
                 {
                     kept.display_name = display_name.or(kept.display_name.as_ref()).cloned();
                     let participant = kept.clone();
-                    self.tell_presence(chat);
+                    self.notify_presence(chat);
                     return Ok(Joined { participant, outcome: Outcome::Duplicate });
                 }
                 if chat.participants.len() >= Limits::PARTICIPANTS {
@@ -32,7 +32,7 @@ impl Participants for MemoryStore {
                 let (user_id, display_name) = (user_id.clone(), display_name.cloned());
                 let participant = Participant { user_id, display_name, joined_at };
                 chat.participants.push(participant.clone());
-                self.tell_presence(chat);
+                self.notify_presence(chat);
                 Ok(Joined { participant, outcome: Outcome::Stored })
             })
         })
@@ -48,7 +48,7 @@ impl Participants for MemoryStore {
         self.observe(Call::LeaveChat, || {
             self.with_chat(scope, chat_id, |chat| {
                 chat.participants.retain(|kept| kept.user_id != *user_id);
-                self.tell_presence(chat);
+                self.notify_presence(chat);
                 Ok(())
             })
         })

@@ -28,7 +28,7 @@ impl Presence for MemoryStore {
                 let announced =
                     Announced { user_id: connection.user_id.clone(), since: now, expires_at };
                 chat.announced.insert(connection.connection_id.clone(), announced);
-                self.tell_presence(chat);
+                self.notify_presence(chat);
             });
             Ok(())
         })
@@ -39,7 +39,7 @@ impl Presence for MemoryStore {
         self.observe(Call::Withdraw, || {
             self.with_connections(scope, connections, |chat, connection| {
                 if chat.announced.remove(&connection.connection_id).is_some() {
-                    self.tell_presence(chat);
+                    self.notify_presence(chat);
                 }
             });
             Ok(())

@@ -12,7 +12,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::store::{
     ChatStats, ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats,
-    WorkflowSummary, dearest_first,
+    WorkflowSummary, most_expensive_first,
 };
 
 #[async_trait]
@@ -35,8 +35,8 @@ impl Stats for MemoryStore {
                     Subject::Chat(_) => {}
                 }
             }
-            dearest_first(&mut stats.agents);
-            dearest_first(&mut stats.models);
+            most_expensive_first(&mut stats.agents);
+            most_expensive_first(&mut stats.models);
             Ok(stats)
         })
         .await

@@ -126,8 +126,8 @@ impl Default for CallMetrics {
 
 impl CallMetrics {
     /// Begins a call. It is counted when it ends, or as cancelled when it is dropped.
-    pub(crate) fn begin(&self, call: Call) -> Underway<'_> {
-        Underway { calls: self, call, start: Instant::now(), outcome: CallOutcome::Cancelled }
+    pub(crate) fn begin(&self, call: Call) -> RunningCall<'_> {
+        RunningCall { calls: self, call, start: Instant::now(), outcome: CallOutcome::Cancelled }
     }
 
     /// Counts the messages of a successful append.
@@ -161,14 +161,14 @@ impl CallMetrics {
 
 /// A call in progress.
 #[derive(Debug)]
-pub(crate) struct Underway<'a> {
+pub(crate) struct RunningCall<'a> {
     calls: &'a CallMetrics,
     call: Call,
     start: Instant,
     outcome: CallOutcome,
 }
 
-impl Underway<'_> {
+impl RunningCall<'_> {
     /// Ends the call, and returns its duration.
     pub(crate) fn end<T>(mut self, answer: &Result<T, StoreError>) -> Duration {
         self.outcome = CallOutcome::of(answer);
@@ -176,7 +176,7 @@ impl Underway<'_> {
     }
 }
 
-impl Drop for Underway<'_> {
+impl Drop for RunningCall<'_> {
     fn drop(&mut self) {
         self.calls.outcomes.of(self.call).of(self.outcome).increment();
         self.calls.durations.of(self.call).observe_duration(self.start.elapsed());

@@ -27,7 +27,7 @@ impl Apps for MongoStore {
             let document = encode(&AppDocument::from(&app))?;
             self.write(|call| async move {
                 call.attempt(|_| async {
-                    call.know_format().await?;
+                    call.read_format_once().await?;
                     let find = || call.app(&app.app_id);
                     let found = insert_or_get(&call.inner.apps, &document, find).await?;
                     Ok(found.unwrap_or_else(|| app.clone()))

@@ -104,7 +104,7 @@ impl MongoStore {
                 return Ok(artifact);
             }
         }
-        Err(Self::blob_is_missing(chat_id, BlobKind::Artifact))
+        Err(Self::missing_blob_error(chat_id, BlobKind::Artifact))
     }
 
     /// Reads the artifact of a session document. The inner `None` means that there is no artifact;
@@ -139,7 +139,7 @@ impl MongoStore {
         self.write(|call| async move {
             let replace = |attempt| call.replace_last_once(attempt, &scope, &chat_id, &new);
             let Some(replaced) = call.attempt(replace).await? else { return Ok(()) };
-            call.tell_change(&chat_id);
+            call.notify_change(&chat_id);
             let old = open_chat_session(&replaced)?.optional_text("artifact_blob")?;
             let current = new.placed.blob.as_deref();
             call.discard_blobs(&scope, &chat_id, BlobKind::Artifact, old, current).await;

@@ -113,7 +113,7 @@ impl MongoStore {
         abandoned.insert("created_at", doc! { "$lt": horizon });
         abandoned.insert("_id.blob", doc! { "$ne": current });
         let removal = async {
-            self.withdraw_blob(scope, chat_id, kind, Some(replaced)).await?;
+            self.delete_blob(scope, chat_id, kind, Some(replaced)).await?;
             self.inner.chat_blobs.delete_many(abandoned).await?;
             Ok::<_, Failure>(())
         };
@@ -123,7 +123,7 @@ impl MongoStore {
     }
 
     /// Removes a blob whose session was then not updated.
-    pub(crate) async fn withdraw_blob(
+    pub(crate) async fn delete_blob(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -137,7 +137,7 @@ impl MongoStore {
     }
 
     /// Returns the error for a blob that is missing after all read attempts.
-    pub(crate) fn blob_is_missing(chat_id: &ChatId, kind: BlobKind) -> Failure {
+    pub(crate) fn missing_blob_error(chat_id: &ChatId, kind: BlobKind) -> Failure {
         let (collection, id) = (CHAT_BLOBS, chat_id.to_string());
         let field = kind.as_str().to_owned();
         StoreError::Corrupt { collection, id, field, source: None }.into()

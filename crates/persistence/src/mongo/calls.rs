@@ -22,14 +22,14 @@ use crate::store::{Billing, CallCursor, CallPage, Calls, Payment, Recording};
 
 /// A store call that records calls, identified by the mark that it leaves on them.
 #[derive(Debug)]
-pub(crate) struct Marked {
+pub(crate) struct RecordingMark {
     pub(crate) id: String,
     pub(crate) billing: Billing,
 }
 
 /// Whether an earlier attempt of a store call has recorded its calls: all of them or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Earlier {
+pub(crate) enum EarlierAttempt {
     Nothing,
     Done,
 }
@@ -45,14 +45,14 @@ impl Calls for MongoStore {
     ) -> Result<Recording, StoreError> {
         self.observe(Call::RecordCalls, Some(chat_id), async {
             let batch = CallBatch::check(calls, self.inner.clock.now(), &*self.inner.ids)?;
-            let recording = Marked { id: self.inner.ids.mint("recording_"), billing };
+            let recording = RecordingMark { id: self.inner.ids.mint("recording_"), billing };
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
                 let round = |tx| call.record_calls_round(tx, &scope, &chat_id, &batch, &recording);
                 let (recording, is_new) = call.transact(&scope, &chat_id, round).await?;
                 if is_new {
-                    call.tell_payment(&chat_id, &recording.payment);
-                    call.tell_usage(&chat_id);
+                    call.notify_payment(&chat_id, &recording.payment);
+                    call.notify_usage(&chat_id);
                 }
                 Ok(recording)
             })
@@ -115,11 +115,11 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         batch: &CallBatch,
-        recording: &Marked,
+        recording: &RecordingMark,
     ) -> Result<Round<(Recording, bool)>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let (known, earlier) = self.known_calls(scope, chat_id, batch, recording).await?;
-        if earlier == Earlier::Nothing {
+        if earlier == EarlierAttempt::Nothing {
             tx.attempt().note_nothing_applied();
         }
         let (fresh, calls) = batch.plan(chat_id, &known)?;
@@ -137,12 +137,12 @@ impl MongoStore {
         &self,
         chat: &ChatSession,
         fresh: &[&DigestedCall],
-        earlier: Earlier,
-        recording: &Marked,
+        earlier: EarlierAttempt,
+        recording: &RecordingMark,
     ) -> Result<Option<Payment>, Failure> {
         match earlier {
-            Earlier::Done => Ok(Some(self.paid(chat, fresh, recording).await?)),
-            Earlier::Nothing => Ok(fresh.is_empty().then_some(Payment::None)),
+            EarlierAttempt::Done => Ok(Some(self.paid(chat, fresh, recording).await?)),
+            EarlierAttempt::Nothing => Ok(fresh.is_empty().then_some(Payment::None)),
         }
     }
 
@@ -152,7 +152,7 @@ impl MongoStore {
         tx: &Transaction<'_>,
         chat: &ChatSession,
         calls: &[&DigestedCall],
-        recording: &Marked,
+        recording: &RecordingMark,
     ) -> Result<Round<Payment>, Failure> {
         let documents = calls.iter().map(|kept| {
             let ChatSession { app_id, workflow_name, chat_id, .. } = chat;
@@ -178,17 +178,17 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         batch: &CallBatch,
-        recording: &Marked,
-    ) -> Result<(Vec<DigestedCall>, Earlier), Failure> {
+        recording: &RecordingMark,
+    ) -> Result<(Vec<DigestedCall>, EarlierAttempt), Failure> {
         let ids: Vec<_> = batch.call_ids().map(|call_id| call_key(chat_id, call_id)).collect();
         let query = doc! { "_id": { "$in": ids }, "app_id": scope.app_id.as_str() };
         let found: Vec<_> = self.inner.provider_calls.find(query).await?.try_collect().await?;
-        let mut earlier = Earlier::Nothing;
+        let mut earlier = EarlierAttempt::Nothing;
         let mut known = Vec::with_capacity(found.len());
         for raw in &found {
             let fields = open_call(raw)?;
             if fields.field("recording_id")?.text()? == recording.id {
-                earlier = Earlier::Done;
+                earlier = EarlierAttempt::Done;
             } else {
                 known.push(call_record(&fields)?);
             }

@@ -31,7 +31,7 @@ impl Changes for MongoStore {
         stream::select(made_here, Watcher::new(self.clone()).changes()).boxed()
     }
 
-    fn tells_changes(&self) -> bool {
+    fn delivers_changes(&self) -> bool {
         self.inner.change_streams.are_supported()
     }
 
@@ -74,19 +74,19 @@ impl Changes for MongoStore {
 
 impl MongoStore {
     /// Notifies listeners that messages were appended to a chat.
-    pub(crate) fn tell_append(&self, chat_id: &ChatId, last_sequence: u64) {
+    pub(crate) fn notify_append(&self, chat_id: &ChatId, last_sequence: u64) {
         self.tell(chat_id, Some(last_sequence));
     }
 
     /// Notifies listeners that something else in a chat has changed.
-    pub(crate) fn tell_change(&self, chat_id: &ChatId) {
+    pub(crate) fn notify_change(&self, chat_id: &ChatId) {
         self.tell(chat_id, None);
     }
 
     /// Notifies listeners that a chat may have been paused because its calls could not be paid for.
-    pub(crate) fn tell_payment(&self, chat_id: &ChatId, payment: &Payment) {
+    pub(crate) fn notify_payment(&self, chat_id: &ChatId, payment: &Payment) {
         if matches!(payment, Payment::Unpaid { .. }) {
-            self.tell_change(chat_id);
+            self.notify_change(chat_id);
         }
     }
 
@@ -96,12 +96,12 @@ impl MongoStore {
     }
 
     /// Notifies listeners that calls of a chat were recorded or deleted.
-    pub(crate) fn tell_usage(&self, chat_id: &ChatId) {
+    pub(crate) fn notify_usage(&self, chat_id: &ChatId) {
         self.announce_change(Change::Usage(chat_id.clone()));
     }
 
     /// Notifies listeners that the users present in a chat, or their names, have changed.
-    pub(crate) fn tell_presence(&self, chat_id: &ChatId) {
+    pub(crate) fn notify_presence(&self, chat_id: &ChatId) {
         self.announce_change(Change::Presence(chat_id.clone()));
     }
 

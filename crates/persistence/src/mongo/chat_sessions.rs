@@ -8,8 +8,8 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    ChatSessionDocument, StatusChangeDocument, Tail, WITHOUT_BULK, chat_session_record, encode,
-    open_chat_session, status_change_id,
+    ChatSessionDocument, StatusChangeDocument, Tail, WITHOUT_LARGE_FIELDS, chat_session_record,
+    encode, open_chat_session, status_change_id,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
@@ -18,7 +18,7 @@ use crate::mongo::engine::scope::{visible_chat, visible_chats, writable_chat};
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::fence::check_fence;
-use crate::rules::new_chat::{is_paused_anew, moved, started};
+use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
 #[async_trait]
@@ -71,7 +71,7 @@ impl ChatSessions for MongoStore {
                     let find = self.inner.chat_sessions.find(query.clone());
                     let find = find.sort(doc! { "created_at": -1, "_id": -1 });
                     let cursor =
-                        find.limit(limit_and_one(limit)).projection(without_bulk()).await?;
+                        find.limit(limit_and_one(limit)).projection(without_large_fields()).await?;
                     Ok(cursor.try_collect().await?)
                 })
                 .await?;
@@ -98,7 +98,7 @@ impl ChatSessions for MongoStore {
             self.write(|call| async move {
                 let round = |tx| call.set_status_round(tx, &scope, &chat_id, &change);
                 let chat = call.transact(&scope, &chat_id, round).await?;
-                call.tell_change(&chat_id);
+                call.notify_change(&chat_id);
                 Ok(chat)
             })
             .await
@@ -122,7 +122,7 @@ impl MongoStore {
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, Failure> {
         let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
-        let raw = find.projection(without_bulk()).await?;
+        let raw = find.projection(without_large_fields()).await?;
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
@@ -133,7 +133,7 @@ impl MongoStore {
         document: &RawDocumentBuf,
         creation_id: &str,
     ) -> Result<Round<()>, Failure> {
-        self.know_format().await?;
+        self.read_format_once().await?;
         if !tx.is_first() && self.is_created(&chat.chat_id, creation_id).await? {
             return Ok(Round::Done(()));
         }
@@ -156,14 +156,14 @@ impl MongoStore {
         let chat = self.known_chat(scope, chat_id).await?;
         let (next, reason) = (new.status, new.reason.as_deref());
         if !tx.is_first() {
-            let has_moved = self.has_moved(scope, chat_id, &new.change_id).await?;
+            let has_status_change = self.has_status_change(scope, chat_id, &new.change_id).await?;
             let is_written = self.was_written(tx.attempt(), scope, chat_id, &new.change_id).await?;
-            if has_moved || is_written {
+            if has_status_change || is_written {
                 return Ok(Round::Done(chat));
             }
         }
-        if is_paused_anew(&chat, next, reason) {
-            let paused = self.pause_anew(scope, &chat, reason, &new.change_id).await?;
+        if changes_pause_reason(&chat, next, reason) {
+            let paused = self.change_pause_reason(scope, &chat, reason, &new.change_id).await?;
             return Ok(Round::of(paused));
         }
         if chat.status == next {
@@ -175,7 +175,7 @@ impl MongoStore {
         }
         tx.begin_counted(&chat).await?;
         let moved = moved(&chat, next, reason, self.inner.clock.now());
-        let moved = self.move_within(&tx, scope, &chat, &moved, &new.change_id).await?;
+        let moved = self.change_status_within(&tx, scope, &chat, &moved, &new.change_id).await?;
         Ok(Round::of(moved))
     }
 
@@ -198,7 +198,7 @@ impl MongoStore {
     }
 
     /// Sets a new reason for a paused chat; `None` if the chat has changed since it was read.
-    async fn pause_anew(
+    async fn change_pause_reason(
         &self,
         scope: &Scope,
         chat: &ChatSession,
@@ -212,12 +212,13 @@ impl MongoStore {
         let mut update = doc! { "$set": { "status_reason": reason, "last_updated_at": now } };
         with_mark(mark, &mut filter, &mut update);
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+        let update =
+            update.projection(without_large_fields()).return_document(ReturnDocument::After);
         Ok(update.await?.map(|raw| chat_session_record(&raw)).transpose()?)
     }
 
     /// Returns whether an earlier attempt has changed the status.
-    async fn has_moved(
+    async fn has_status_change(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -230,7 +231,7 @@ impl MongoStore {
 
     /// Changes the status of a chat within a transaction, and counts it; `None` if the chat has changed
     /// since it was read.
-    pub(crate) async fn move_within(
+    pub(crate) async fn change_status_within(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
@@ -259,7 +260,8 @@ impl MongoStore {
         // This update comes first, so that concurrent appends wait for the transaction, and not the
         // reverse.
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+        let update =
+            update.projection(without_large_fields()).return_document(ReturnDocument::After);
         let updated = update.session(&mut *tx.session().await?).await?;
         let Some(raw) = updated else { return Ok(None) };
         let change = StatusChange {
@@ -320,8 +322,8 @@ impl MongoStore {
     }
 }
 
-pub(crate) fn without_bulk() -> Document {
-    WITHOUT_BULK.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
+pub(crate) fn without_large_fields() -> Document {
+    WITHOUT_LARGE_FIELDS.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
 fn list_query(scope: &Scope, filter: &ChatFilter, after: Option<&Cursor>) -> Document {

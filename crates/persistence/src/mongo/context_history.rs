@@ -50,7 +50,7 @@ impl ContextHistory for MongoStore {
         version: u64,
     ) -> Result<Option<KeptContext>, StoreError> {
         self.observe(Call::GetContextVersion, Some(chat_id), async {
-            let which = Which::Version(version);
+            let which = ContextSelector::Version(version);
             self.read(|| self.find_context(scope, chat_id, which)).await
         })
         .await
@@ -59,7 +59,7 @@ impl ContextHistory for MongoStore {
 
 /// Selects a stored snapshot.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Which<'a> {
+pub(crate) enum ContextSelector<'a> {
     /// The snapshot with this version.
     Version(u64),
     /// The newest snapshot taken at or below this sequence.
@@ -68,7 +68,7 @@ pub(crate) enum Which<'a> {
     WrittenBy(&'a str),
 }
 
-impl Which<'_> {
+impl ContextSelector<'_> {
     fn is(self, context: &StoredContext<'_>) -> bool {
         match self {
             Self::Version(version) => context.version.version == version,
@@ -140,7 +140,7 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        which: Which<'_>,
+        which: ContextSelector<'_>,
     ) -> Result<Option<KeptContext>, Failure> {
         let projection = doc! {
             "context_version": 1, "context_sequence": 1, "context_written": 1, "context_blob": 1,
@@ -180,7 +180,7 @@ impl MongoStore {
             };
             return Ok(Some(KeptContext { version: found.version, data }));
         }
-        Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+        Err(Self::missing_blob_error(chat_id, BlobKind::Context))
     }
 
     /// Returns the newest stored snapshot that was taken at or below a sequence.
@@ -190,7 +190,7 @@ impl MongoStore {
         chat_id: &ChatId,
         sequence: u64,
     ) -> Result<Option<KeptContext>, Failure> {
-        let kept = self.find_context(scope, chat_id, Which::At(sequence)).await?;
+        let kept = self.find_context(scope, chat_id, ContextSelector::At(sequence)).await?;
         if kept.is_some() {
             return Ok(kept);
         }

@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
-use crate::mongo::context_history::{RECENT, Which};
+use crate::mongo::context_history::{ContextSelector, RECENT};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{BlobKind, open_chat_session, replaced_context, written_document};
 use crate::mongo::engine::calls::Attempt;
@@ -131,8 +131,7 @@ impl MongoStore {
                 context.sequence = sequence;
                 return Ok(context);
             }
-            self.withdraw_blob(scope, chat_id, BlobKind::Context, new.placed.blob.as_deref())
-                .await?;
+            self.delete_blob(scope, chat_id, BlobKind::Context, new.placed.blob.as_deref()).await?;
             self.check_fence(scope, chat_id).await?;
         }
     }
@@ -148,7 +147,8 @@ impl MongoStore {
         if attempt.is_first {
             return Ok(None);
         }
-        let written = self.find_context(scope, chat_id, Which::WrittenBy(write_id)).await?;
+        let written =
+            self.find_context(scope, chat_id, ContextSelector::WrittenBy(write_id)).await?;
         if written.is_none() {
             attempt.note_nothing_applied();
         }
@@ -181,7 +181,7 @@ impl MongoStore {
             .projection(fields)
             .return_document(ReturnDocument::After);
         let Some(after) = updating.await? else { return Ok(None) };
-        self.tell_change(chat_id);
+        self.notify_change(chat_id);
         let fields = open_chat_session(&after)?;
         let recent = fields.documents("context_recent")?.count();
         if recent > 0 && recent.is_multiple_of(RECENT) {
@@ -207,7 +207,7 @@ impl MongoStore {
                 return Ok((context, version));
             }
         }
-        Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+        Err(Self::missing_blob_error(chat_id, BlobKind::Context))
     }
 
     /// Reads the snapshot of a session document; `None` if its blob was replaced since the session

@@ -7,12 +7,12 @@ use records::{CallId, ChatId, NewMessage, NewProviderCall, Scope};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::calls::{Earlier, Marked};
+use crate::mongo::calls::{EarlierAttempt, RecordingMark};
 use crate::mongo::documents::{Tail, call_key, call_record, open_call};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
-use crate::mongo::transcript::append::{Condition, Push, verdict};
+use crate::mongo::transcript::append::{Condition, Push, answer_without_write};
 use crate::mongo::transcript::unlink::Progress;
 use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Appended, Billing, Exchange, Exchanges, Outcome};
@@ -32,13 +32,13 @@ impl Exchanges for MongoStore {
             let exchange =
                 ExchangeBatch::check(&scope.caller, messages, call, clock.now(), &**ids)?;
             self.inner.metrics.appends.given(&exchange.messages);
-            let recording = Marked { id: ids.mint("recording_"), billing };
+            let recording = RecordingMark { id: ids.mint("recording_"), billing };
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
                 let round = |tx| call.exchange_round(tx, &scope, &chat_id, &exchange, &recording);
                 let appended = call.transact(&scope, &chat_id, round).await;
-                let appended = call.fenced_if_late(&scope, &chat_id, appended).await?;
-                call.tell_exchange(&scope, &chat_id, &appended);
+                let appended = call.fenced_if_lease_lost(&scope, &chat_id, appended).await?;
+                call.notify_exchange(&scope, &chat_id, &appended);
                 Ok(appended.answer)
             })
             .await
@@ -60,9 +60,9 @@ impl Exchanges for MongoStore {
                 while !done.is_complete {
                     let round = |tx| call.delete_call_round(tx, &scope, &chat_id, &call_id, done);
                     done = call.transact(&scope, &chat_id, round).await?;
-                    call.tell_change(&chat_id);
+                    call.notify_change(&chat_id);
                 }
-                call.tell_usage(&chat_id);
+                call.notify_usage(&chat_id);
                 Ok(())
             })
             .await
@@ -85,7 +85,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         exchange: &ExchangeBatch,
-        recording: &Marked,
+        recording: &RecordingMark,
     ) -> Result<Round<AppendedExchange>, Failure> {
         let ExchangeBatch { messages, calls } = exchange;
         let chat = self.known_chat(scope, chat_id).await?;
@@ -94,7 +94,7 @@ impl MongoStore {
         let call = recorded.into_iter().next().ok_or(Failure::Ended("an exchange has no call"))?;
         let (probe, mut known) = self.known_messages(scope, chat_id, messages).await?;
         let prior = self.prior_payment(&chat, &fresh_calls, earlier, recording).await?;
-        if earlier == Earlier::Done {
+        if earlier == EarlierAttempt::Done {
             for known in &mut known {
                 known.is_ours = true;
             }
@@ -103,14 +103,15 @@ impl MongoStore {
         }
         let plan = messages.plan(chat_id, &known)?;
         let fresh: Vec<_> = plan.fresh().collect();
-        if let Some(verdict) = verdict(scope, chat_id, &plan, &probe.tail) {
-            let append = verdict?;
+        if let Some(answer_without_write) = answer_without_write(scope, chat_id, &plan, &probe.tail)
+        {
+            let append = answer_without_write?;
             if let Some(payment) = prior {
                 let answer = Exchange { append, call, payment };
                 return Ok(Round::Done(AppendedExchange { answer, pushed: None }));
             }
         }
-        self.make_room(scope, chat_id, &probe.tail).await?;
+        self.seal_if_too_large(scope, chat_id, &probe.tail).await?;
 
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
@@ -136,7 +137,7 @@ impl MongoStore {
     }
 
     /// Notifies listeners of a committed exchange.
-    fn tell_exchange(&self, scope: &Scope, chat_id: &ChatId, appended: &AppendedExchange) {
+    fn notify_exchange(&self, scope: &Scope, chat_id: &ChatId, appended: &AppendedExchange) {
         let Some((tail, fresh)) = &appended.pushed else { return };
         if *fresh > 0 {
             self.inner.metrics.appends.stored(1, *fresh);
@@ -147,10 +148,10 @@ impl MongoStore {
             };
             let ids = ids.filter(is_new);
             let ids: Vec<&str> = ids.map(|message| message.event_id.as_str()).collect();
-            self.is_appended(scope, chat_id, &ids, tail);
+            self.record_append(scope, chat_id, &ids, tail);
         }
-        self.tell_payment(chat_id, &appended.answer.payment);
-        self.tell_usage(chat_id);
+        self.notify_payment(chat_id, &appended.answer.payment);
+        self.notify_usage(chat_id);
     }
 
     /// Unlinks messages of a call, and deletes it once none is left.

@@ -11,7 +11,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
-use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
     LeaseDocument, NEWEST_VERSION, chat_session_record, counter, embedded, lease_record,
     open_chat_session, status_of,
@@ -90,7 +90,7 @@ impl Leases for MongoStore {
                     "schema_version": { "$lte": NEWEST_VERSION },
                 },
                 since: "lease.expires_at",
-                projection: without_bulk(),
+                projection: without_large_fields(),
             };
             let interrupted = Mutex::new(Vec::new());
             let interrupt = |raw: RawDocumentBuf| async {
@@ -102,7 +102,7 @@ impl Leases for MongoStore {
                     let round = |tx| call.interrupt_round(tx, &scope, &chat);
                     let is_interrupted = call.transact(&scope, &chat.chat_id, round).await?;
                     if is_interrupted {
-                        call.tell_change(&chat.chat_id);
+                        call.notify_change(&chat.chat_id);
                     }
                     Ok(is_interrupted)
                 });
@@ -245,7 +245,7 @@ impl MongoStore {
         let paused = moved(chat, ChatStatus::Paused, reason, self.inner.clock.now());
         let change_id = self.inner.ids.mint("change_");
         // `None` means that the chat no longer runs; then its lease must stay as well.
-        let moved = self.move_within(&tx, scope, chat, &paused, &change_id).await?;
+        let moved = self.change_status_within(&tx, scope, chat, &paused, &change_id).await?;
         Ok(Round::of(moved.map(|_| true)))
     }
 
@@ -260,7 +260,7 @@ impl MongoStore {
     }
 
     /// Returns the result of a write, or `Fenced` if the write conflicts and its lease is gone.
-    pub(crate) async fn fenced_if_late<T>(
+    pub(crate) async fn fenced_if_lease_lost<T>(
         &self,
         scope: &Scope,
         chat_id: &ChatId,

@@ -20,7 +20,7 @@ impl Messages for MongoStore {
             let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&batch);
             let appended = self.append_batch(scope, chat_id, batch).await;
-            self.fenced_if_late(scope, chat_id, appended).await
+            self.fenced_if_lease_lost(scope, chat_id, appended).await
         })
         .await
         .inspect(|append| self.inner.metrics.calls.appended(append))
@@ -36,7 +36,7 @@ impl Messages for MongoStore {
             let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&batch);
             let appended = self.append_initial(scope, chat_id, batch).await;
-            self.fenced_if_late(scope, chat_id, appended).await
+            self.fenced_if_lease_lost(scope, chat_id, appended).await
         })
         .await
         .inspect(|append| self.inner.metrics.calls.appended(append))
@@ -78,7 +78,7 @@ impl Messages for MongoStore {
         self.observe(Call::GetMessageById, Some(chat_id), async {
             let find = || async {
                 let ids = vec![event_id.as_str()];
-                let (_, known) = self.known_of(scope, chat_id, ids).await?;
+                let (_, known) = self.find_known(scope, chat_id, ids).await?;
                 let found = known.into_iter().find(|known| known.event_id == *event_id);
                 Ok(found.map(|known| known.sequence))
             };

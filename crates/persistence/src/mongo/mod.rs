@@ -37,7 +37,7 @@ pub use stats::{StatsDifference, Workflow};
 pub use transcript::append::QueueBounds;
 pub use transcript::sealing::{Interruption, SealingBounds};
 pub use upgrade::{FinishedUpgrade, FormatStatus};
-pub use wallets::WalletProof;
+pub use wallets::WalletVerification;
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ use crate::store::{Change, Store};
 use engine::change_stream::ChangeStreams;
 use engine::format::KnownFormat;
 use engine::{client, indexes, pool_events};
-use transcript::append::{CommandBatcher, KnownChats, Queues};
+use transcript::append::{ChatCache, CommandBatcher, Queues};
 use transcript::sealing::Sealer;
 
 /// A store that keeps all records in one MongoDB database.
@@ -96,7 +96,7 @@ struct Inner {
     /// One for each write call that may use the database at the same time.
     write_slots: Semaphore,
     batcher: CommandBatcher,
-    known_chats: KnownChats,
+    chat_cache: ChatCache,
     stripes: stats::Stripes,
     metrics: Arc<StoreMetrics>,
     announcements: broadcast::Sender<Change>,
@@ -158,7 +158,7 @@ impl MongoStore {
             sealer: Arc::new(Sealer::new(options.sealing)),
             write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),
             batcher: CommandBatcher::new(client::append_slots(options.max_pool_size)),
-            known_chats: KnownChats::default(),
+            chat_cache: ChatCache::default(),
             stripes: stats::Stripes::default(),
             metrics,
             announcements: broadcast::Sender::new(KEPT_ANNOUNCEMENTS),
@@ -204,7 +204,7 @@ impl Store for MongoStore {
                     || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
                 self.inner.change_streams.note_server(&self.read(hello).await?);
                 indexes::ensure(self).await?;
-                self.tell_format().await
+                self.log_format().await
             };
             self.inner.indexes.get_or_try_init(prepare).await?;
             self.read(|| async { Ok(self.inner.database.run_command(doc! { "ping": 1 }).await?) })

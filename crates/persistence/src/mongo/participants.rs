@@ -117,7 +117,7 @@ impl MongoStore {
         let with = participants_with(scope, chat_id, user_id);
         let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
         self.inner.chat_participants.update_one(with, pull).await?;
-        self.tell_presence(chat_id);
+        self.notify_presence(chat_id);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl MongoStore {
         let adding = self.inner.chat_participants.update_one(without, push).upsert(true);
         match adding.await {
             Ok(_) => {
-                self.tell_presence(chat_id);
+                self.notify_presence(chat_id);
                 Ok(true)
             }
             // The document exists and does not match: another caller changed it first.
@@ -158,7 +158,7 @@ impl MongoStore {
         let with = participants_with(scope, chat_id, &kept.user_id);
         let set = doc! { "$set": { "participants.$.display_name": name.as_str() } };
         let renamed = self.inner.chat_participants.update_one(with, set).await?;
-        self.tell_presence(chat_id);
+        self.notify_presence(chat_id);
         let participant = Participant { display_name: Some(name.clone()), ..kept };
         Ok((renamed.matched_count == 1).then_some(participant))
     }

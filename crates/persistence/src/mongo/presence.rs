@@ -44,7 +44,7 @@ impl Presence for MongoStore {
                     |_| async { Ok(call.inner.presence.delete_many(filter.clone()).await?) };
                 call.attempt(delete).await?;
                 for chat_id in &chat_ids {
-                    call.tell_presence(chat_id);
+                    call.notify_presence(chat_id);
                 }
                 Ok(())
             })
@@ -100,7 +100,7 @@ impl MongoStore {
             let index = new.as_document().and_then(|new| new.get("index")).and_then(Bson::as_i32);
             let new = index.and_then(|index| connections.get(usize::try_from(index).ok()?));
             if let Some(new) = new {
-                self.tell_presence(&new.chat_id);
+                self.notify_presence(&new.chat_id);
             }
         }
         for error in ["writeErrors", "writeConcernError"] {

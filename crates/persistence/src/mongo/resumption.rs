@@ -18,7 +18,7 @@ use crate::mongo::engine::paging::below;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::visible_chat;
 use crate::mongo::transcript::reader::{Direction, SessionView};
-use crate::store::{Resumption, points_too_large, too_large};
+use crate::store::{Resumption, resume_points_too_large, too_large};
 
 /// The largest total size, in bytes, of the resume points that a resume reads with their paths, and again of those
 /// that it reads without.
@@ -36,11 +36,11 @@ impl Resumption for MongoStore {
         self.observe(Call::ResumeState, Some(chat_id), async {
             let look = || async {
                 for _ in 0..MAX_BLOB_READ_ATTEMPTS {
-                    if let Some(state) = self.state_at_once(scope, chat_id).await? {
+                    if let Some(state) = self.read_state_snapshot(scope, chat_id).await? {
                         return Ok(state);
                     }
                 }
-                Err(Self::blob_is_missing(chat_id, BlobKind::Context))
+                Err(Self::missing_blob_error(chat_id, BlobKind::Context))
             };
             self.read(look).await
         })
@@ -52,7 +52,7 @@ impl MongoStore {
     /// Reads everything from one snapshot; `None` if a blob of that snapshot was removed since.
     ///
     /// Blobs are read outside of the snapshot, because the content of a blob never changes.
-    async fn state_at_once(
+    async fn read_state_snapshot(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -116,7 +116,7 @@ impl MongoStore {
             filter.insert("$and", earlier.to_vec());
             let without_paths = doc! { "stack_path": 0 };
             if !self.add_points(&filter, without_paths, &mut points, session).await? {
-                return Err(points_too_large().into());
+                return Err(resume_points_too_large().into());
             }
         }
         points.reverse();

@@ -49,7 +49,7 @@ impl MongoStore {
     }
 
     /// Logs a warning if an upgrade is not finished, or if a newer release has upgraded the database.
-    pub(super) async fn tell_format(&self) -> Result<(), StoreError> {
+    pub(super) async fn log_format(&self) -> Result<(), StoreError> {
         let FormatStatus { stored, newest, pending } = self.format_status().await?;
         if stored > newest {
             tracing::warn!(

@@ -158,7 +158,7 @@ impl Entry {
         Ok(Self { event_id, body: message.body, author, digest, bytes, is_minted })
     }
 
-    fn says_what(&self, other: &MessageBody) -> bool {
+    fn same_role_and_content(&self, other: &MessageBody) -> bool {
         self.body.role == other.role && self.body.content == other.content
     }
 }
@@ -228,7 +228,7 @@ impl<'a> Plan<'a> {
             let mut pairs = tail.iter().zip(&leading);
             pairs.all(|(message, (index, known_before))| {
                 message.deleted_at.is_none()
-                    && entries[*index].says_what(&message.body)
+                    && entries[*index].same_role_and_content(&message.body)
                     && *known_before < Some(message.sequence)
             })
         };
@@ -246,7 +246,7 @@ impl<'a> Plan<'a> {
         for index in 1..entries.len() {
             let (before, entry) = (&entries[index - 1], &entries[index]);
             let is_candidate = entry.is_minted && self.places[index] == Place::Fresh;
-            if is_candidate && entry.says_what(&before.body) {
+            if is_candidate && entry.same_role_and_content(&before.body) {
                 self.places[index] = Place::SameAs(index - 1);
             }
         }

@@ -23,7 +23,7 @@ pub(crate) struct KeptInput {
 
 /// The decision about an answer.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum AnswerDecision {
     /// The answer is the first; it is accepted.
     Take,
     /// The answer was given before, as the message with this sequence.
@@ -66,7 +66,11 @@ impl KeptInput {
     }
 
     /// Decides about an answer.
-    pub(crate) fn judge(&self, reply: &Reply, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+    pub(crate) fn decide_answer(
+        &self,
+        reply: &Reply,
+        now: DateTime<Utc>,
+    ) -> Result<AnswerDecision, StoreError> {
         let request = &self.request;
         let repeated = match &request.closing {
             Some(Closing { how: Closed::Answered(answer), .. })
@@ -75,7 +79,7 @@ impl KeptInput {
                 Some(answer)
             }
             Some(_) => return Err(closed(request)),
-            None if request.is_overdue(now) => return Ok(Verdict::Expire),
+            None if request.is_overdue(now) => return Ok(AnswerDecision::Expire),
             None => None,
         };
         let bound_to = request.question.tool_call.as_ref().map(BoundToolCall::reference);
@@ -88,13 +92,13 @@ impl KeptInput {
             return self.repeat(reply, answer);
         }
         request.question.admits(&reply.answer.content)?;
-        Ok(Verdict::Take)
+        Ok(AnswerDecision::Take)
     }
 
-    fn repeat(&self, reply: &Reply, answer: &InputAnswer) -> Result<Verdict, StoreError> {
+    fn repeat(&self, reply: &Reply, answer: &InputAnswer) -> Result<AnswerDecision, StoreError> {
         let sequence = answer.sequence;
         if self.answer_digest == Some(reply.entry().digest) {
-            return Ok(Verdict::Repeat { sequence });
+            return Ok(AnswerDecision::Repeat { sequence });
         }
         let (chat_id, event_id) = (self.request.chat_id.clone(), answer.event_id.clone());
         Err(StoreError::EventConflict { chat_id, event_id, sequence, index: 0 })
@@ -138,7 +142,7 @@ fn closed(request: &InputRequest) -> StoreError {
 
 /// Returns whether a chat is paused only for input and has no pending request left, so that it runs
 /// again.
-pub(crate) fn runs_on(chat: &ChatSession) -> bool {
+pub(crate) fn should_run_again(chat: &ChatSession) -> bool {
     chat.status == ChatStatus::Paused
         && chat.status_reason.as_deref() == Some(InputRequest::PAUSE_REASON)
         && chat.pending_inputs.is_empty()

@@ -81,7 +81,11 @@ pub(crate) fn moved(
 
 /// Returns whether pausing a chat that waits for input sets a new reason, so that it stays paused
 /// after the answer.
-pub(crate) fn is_paused_anew(chat: &ChatSession, next: ChatStatus, reason: Option<&str>) -> bool {
+pub(crate) fn changes_pause_reason(
+    chat: &ChatSession,
+    next: ChatStatus,
+    reason: Option<&str>,
+) -> bool {
     let waits = Some(InputRequest::PAUSE_REASON);
     next == ChatStatus::Paused
         && chat.status == next

@@ -20,7 +20,7 @@ pub trait Changes: Send + Sync {
 
     /// Returns whether changes of other processes are delivered at all. A server without change
     /// streams delivers none; the store learns this at each [`ping`](crate::Store::ping).
-    fn tells_changes(&self) -> bool;
+    fn delivers_changes(&self) -> bool;
 
     /// Returns the heads of the chats that exist within the scope, in any order.
     ///

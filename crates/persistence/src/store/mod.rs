@@ -48,8 +48,8 @@ pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
 pub use resumption::Resumption;
-pub(crate) use resumption::{points_too_large, too_large};
-pub(crate) use stats::dearest_first;
+pub(crate) use resumption::{resume_points_too_large, too_large};
+pub(crate) use stats::most_expensive_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
 };

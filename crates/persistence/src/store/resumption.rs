@@ -26,7 +26,7 @@ pub(crate) fn too_large() -> StoreError {
 }
 
 /// Returns the error for resume points that are too large to be read at once.
-pub(crate) fn points_too_large() -> StoreError {
+pub(crate) fn resume_points_too_large() -> StoreError {
     let detail = "are too large together: list them, or delete those that are not needed";
     records::Invalid::too_large("/resume_points", detail).into()
 }

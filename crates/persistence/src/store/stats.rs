@@ -142,7 +142,7 @@ impl CountedApps {
 }
 
 /// Orders agents or models by cost, then by tokens, both descending, then by name.
-pub(crate) fn dearest_first<T: Ord>(parts: &mut [(T, Rollup)]) {
+pub(crate) fn most_expensive_first<T: Ord>(parts: &mut [(T, Rollup)]) {
     parts.sort_by(|(a, first), (b, second)| {
         let dear = |rollup: &Rollup| {
             let usage = rollup.usage();

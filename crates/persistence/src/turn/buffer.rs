@@ -6,7 +6,7 @@ use records::{
 use serde_json::Value;
 
 use super::TurnError;
-use super::path::{self, Misstep};
+use super::path::{self, PathError};
 
 /// The recorded part of a turn.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl TurnBuffer {
                 *value = Value::from(text);
                 Ok(())
             }
-            _ => Err(Misstep::NotText),
+            _ => Err(PathError::NotText),
         })
     }
 
@@ -158,7 +158,7 @@ impl TurnBuffer {
         &mut self,
         key: &str,
         path: &str,
-        change: impl FnOnce(&mut Value) -> Result<(), Misstep>,
+        change: impl FnOnce(&mut Value) -> Result<(), PathError>,
     ) -> Result<(), TurnError> {
         if self.is_of_event(key) {
             return Ok(());
@@ -172,8 +172,8 @@ impl TurnBuffer {
         changed.map_err(|misstep| {
             let (key, path) = (key.to_owned(), path.to_owned());
             match misstep {
-                Misstep::Nowhere => TurnError::NoSuchPath { key, path },
-                Misstep::NotText => TurnError::NotText { key, path },
+                PathError::NotFound => TurnError::NoSuchPath { key, path },
+                PathError::NotText => TurnError::NotText { key, path },
             }
         })
     }

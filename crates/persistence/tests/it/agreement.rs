@@ -21,7 +21,7 @@ use persistence::memory::MemoryStore;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use store_contract::arbitrary::json_value;
-use store_contract::json::comes_back;
+use store_contract::json::round_trips;
 use tokio::runtime::Runtime;
 
 use crate::mongo::database::Database;
@@ -45,14 +45,14 @@ proptest! {
 
     #[test]
     fn memory_returns_random_json_unchanged(value in json_value()) {
-        run(comes_back(Arc::new(MemoryStore::default()), value));
+        run(round_trips(Arc::new(MemoryStore::default()), value));
     }
 
     #[test]
     fn mongo_returns_random_json_unchanged(value in json_value()) {
         run(async {
             let mongo = Database::create().await;
-            comes_back(mongo.as_dyn(), value).await;
+            round_trips(mongo.as_dyn(), value).await;
         });
     }
 }
@@ -67,13 +67,13 @@ async fn agree(
     let playground = Playground::new();
     for operation in operations {
         lockstep.advance();
-        let answer = operation.carry_out(&playground, &*one).await;
-        let other_answer = operation.carry_out(&playground, &*other).await;
+        let answer = operation.execute(&playground, &*one).await;
+        let other_answer = operation.execute(&playground, &*other).await;
         prop_assert_eq!(&answer, &other_answer, "{:?}", operation);
     }
-    for operation in playground.look_around() {
-        let answer = operation.carry_out(&playground, &*one).await;
-        let other_answer = operation.carry_out(&playground, &*other).await;
+    for operation in playground.read_everything() {
+        let answer = operation.execute(&playground, &*one).await;
+        let other_answer = operation.execute(&playground, &*other).await;
         prop_assert_eq!(answer, other_answer, "in the end, {:?}", operation);
     }
     Ok(())

@@ -2,7 +2,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use persistence::mongo::WalletProof;
+use persistence::mongo::WalletVerification;
 use records::AppId;
 
 use crate::backend::Backend;
@@ -24,13 +24,13 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let backend = Backend::join(settings).await?;
     let bar = progress::bar("entries")?;
     let (mut wallets, mut differences) = (0_u64, 0_u64);
-    let mut tell = |proof: WalletProof<'_>| match proof {
-        WalletProof::Wallet(wallet) => {
+    let mut tell = |proof: WalletVerification<'_>| match proof {
+        WalletVerification::Wallet(wallet) => {
             wallets += 1;
             bar.inc_length(wallet.entry_count);
         }
-        WalletProof::Entries(entries) => bar.inc(entries),
-        WalletProof::Difference(wallet, difference) => {
+        WalletVerification::Entries(entries) => bar.inc(entries),
+        WalletVerification::Difference(wallet, difference) => {
             differences += 1;
             let (app, user) = (&wallet.app_id, &wallet.user_id);
             // If standard output is closed, there is no other place to report to.

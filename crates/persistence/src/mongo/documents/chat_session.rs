@@ -22,7 +22,7 @@ use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
 
 /// The fields left out wherever only the session itself is asked for.
-pub(crate) const WITHOUT_BULK: [&str; 4] =
+pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 4] =
     ["messages", "last_artifact", "context_snapshot", "context_recent"];
 
 /// A chat session: as it is created, and as far as it is read wherever the session itself is asked for.
@@ -365,7 +365,7 @@ pub(crate) struct Tail {
     pub(crate) bytes: u64,
     /// Where the chat stands.
     pub(crate) status: ChatStatus,
-    /// That of the lease under which the chat is carried on, if it is under one.
+    /// The fencing token of the current lease, if there is one.
     pub(crate) fencing_token: Option<u64>,
     /// How many turns were written.
     pub(crate) turns: u64,

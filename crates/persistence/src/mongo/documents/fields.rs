@@ -81,7 +81,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Goes through the document once, for who asks for many fields by name.
+    /// Reads all fields in one pass, for a caller that needs many of them by name.
     pub(crate) fn collect(&self) -> Result<Collected<'a>, StoreError> {
         let mut found = Vec::with_capacity(Collected::USUAL);
         for field in self.each() {

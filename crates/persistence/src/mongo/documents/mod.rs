@@ -44,9 +44,9 @@ use bson::spec::BinarySubtype;
 pub(crate) use app::{AppDocument, app_record};
 pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_id, blob_range, one_blob};
 pub(crate) use chat_session::{
-    ArtifactDocument, ChatSessionDocument, LeaseDocument, Tail, WITHOUT_BULK, append_turn_mark,
-    artifact_record, chat_head_record, chat_session_record, head_projection, lease_record,
-    open_chat_session, recent_digest, recent_turn, status_of,
+    ArtifactDocument, ChatSessionDocument, LeaseDocument, Tail, WITHOUT_LARGE_FIELDS,
+    append_turn_mark, artifact_record, chat_head_record, chat_session_record, head_projection,
+    lease_record, open_chat_session, recent_digest, recent_turn, status_of,
 };
 pub(crate) use context_version::{
     StoredContext, context_version_id, context_versions_between, replaced_context, written_document,

@@ -32,7 +32,7 @@ enum Role {
 }
 
 impl TicketDocument {
-    /// Returns the document of a ticket that nobody has used.
+    /// Returns the document of a ticket that has not been used.
     pub(crate) fn new(
         scope: &Scope,
         chat_id: &ChatId,

@@ -66,7 +66,7 @@ impl Attempt {
     }
 
     /// Returns an error if the call has ended, so that nothing more is begun for it.
-    pub(crate) fn check_goes_on(&self) -> Result<(), Failure> {
+    pub(crate) fn check_continues(&self) -> Result<(), Failure> {
         if self.ledger.is_abandoned.load(Ordering::SeqCst) {
             return Err(Failure::Ended("the caller is gone"));
         }
@@ -106,7 +106,7 @@ impl Ledger {
     }
 
     /// Returns the error for a caller whose deadline has passed.
-    fn given_up(&self, source: BoxError) -> StoreError {
+    fn deadline_error(&self, source: BoxError) -> StoreError {
         if self.may_have_applied() || self.is_under_way.load(Ordering::SeqCst) {
             StoreError::OutcomeUnknown { source }
         } else {
@@ -215,7 +215,7 @@ impl MongoStore {
         match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(gone)) => Err(StoreError::OutcomeUnknown { source: gone.into() }),
-            Err(elapsed) => Err(ledger.given_up(elapsed.into())),
+            Err(elapsed) => Err(ledger.deadline_error(elapsed.into())),
         }
     }
 
@@ -269,7 +269,7 @@ impl MongoStore {
     }
 
     /// Waits until a server answers.
-    pub(crate) async fn server_is_back(&self) {
+    pub(crate) async fn wait_until_server_answers(&self) {
         self.wait_for_server(&mut pauses()).await;
     }
 
@@ -294,7 +294,7 @@ impl MongoStore {
             let slot = match slots {
                 Some(slots) => match timeout_at(deadline, slots.acquire()).await {
                     Ok(slot) => slot.ok(),
-                    Err(elapsed) => return Err(ledger.given_up(elapsed.into())),
+                    Err(elapsed) => return Err(ledger.deadline_error(elapsed.into())),
                 },
                 None => None,
             };
@@ -302,7 +302,7 @@ impl MongoStore {
             ledger.is_under_way.store(is_write, Ordering::SeqCst);
             if ledger.is_abandoned.load(Ordering::SeqCst) {
                 ledger.is_under_way.store(false, Ordering::SeqCst);
-                return Err(ledger.given_up("the caller is gone".into()));
+                return Err(ledger.deadline_error("the caller is gone".into()));
             }
             metrics.begun(direction, is_first);
             let this = Attempt { is_first, deadline, ledger: Arc::clone(ledger) };
@@ -330,7 +330,7 @@ impl MongoStore {
                 self.wait_for_server(&mut pauses).await;
             };
             if timeout_at(deadline, is_back).await.is_err() {
-                return Err(ledger.given_up(error));
+                return Err(ledger.deadline_error(error));
             }
         }
     }
@@ -366,10 +366,10 @@ mod tests {
     #[test]
     fn a_call_that_wrote_nothing_is_unavailable_and_may_be_refused() {
         let ledger = Ledger::default();
-        assert!(unavailable(&ledger.given_up("late".into())));
-        assert!(unavailable(&ledger.refused(ledger.given_up("late".into()))));
+        assert!(unavailable(&ledger.deadline_error("late".into())));
+        assert!(unavailable(&ledger.refused(ledger.deadline_error("late".into()))));
         ledger.is_under_way.store(true, Ordering::SeqCst);
-        assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
+        assert!(matches!(ledger.deadline_error("late".into()), StoreError::OutcomeUnknown { .. }));
     }
 
     #[test]
@@ -377,12 +377,12 @@ mod tests {
         let ledger = Ledger::default();
         ledger.note_unknown_write();
         let refusal = || StoreError::Overloaded { retry_after: RETRY_AFTER };
-        assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
+        assert!(matches!(ledger.deadline_error("late".into()), StoreError::OutcomeUnknown { .. }));
         assert!(matches!(ledger.refused(refusal()), StoreError::OutcomeUnknown { .. }));
         ledger.is_found_absent.store(true, Ordering::Release);
         // A reason to refuse the call is the answer now; the loss of the server is none.
         assert!(matches!(ledger.refused(refusal()), StoreError::Overloaded { .. }));
-        assert!(matches!(ledger.given_up("late".into()), StoreError::OutcomeUnknown { .. }));
+        assert!(matches!(ledger.deadline_error("late".into()), StoreError::OutcomeUnknown { .. }));
         ledger.note_unknown_write();
         assert!(matches!(ledger.refused(refusal()), StoreError::OutcomeUnknown { .. }));
     }

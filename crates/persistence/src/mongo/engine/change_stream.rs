@@ -37,11 +37,11 @@ const UNSUPPORTED_PAUSE: Duration = Duration::from_secs(30);
 const NO_CHANGE_STREAMS: i32 = 40_573;
 
 /// The fields other than the message counter whose change subscribers must see.
-const OTHERS: [&str; 6] =
+const WATCHED_FIELDS: [&str; 6] =
     ["revision", "status", "status_reason", "context_version", "artifact_version", "input_version"];
 
 /// The operations that end a collection; earlier notifications are then void.
-const GONE: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
+const COLLECTION_ENDINGS: [&str; 4] = ["drop", "rename", "dropDatabase", "invalidate"];
 
 /// Opens change streams.
 #[derive(Debug)]
@@ -89,7 +89,8 @@ impl ChangeStreams {
 fn pipeline() -> [Document; 2] {
     let updated = |field: &str| format!("updateDescription.updatedFields.{field}");
     let is_there = |field: &str| doc! { updated(field): { "$exists": true } };
-    let mut worth_telling: Vec<Document> = OTHERS.iter().map(|field| is_there(field)).collect();
+    let mut worth_telling: Vec<Document> =
+        WATCHED_FIELDS.iter().map(|field| is_there(field)).collect();
     worth_telling.push(is_there("last_sequence"));
     // The server may replace a small document as a whole, and then reports a replacement.
     worth_telling.push(doc! { "operationType": { "$in": ["replace", "delete"] } });
@@ -103,14 +104,14 @@ fn pipeline() -> [Document; 2] {
         of(PRESENCE, is_one_of(&["insert", "delete"])),
         of(PROVIDER_CALLS, is_one_of(&["insert", "delete"])),
         of(CHAT_PARTICIPANTS, is_one_of(&["insert", "update", "replace", "delete"])),
-        of(CHAT_SESSIONS, is_one_of(&GONE)),
+        of(CHAT_SESSIONS, is_one_of(&COLLECTION_ENDINGS)),
         is_one_of(&["dropDatabase", "invalidate"]),
     ];
     let mut fields = doc! {
         "operationType": 1, "ns": 1, "documentKey._id": 1, updated("last_sequence"): 1,
     };
     // Only the presence of these fields is transferred, because a reason may be long.
-    fields.extend(OTHERS.iter().map(|field| {
+    fields.extend(WATCHED_FIELDS.iter().map(|field| {
         let is_there = doc! { "$ne": [{ "$type": format!("${}", updated(field)) }, "missing"] };
         ((*field).to_owned(), Bson::Document(is_there))
     }));
@@ -119,7 +120,8 @@ fn pipeline() -> [Document; 2] {
 
 /// Converts a notification of the server; returns `None` if it does not concern a chat.
 fn change(event: &RawDocument) -> Option<Change> {
-    if event.get_str("operationType").is_ok_and(|operation| GONE.contains(&operation)) {
+    if event.get_str("operationType").is_ok_and(|operation| COLLECTION_ENDINGS.contains(&operation))
+    {
         return Some(Change::Lost);
     }
     let collection = event.get_document("ns").ok()?.get_str("coll").ok()?;
@@ -134,7 +136,8 @@ fn change(event: &RawDocument) -> Option<Change> {
         PRESENCE | CHAT_PARTICIPANTS => return Some(Change::Presence(chat_id)),
         _ => {}
     }
-    let is_more = OTHERS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
+    let is_more =
+        WATCHED_FIELDS.iter().any(|field| event.get_bool(field).is_ok_and(|is_there| is_there));
     let last_sequence = last_sequence(event).filter(|_| !is_more);
     Some(Change::Chat(ChatChange { chat_id, last_sequence }))
 }
@@ -178,7 +181,7 @@ impl Watcher {
                             .store(true, Ordering::Relaxed);
                         return Change::Began;
                     }
-                    Err(error) => self.rest_after(&error).await,
+                    Err(error) => self.pause_after(&error).await,
                 }
                 continue;
             };
@@ -201,7 +204,7 @@ impl Watcher {
         }
     }
 
-    async fn rest_after(&mut self, error: &Error) {
+    async fn pause_after(&mut self, error: &Error) {
         if code(error) == Some(NO_CHANGE_STREAMS) {
             self.store.inner.change_streams.are_supported.store(false, Ordering::Relaxed);
             sleep(UNSUPPORTED_PAUSE).await;

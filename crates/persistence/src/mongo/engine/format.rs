@@ -73,7 +73,7 @@ impl MongoStore {
     ///
     /// Each call that may store the first document of a database begins with this: afterwards a new
     /// database cannot be distinguished from one of an older release.
-    pub(crate) async fn know_format(&self) -> Result<(), Failure> {
+    pub(crate) async fn read_format_once(&self) -> Result<(), Failure> {
         self.format_from(SCHEMA_VERSION).await.map(drop)
     }
 

@@ -38,7 +38,7 @@ const CONFLICTS: [i32; 2] = [85, 86];
 /// Each index is created separately, so that a conflict of one does not prevent the others.
 pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
     // A new database is recognised by having no collections, and an index creates one.
-    store.read(|| store.know_format()).await?;
+    store.read(|| store.read_format_once()).await?;
     let mut reports = Vec::new();
     for (collection, name, keys) in wanted(store) {
         let options = IndexOptions::builder()

@@ -48,8 +48,8 @@ impl MongoStore {
                 let outcome = handle(raw).await;
                 match outcome {
                     Ok(is_handled) => handled += usize::from(is_handled),
-                    Err(error) if error.is_away() && handled == 0 => return Err(error),
-                    Err(error) if error.is_away() => return Ok(handled),
+                    Err(error) if error.is_unavailable() && handled == 0 => return Err(error),
+                    Err(error) if error.is_unavailable() => return Ok(handled),
                     Err(error) => {
                         self.inner.metrics.sweeps.failed(overdue.sweep);
                         let (sweep, id) = (overdue.sweep.name(), id.as_ref());

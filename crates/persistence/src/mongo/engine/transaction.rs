@@ -68,7 +68,7 @@ impl Transaction<'_> {
     /// transaction have majority read concern.
     pub(crate) async fn begin(&self) -> Result<(), Failure> {
         let Inner { store, attempt, session, .. } = &*self.0;
-        attempt.check_goes_on()?;
+        attempt.check_continues()?;
         let mut started = store.inner.database.client().start_session().await?;
         started.start_transaction().await?;
         // A round begins its transaction only once, so the cell is still empty.
@@ -160,7 +160,7 @@ impl MongoStore {
             if let Some(answer) = commit_or_abort(&transaction, worked).await? {
                 return Ok(answer);
             }
-            attempt.check_goes_on()?;
+            attempt.check_continues()?;
             self.check_fence(scope, chat_id).await?;
             // Another process may use the same stripe, so the next round uses a higher one.
             lowest_stripe = transaction.stripe() + 1;

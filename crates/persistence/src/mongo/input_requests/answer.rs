@@ -7,14 +7,14 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::{StoredInput, Tail};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::mongo::transcript::append::{Condition, Push, verdict};
-use crate::rules::input::{Reply, Verdict};
+use crate::mongo::transcript::append::{Condition, Push, answer_without_write};
+use crate::rules::input::{AnswerDecision, Reply};
 use crate::store::{AnsweredInput, Outcome};
 
 /// The result of a round for an answer.
 enum Answered {
     /// The answer was accepted, now or before.
-    Taken(Box<AnsweredInput>, Option<Tail>),
+    Accepted(Box<AnsweredInput>, Option<Tail>),
     /// The request was overdue and has been closed; the next round refuses the answer.
     Expired,
 }
@@ -35,11 +35,11 @@ impl MongoStore {
                 |tx| call.answer_round(tx, &scope, &chat_id, &request_id, &reply, &answering_id);
             loop {
                 let answered = call.transact(&scope, &chat_id, round).await?;
-                call.tell_change(&chat_id);
-                let Answered::Taken(answered, tail) = answered else { continue };
+                call.notify_change(&chat_id);
+                let Answered::Accepted(answered, tail) = answered else { continue };
                 if let Some(tail) = tail {
                     call.inner.metrics.appends.stored(1, 1);
-                    call.is_appended(&scope, &chat_id, &[reply.event_id().as_str()], &tail);
+                    call.record_append(&scope, &chat_id, &[reply.event_id().as_str()], &tail);
                 }
                 return Ok(*answered);
             }
@@ -64,15 +64,15 @@ impl MongoStore {
             tx.attempt().note_nothing_applied();
         }
         let now = self.inner.clock.now();
-        match kept.judge(reply, now)? {
-            Verdict::Take => {}
-            Verdict::Repeat { sequence } => {
+        match kept.decide_answer(reply, now)? {
+            AnswerDecision::Take => {}
+            AnswerDecision::Repeat { sequence } => {
                 let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
                 let append = reply.append(sequence, outcome, chat.last_sequence);
                 let answered = AnsweredInput { request: kept.request, append };
-                return Ok(Round::Done(Answered::Taken(Box::new(answered), None)));
+                return Ok(Round::Done(Answered::Accepted(Box::new(answered), None)));
             }
-            Verdict::Expire => {
+            AnswerDecision::Expire => {
                 let closed = self.close_overdue(&tx, scope, &chat, &kept).await?;
                 return Ok(closed.map(|_| Answered::Expired));
             }
@@ -80,8 +80,8 @@ impl MongoStore {
         let (probe, known) = self.known_messages(scope, chat_id, &reply.batch).await?;
         let plan = reply.batch.plan(chat_id, &known)?;
         // The client may have appended the message before it sent it as an answer.
-        let appended = verdict(scope, chat_id, &plan, &probe.tail).transpose()?;
-        self.make_room(scope, chat_id, &probe.tail).await?;
+        let appended = answer_without_write(scope, chat_id, &plan, &probe.tail).transpose()?;
+        self.seal_if_too_large(scope, chat_id, &probe.tail).await?;
 
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: probe.tail.first_sequence };
@@ -100,7 +100,7 @@ impl MongoStore {
         let answered = Some((answering_id, &reply.entry().digest));
         let closed = self.close_within(&tx, scope, &chat, &kept, &closing, answered).await?;
         let answered = closed
-            .map(|request| Answered::Taken(Box::new(AnsweredInput { request, append }), tail));
+            .map(|request| Answered::Accepted(Box::new(AnsweredInput { request, append }), tail));
         Ok(Round::of(answered))
     }
 }

@@ -18,7 +18,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::metrics::Sweep;
 use crate::mongo::MongoStore;
-use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
     InputRequestDocument, PENDING, StoredInput, chat_session_record, closing_fields, counter,
     encode, input_app, input_key, input_record,
@@ -28,7 +28,7 @@ use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::mongo::engine::scope::{visible_chats, writable_chat};
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
-use crate::rules::input::{Cancel, KeptInput, Reply, runs_on};
+use crate::rules::input::{Cancel, KeptInput, Reply, should_run_again};
 use crate::rules::new_chat::moved;
 use crate::store::{
     AnsweredInput, ChatHead, InputCursor, InputPage, InputRequests, Outcome, RequestedInput,
@@ -50,9 +50,9 @@ impl InputRequests for MongoStore {
                 let chat_id = &asked.request.chat_id;
                 let round = |tx| call.ask_round(tx, &scope, &asked, &asking_id);
                 let requested = call.transact(&scope, chat_id, round).await;
-                let requested = call.fenced_if_late(&scope, chat_id, requested).await?;
+                let requested = call.fenced_if_lease_lost(&scope, chat_id, requested).await?;
                 if requested.outcome == Outcome::Stored {
-                    call.tell_change(chat_id);
+                    call.notify_change(chat_id);
                 }
                 Ok(requested)
             })
@@ -134,7 +134,7 @@ impl InputRequests for MongoStore {
             let reply = Reply::check(scope, request_id, answer, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&reply.batch);
             let answered = self.answer(scope, chat_id, request_id, reply).await;
-            self.fenced_if_late(scope, chat_id, answered).await
+            self.fenced_if_lease_lost(scope, chat_id, answered).await
         })
         .await
     }
@@ -153,7 +153,7 @@ impl InputRequests for MongoStore {
                 let reason = reason.as_deref();
                 let round = |tx| call.cancel_round(tx, &scope, &chat_id, &request_id, reason);
                 let cancelled = call.transact(&scope, &chat_id, round).await?;
-                call.tell_change(&chat_id);
+                call.notify_change(&chat_id);
                 cancelled
             })
             .await
@@ -178,7 +178,7 @@ impl InputRequests for MongoStore {
                 self.write(|call| async move {
                     let round = |tx| call.expire_round(tx, &scope, &chat_id, &request_id);
                     call.transact(&scope, &chat_id, round).await?;
-                    call.tell_change(&chat_id);
+                    call.notify_change(&chat_id);
                     Ok(true)
                 })
                 .await
@@ -281,7 +281,7 @@ impl MongoStore {
         }
         let reason = Some(InputRequest::PAUSE_REASON);
         let paused = moved(&chat, ChatStatus::Paused, reason, asked.request.created_at);
-        self.move_by_input(tx, scope, &chat, &paused).await
+        self.change_status_by_input(tx, scope, &chat, &paused).await
     }
 
     /// Cancels a question. The inner error means that it was overdue and was closed as expired instead.
@@ -364,9 +364,9 @@ impl MongoStore {
         if update.session(&mut *tx.session().await?).await?.matched_count == 0 {
             return Ok(None);
         }
-        if runs_on(&chat) {
+        if should_run_again(&chat) {
             let running = moved(&chat, ChatStatus::Running, None, self.inner.clock.now());
-            let moved = self.move_by_input(tx, scope, &chat, &running).await?;
+            let moved = self.change_status_by_input(tx, scope, &chat, &running).await?;
             if moved.is_none() {
                 return Ok(None);
             }
@@ -374,7 +374,7 @@ impl MongoStore {
         Ok(Some(InputRequest { closing: Some(closing.clone()), ..kept.request.clone() }))
     }
 
-    async fn move_by_input(
+    async fn change_status_by_input(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
@@ -382,7 +382,7 @@ impl MongoStore {
         moved: &ChatSession,
     ) -> Result<Option<()>, Failure> {
         let change_id = self.inner.ids.mint("change_");
-        let moved = self.move_within(tx, scope, chat, moved, &change_id).await?;
+        let moved = self.change_status_within(tx, scope, chat, moved, &change_id).await?;
         Ok(moved.map(|_| ()))
     }
 
@@ -406,7 +406,8 @@ impl MongoStore {
         );
         update.insert(operator, pending);
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
-        let update = update.projection(without_bulk()).return_document(ReturnDocument::After);
+        let update =
+            update.projection(without_large_fields()).return_document(ReturnDocument::After);
         let raw = update.session(&mut *tx.session().await?).await?;
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
     }

@@ -29,7 +29,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
 use crate::store::{
     ChatStatsPage, CountedApps, Cursor, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
-    dearest_first,
+    most_expensive_first,
 };
 
 #[async_trait]
@@ -62,8 +62,8 @@ impl Stats for MongoStore {
             // All calls of an agent or model may have been deleted.
             stats.agents = agents.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
             stats.models = models.into_iter().filter(|(_, rollup)| !rollup.is_zero()).collect();
-            dearest_first(&mut stats.agents);
-            dearest_first(&mut stats.models);
+            most_expensive_first(&mut stats.agents);
+            most_expensive_first(&mut stats.models);
             Ok(stats)
         })
         .await

@@ -45,7 +45,7 @@ pub(crate) const MAX_STEP: Duration = Duration::from_mins(10);
 const MAX_FOUND: usize = 1_000;
 
 /// The verification of one workflow.
-struct Proof<'a> {
+struct Verification<'a> {
     store: &'a MongoStore,
     workflow: &'a Workflow,
     /// Called for every record that was read.
@@ -60,7 +60,7 @@ struct Proof<'a> {
     off_in_chats: HashMap<ChatId, Rollup>,
     /// The chats without a status change in the hour in which they ended, because the clocks of two
     /// processes differed.
-    unmoved: BTreeMap<DateTime<Utc>, BTreeSet<ChatId>>,
+    without_status_change: BTreeMap<DateTime<Utc>, BTreeSet<ChatId>>,
 }
 
 /// What a verification compares next.
@@ -130,8 +130,8 @@ impl MongoStore {
         read: &(dyn Fn() + Sync),
         found: &mut (dyn FnMut(StatsDifference) + Send),
     ) -> Result<(), StoreError> {
-        let proof = Mutex::new(Proof::new(self, workflow, read));
-        while Proof::step(&proof).await? {
+        let proof = Mutex::new(Verification::new(self, workflow, read));
+        while Verification::step(&proof).await? {
             let mut proof = proof.lock().await;
             for difference in std::mem::take(&mut proof.found) {
                 proof.note(&difference);
@@ -150,8 +150,8 @@ impl MongoStore {
         read: &(dyn Fn() + Sync),
         found: &mut (dyn FnMut(StatsDifference) + Send),
     ) -> Result<(), StoreError> {
-        let proof = Mutex::new(Proof::new(self, workflow, read));
-        while Proof::step(&proof).await? {
+        let proof = Mutex::new(Verification::new(self, workflow, read));
+        while Verification::step(&proof).await? {
             let differences = std::mem::take(&mut proof.lock().await.found);
             for difference in differences {
                 self.correct(workflow, &difference).await?;
@@ -207,7 +207,7 @@ impl MongoStore {
     }
 }
 
-impl<'a> Proof<'a> {
+impl<'a> Verification<'a> {
     fn new(store: &'a MongoStore, workflow: &'a Workflow, read: &'a (dyn Fn() + Sync)) -> Self {
         Self {
             store,
@@ -217,7 +217,7 @@ impl<'a> Proof<'a> {
             found: Vec::new(),
             off_in_hours: BTreeMap::new(),
             off_in_chats: HashMap::new(),
-            unmoved: BTreeMap::new(),
+            without_status_change: BTreeMap::new(),
         }
     }
 

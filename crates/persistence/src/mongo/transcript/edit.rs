@@ -17,7 +17,7 @@ use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::reader::{
-    Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, has_gap,
+    Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, gap_error,
 };
 use crate::store::ChatHead;
 
@@ -115,7 +115,7 @@ impl MongoStore {
         self.write(|call| async move {
             let round = |tx| call.edit_round(tx, &scope, &chat_id, sequence, &edit, &write_id, at);
             let message = call.transact(&scope, &chat_id, round).await?;
-            call.tell_change(&chat_id);
+            call.notify_change(&chat_id);
             Ok(message)
         })
         .await
@@ -179,7 +179,7 @@ impl MongoStore {
                 return Ok(found);
             }
         }
-        Err(has_gap(chat_id))
+        Err(gap_error(chat_id))
     }
 
     /// Finds a sealed message; `None` if its segment or its overlay was just being replaced.
@@ -198,7 +198,7 @@ impl MongoStore {
             let version = overlay.map(|overlay| overlay.key.clone());
             return Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }));
         }
-        let segment = fetched.segments()?.pop().ok_or_else(|| has_gap(&fetched.owner))?;
+        let segment = fetched.segments()?.pop().ok_or_else(|| gap_error(&fetched.owner))?;
         let segment = Segment::read(&fetched.owner, segment)?;
         Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }))
     }

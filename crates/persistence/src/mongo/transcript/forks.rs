@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::Placed;
-use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
     Base, BlobKind, ChatSessionDocument, Lineage, Tail, chat_session_record, counter, encode,
@@ -61,7 +61,7 @@ struct Fork {
 }
 
 /// What a fork inherits from its source.
-struct TakenOver {
+struct Inherited {
     bases: Vec<Base>,
     /// The sequence of the first copied message.
     first_sequence: u64,
@@ -94,7 +94,7 @@ impl MongoStore {
     /// Reads a chat that this call has created.
     async fn created(&self, chat_id: &ChatId) -> Result<ChatSession, Failure> {
         let found = self.inner.chat_sessions.find_one(doc! { "_id": chat_id.as_str() });
-        let found = found.projection(without_bulk()).await?;
+        let found = found.projection(without_large_fields()).await?;
         let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         Ok(chat_session_record(&found)?)
     }
@@ -117,7 +117,7 @@ impl MongoStore {
             0 => Placed::nothing(),
             _ => self.fork_context(scope, chat_id, &chat, &mut document).await?,
         };
-        let taken = TakenOver::read(chat_id, &fields, chat.last_sequence)?;
+        let taken = Inherited::read(chat_id, &fields, chat.last_sequence)?;
         document.first_sequence = taken.first_sequence;
         document.tail_bytes = taken.bytes;
         if !taken.bases.is_empty() {
@@ -198,7 +198,7 @@ impl MongoStore {
     }
 }
 
-impl TakenOver {
+impl Inherited {
     /// Reads what a fork that continues from a sequence inherits.
     fn read(source: &ChatId, fields: &Fields<'_>, sequence: u64) -> Result<Self, StoreError> {
         let sealed_below = Tail::read(fields)?.first_sequence;

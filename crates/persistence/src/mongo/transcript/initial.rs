@@ -7,7 +7,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::Tail;
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::transcript::append::{Condition, Pushed, verdict};
+use crate::mongo::transcript::append::{Condition, Pushed, answer_without_write};
 use crate::rules::batch::Batch;
 use crate::store::{Append, MessageRange};
 
@@ -52,17 +52,17 @@ impl MongoStore {
                     self.inner.metrics.appends.stored(1, fresh.len());
                     return Ok(plan.answer(last_sequence - fresh.len() as u64, last_sequence));
                 }
-                Pushed::Unsure { .. } => {
+                Pushed::Unknown { .. } => {
                     attempt.note_unknown_write();
                     continue;
                 }
-                Pushed::Unfit => {}
+                Pushed::NotMatched => {}
             }
             if probe.tail.last_sequence == last_sequence {
-                if let Some(answer) = verdict(scope, chat_id, &plan, &probe.tail) {
+                if let Some(answer) = answer_without_write(scope, chat_id, &plan, &probe.tail) {
                     return Ok(answer?);
                 }
-                self.make_room(scope, chat_id, &probe.tail).await?;
+                self.seal_if_too_large(scope, chat_id, &probe.tail).await?;
             }
         }
     }

@@ -99,9 +99,9 @@ impl Sealer {
         &self.bounds
     }
 
-    fn begin(self: &Arc<Self>, chat_id: &ChatId) -> Option<Busy> {
+    fn begin(self: &Arc<Self>, chat_id: &ChatId) -> Option<SealingGuard> {
         let is_new = self.busy().insert(chat_id.clone());
-        is_new.then(|| Busy { sealer: Arc::clone(self), chat_id: chat_id.clone() })
+        is_new.then(|| SealingGuard { sealer: Arc::clone(self), chat_id: chat_id.clone() })
     }
 
     fn busy(&self) -> MutexGuard<'_, HashSet<ChatId>> {
@@ -113,12 +113,12 @@ impl Sealer {
 ///
 /// It ends when this is dropped, so a sealing that panics does not block later ones.
 #[derive(Debug)]
-struct Busy {
+struct SealingGuard {
     sealer: Arc<Sealer>,
     chat_id: ChatId,
 }
 
-impl Drop for Busy {
+impl Drop for SealingGuard {
     fn drop(&mut self) {
         self.sealer.busy().remove(&self.chat_id);
     }
@@ -222,7 +222,7 @@ impl MongoStore {
             if cut.matched_count == 1 {
                 self.inner.metrics.sealing.sealed();
             }
-            self.inner.known_chats.tail_was_cut(chat_id);
+            self.inner.chat_cache.tail_was_cut(chat_id);
         }
         let (first_sequence, bytes) =
             (tail.first_sequence + sealed.messages, tail.bytes.saturating_sub(sealed.bytes));

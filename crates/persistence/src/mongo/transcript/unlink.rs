@@ -19,7 +19,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::edit::{Found, Place, noted};
-use crate::mongo::transcript::reader::has_gap;
+use crate::mongo::transcript::reader::gap_error;
 
 /// Where the version of a message names the call that has produced the message.
 const VERSION_LINK: &str = "message.produced_by_call_id";
@@ -260,7 +260,7 @@ impl MongoStore {
         call_id: &CallId,
     ) -> Result<bool, Failure> {
         let found = self.find_sealed(scope, lineage.clone(), sequence).await?;
-        let Found { mut stored, place } = found.ok_or_else(|| has_gap(lineage.chat_id()))?;
+        let Found { mut stored, place } = found.ok_or_else(|| gap_error(lineage.chat_id()))?;
         let link = stored.message.body.extra.get_mut(MessageBody::PRODUCED_BY);
         let link = link.filter(|link| link.as_str() == Some(call_id.as_str()));
         let (Some(link), Place::Shared(shared)) = (link, place) else { return Ok(false) };

@@ -34,7 +34,7 @@ impl Turns for MongoStore {
             self.write(|call| async move {
                 let write = |attempt| call.write_turn(&scope, &chat_id, &turn, attempt);
                 let appended = call.attempt(write).await;
-                call.fenced_if_late(&scope, &chat_id, appended).await
+                call.fenced_if_lease_lost(&scope, &chat_id, appended).await
             })
             .await
         })

@@ -42,7 +42,7 @@ impl MongoStore {
                     attempt.note_unknown_write();
                     absent_below.store(below, Ordering::Relaxed);
                 }
-                FirstTry::Unfit => {}
+                FirstTry::NotMatched => {}
             }
         }
         let round = |tx| self.turn_round(tx, scope, chat_id, turn, &absent_below);
@@ -50,7 +50,7 @@ impl MongoStore {
             self.transact(&attempt, scope, chat_id, round).await?;
         if let Some(tail) = committed {
             let ids: Vec<_> = turn.messages.event_ids().map(EventId::as_str).collect();
-            self.is_appended(scope, chat_id, &ids, &tail);
+            self.record_append(scope, chat_id, &ids, &tail);
         }
         Ok(answer)
     }
@@ -88,20 +88,20 @@ impl MongoStore {
         if let Some(refusal) = refusal(scope, chat_id, &tail) {
             return Err(refusal.into());
         }
-        self.make_room(scope, chat_id, &tail).await?;
+        self.seal_if_too_large(scope, chat_id, &tail).await?;
 
         let condition = Condition::NoneOfTheIds { sealed_below: tail.first_sequence };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
         let push = push.of_turn(&turn.mark, tail.turns_without_messages);
         let (tail, committed) = if turn.fits_one_update() {
-            match self.carry_out(&push).await? {
+            match self.execute(&push).await? {
                 Pushed::Stored(tail) => (Some(tail), None),
-                Pushed::Unsure { absent_below: below } => {
+                Pushed::Unknown { absent_below: below } => {
                     tx.attempt().note_unknown_write();
                     absent_below.fetch_min(below, Ordering::Relaxed);
                     (None, None)
                 }
-                Pushed::Unfit => (None, None),
+                Pushed::NotMatched => (None, None),
             }
         } else {
             tx.begin().await?;
@@ -123,7 +123,7 @@ impl MongoStore {
         first_id: &EventId,
     ) -> Result<(Probe, Vec<Known>), Failure> {
         let ids = turn.messages.event_ids().chain([first_id]);
-        self.known_of(scope, chat_id, ids.map(EventId::as_str).collect()).await
+        self.find_known(scope, chat_id, ids.map(EventId::as_str).collect()).await
     }
 
     /// Writes a turn without reading the chat first, if this process remembers none of its messages.
@@ -134,25 +134,25 @@ impl MongoStore {
         turn: &TurnBatch,
     ) -> Result<FirstTry, Failure> {
         let ids: Vec<_> = turn.messages.event_ids().map(EventId::as_str).collect();
-        let recall = self.inner.known_chats.recall(chat_id, &ids);
-        let tail = self.inner.known_chats.tail(scope, chat_id);
+        let recall = self.inner.chat_cache.recall(chat_id, &ids);
+        let tail = self.inner.chat_cache.tail(scope, chat_id);
         let without_messages = tail.map_or(0, |tail| tail.turns_without_messages);
         let request_id = &turn.mark.request_id;
         if recall.may_hold
             || without_messages > 0
                 && self.turn_without_messages(scope, chat_id, request_id).await?.is_some()
         {
-            return Ok(FirstTry::Unfit);
+            return Ok(FirstTry::NotMatched);
         }
         let plan = turn.messages.plan(chat_id, &[])?;
         let fresh: Vec<_> = plan.fresh().collect();
         let condition = Condition::NoneOfTheIds { sealed_below: recall.below };
         let push = Push::of(scope, chat_id, &fresh, condition, self.inner.clock.now());
         let push = push.of_turn(&turn.mark, without_messages);
-        Ok(match self.carry_out(&push).await? {
+        Ok(match self.execute(&push).await? {
             Pushed::Stored(tail) => FirstTry::Written(self.stored(turn, &plan, &tail)),
-            Pushed::Unsure { absent_below } => FirstTry::Unknown { absent_below },
-            Pushed::Unfit => FirstTry::Unfit,
+            Pushed::Unknown { absent_below } => FirstTry::Unknown { absent_below },
+            Pushed::NotMatched => FirstTry::NotMatched,
         })
     }
 
@@ -269,7 +269,7 @@ enum FirstTry {
         absent_below: u64,
     },
     /// The turn may be stored already, or the chat is not in the expected state.
-    Unfit,
+    NotMatched,
 }
 
 impl TurnBatch {

@@ -58,7 +58,7 @@ impl MongoStore {
         match self.inner.wallet_entries.insert_many(lines).ordered(false).await {
             // Existing lines may not be durable yet, but the cut is written after them, so it
             // becomes durable after them.
-            Err(error) if !are_all_there(&error) => return Err(error.into()),
+            Err(error) if !failed_only_on_duplicates(&error) => return Err(error.into()),
             _ => {}
         }
         let ids: Vec<&str> = stored.tail.iter().map(|entry| entry.entry_id.as_str()).collect();
@@ -75,7 +75,7 @@ impl MongoStore {
 }
 
 /// Returns whether an insertion failed only because some documents exist.
-fn are_all_there(error: &Error) -> bool {
+fn failed_only_on_duplicates(error: &Error) -> bool {
     let ErrorKind::InsertMany(insertion) = &*error.kind else { return false };
     let refused = insertion.write_errors.iter().flatten();
     insertion.write_concern_error.is_none()

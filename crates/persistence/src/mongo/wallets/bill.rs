@@ -4,7 +4,7 @@ use mongodb::options::ReturnDocument;
 use records::{ChatSession, ChatStatus, EntryKind, Scope};
 
 use crate::mongo::MongoStore;
-use crate::mongo::calls::Marked;
+use crate::mongo::calls::RecordingMark;
 use crate::mongo::documents::{one_wallet, stored_wallet};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;
@@ -59,7 +59,7 @@ impl MongoStore {
         let reason = Bill::pause_reason(balance, bill.entry.amount);
         let paused = moved(chat, ChatStatus::Paused, Some(&reason), now);
         let id = bill.entry.entry_id.as_str();
-        let paused = self.move_within(tx, &scope, chat, &paused, id).await?;
+        let paused = self.change_status_within(tx, &scope, chat, &paused, id).await?;
         Ok(paused.map(|_| unpaid))
     }
 
@@ -68,7 +68,7 @@ impl MongoStore {
         &self,
         chat: &ChatSession,
         calls: &[&DigestedCall],
-        recording: &Marked,
+        recording: &RecordingMark,
     ) -> Result<Payment, Failure> {
         let Some(bill) = Bill::of(chat, calls, recording.billing, &recording.id) else {
             return Ok(Payment::None);

@@ -64,7 +64,7 @@ impl MongoStore {
                 self.archive_entries(scope, &stored).await?;
                 continue;
             }
-            attempt.check_goes_on()?;
+            attempt.check_continues()?;
             let filter = admitting(scope, change, stored.first_sequence);
             let updating = self.inner.wallets.find_one_and_update(filter, update(change)?);
             if let Some(raw) = updating.return_document(ReturnDocument::After).await? {

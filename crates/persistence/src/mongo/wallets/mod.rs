@@ -12,7 +12,7 @@ mod change;
 mod list;
 mod proof;
 
-pub use proof::WalletProof;
+pub use proof::WalletVerification;
 
 use async_trait::async_trait;
 use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
@@ -43,7 +43,7 @@ impl Wallets for MongoStore {
             let scope = scope.clone();
             self.write(|call| async move {
                 call.attempt(|_| async {
-                    call.know_format().await?;
+                    call.read_format_once().await?;
                     let find = || call.stored_wallet(&scope, &wallet.user_id);
                     let found = insert_or_get(&call.inner.wallets, &document, find).await?;
                     Ok(found.map_or_else(|| wallet.clone(), |stored| stored.wallet))

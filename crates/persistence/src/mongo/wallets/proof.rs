@@ -22,7 +22,7 @@ const LINES: i64 = 2_000;
 
 /// The progress and findings of a verification of wallets.
 #[derive(Debug)]
-pub enum WalletProof<'a> {
+pub enum WalletVerification<'a> {
     /// The entries of this wallet follow.
     Wallet(&'a Wallet),
     /// This many entries were read.
@@ -47,7 +47,7 @@ impl MongoStore {
     pub async fn verify_wallets(
         &self,
         app_id: Option<&AppId>,
-        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+        tell: &mut (dyn FnMut(WalletVerification<'_>) + Send),
     ) -> Result<(), StoreError> {
         if let Some(app_id) = app_id {
             return self.verify_wallets_of(app_id, tell).await;
@@ -65,7 +65,7 @@ impl MongoStore {
     async fn verify_wallets_of(
         &self,
         app_id: &AppId,
-        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+        tell: &mut (dyn FnMut(WalletVerification<'_>) + Send),
     ) -> Result<(), StoreError> {
         let mut after = None;
         loop {
@@ -89,10 +89,10 @@ impl MongoStore {
     async fn verify_wallet(
         &self,
         stored: &StoredWallet,
-        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+        tell: &mut (dyn FnMut(WalletVerification<'_>) + Send),
     ) -> Result<(), StoreError> {
         let wallet = &stored.wallet;
-        tell(WalletProof::Wallet(wallet));
+        tell(WalletVerification::Wallet(wallet));
         let mut sum = Sum::default();
         let mut next = 0;
         loop {
@@ -106,12 +106,12 @@ impl MongoStore {
         if sum.count != wallet.entry_count {
             let (made, there) = (wallet.entry_count, sum.count);
             let difference = format!("the wallet counts {made} entries, {there} are stored");
-            tell(WalletProof::Difference(wallet, difference));
+            tell(WalletVerification::Difference(wallet, difference));
         }
         if sum.amount != wallet.balance {
             let (balance, sum) = (wallet.balance, sum.amount);
             let difference = format!("the balance is {balance}, the entries add up to {sum}");
-            tell(WalletProof::Difference(wallet, difference));
+            tell(WalletVerification::Difference(wallet, difference));
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Sum {
         &mut self,
         wallet: &Wallet,
         entries: &[WalletEntry],
-        tell: &mut (dyn FnMut(WalletProof<'_>) + Send),
+        tell: &mut (dyn FnMut(WalletVerification<'_>) + Send),
     ) {
         for entry in entries {
             self.count += 1;
@@ -155,9 +155,9 @@ impl Sum {
                 let (id, balance) = (&entry.entry_id, entry.balance);
                 let was = format!("the balance after entry {id} is {balance}");
                 let difference = format!("{was}, the entries up to it add up to {}", self.amount);
-                tell(WalletProof::Difference(wallet, difference));
+                tell(WalletVerification::Difference(wallet, difference));
             }
         }
-        tell(WalletProof::Entries(entries.len() as u64));
+        tell(WalletVerification::Entries(entries.len() as u64));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum AppCall {
 }
 
 impl AppCall {
-    pub(crate) async fn carry_out(self, store: &dyn Store, app_id: &AppId) -> String {
+    pub(crate) async fn execute(self, store: &dyn Store, app_id: &AppId) -> String {
         match self {
             Self::Register => print(store.register_app(app_id).await),
             Self::Get => print(store.get_app(app_id).await),

@@ -25,7 +25,7 @@ pub(crate) enum InputCall {
 }
 
 impl InputCall {
-    pub(crate) async fn carry_out(
+    pub(crate) async fn execute(
         self,
         store: &dyn Store,
         scope: &Scope,

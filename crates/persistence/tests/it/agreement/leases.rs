@@ -19,7 +19,7 @@ pub(crate) enum LeaseCall {
 }
 
 impl LeaseCall {
-    pub(crate) async fn carry_out(
+    pub(crate) async fn execute(
         self,
         store: &dyn Store,
         apps: &[AppId],

@@ -87,7 +87,7 @@ impl Playground {
     }
 
     /// Returns the operations that read everything.
-    pub(crate) fn look_around(&self) -> Vec<Operation> {
+    pub(crate) fn read_everything(&self) -> Vec<Operation> {
         let [one, other] = workflows();
         let of_a_chat = [
             Call::Get,
@@ -108,7 +108,7 @@ impl Playground {
             Call::App(AppCall::List { limit: 10 }),
         ];
         let of_wallets = users().into_iter().flat_map(|user_id| {
-            WalletCall::look_around().map(|call| Call::Wallet(user_id.clone(), call))
+            WalletCall::read_everything().map(|call| Call::Wallet(user_id.clone(), call))
         });
         let of_an_app: Vec<Call> = of_an_app.into_iter().chain(of_wallets).collect();
         let looking = |app, chat, call: &Call| Operation {
@@ -136,7 +136,7 @@ impl Operation {
     }
 
     /// Makes the call, and returns the debug text of the answer.
-    pub(crate) async fn carry_out(&self, playground: &Playground, store: &dyn Store) -> String {
+    pub(crate) async fn execute(&self, playground: &Playground, store: &dyn Store) -> String {
         let scope = &Scope {
             caller: self.caller.clone(),
             fencing_token: self.fencing_token,
@@ -216,11 +216,11 @@ impl Operation {
                     store.hourly_stats(app_id, None, ever).await,
                 ))
             }
-            Call::Input(call) => call.carry_out(store, scope, chat).await,
-            Call::Lease(call) => call.carry_out(store, &playground.apps, scope, chat).await,
-            Call::Turn(call) => call.carry_out(store, scope, chat).await,
-            Call::Wallet(user_id, call) => call.carry_out(store, scope, &user_id).await,
-            Call::App(call) => call.carry_out(store, &scope.app_id).await,
+            Call::Input(call) => call.execute(store, scope, chat).await,
+            Call::Lease(call) => call.execute(store, &playground.apps, scope, chat).await,
+            Call::Turn(call) => call.execute(store, scope, chat).await,
+            Call::Wallet(user_id, call) => call.execute(store, scope, &user_id).await,
+            Call::App(call) => call.execute(store, &scope.app_id).await,
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum TurnCall {
 }
 
 impl TurnCall {
-    pub(crate) async fn carry_out(
+    pub(crate) async fn execute(
         self,
         store: &dyn Store,
         scope: &Scope,

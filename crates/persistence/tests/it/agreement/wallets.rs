@@ -26,11 +26,11 @@ pub(crate) enum WalletCall {
 
 impl WalletCall {
     /// Returns the calls that read everything.
-    pub(crate) fn look_around() -> [Self; 3] {
+    pub(crate) fn read_everything() -> [Self; 3] {
         [Self::Get, Self::ListEntries { limit: 1_000, before: None }, Self::List { limit: 10 }]
     }
 
-    pub(crate) async fn carry_out(
+    pub(crate) async fn execute(
         self,
         store: &dyn Store,
         scope: &Scope,

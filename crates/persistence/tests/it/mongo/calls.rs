@@ -176,13 +176,14 @@ async fn links(database: &Database, chat_id: &ChatId) -> usize {
 
 /// Deletes the call under the profiler; returns what was done to the collections with this name.
 async fn delete_profiled(database: &Database, chat_id: &ChatId, names: &str) -> Vec<Document> {
-    let profile = database.raw.collection::<Document>("system.profile");
+    let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
     profile.drop().await.unwrap();
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     database.delete_call(&scope(), chat_id, &CallId::parse("call_1").unwrap()).await.unwrap();
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
     let of_these = doc! { "ns": { "$regex": format!("\\.({names})$") } };
-    profile.find(of_these).await.unwrap().try_collect().await.unwrap()
+    let found: Vec<_> = profile.find(of_these).await.unwrap().try_collect().await.unwrap();
+    found.iter().map(|raw| Document::try_from(&**raw).unwrap()).collect()
 }
 
 #[tokio::test]
@@ -244,7 +245,7 @@ async fn a_call_that_many_messages_name_is_deleted_in_batches() {
 async fn deleting_a_missing_call_changes_no_message() {
     let database = Database::create().await;
     let chat_id = chat_of(&database, 70, |_| true).await;
-    database.raw.collection::<Document>("provider_calls").delete_many(doc! {}).await.unwrap();
+    database.raw.collection::<RawDocumentBuf>("provider_calls").delete_many(doc! {}).await.unwrap();
     let missing = CallId::parse("call_1").unwrap();
     let error = database.delete_call(&scope(), &chat_id, &missing).await.unwrap_err();
     assert!(matches!(error, StoreError::CallNotFound { .. }), "{error:?}");

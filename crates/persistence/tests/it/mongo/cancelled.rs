@@ -8,7 +8,7 @@ use std::time::Duration;
 use bson::doc;
 use local_mongod::{LocalMongod, Options};
 use persistence::memory::MemoryStore;
-use persistence::mongo::{MongoStore, WalletProof};
+use persistence::mongo::{MongoStore, WalletVerification};
 use persistence::{Artifacts, Billing, ChatSessions, MessageRange, Messages, Store};
 use records::{
     CallId, ChatId, ChatStatus, EntryId, EventId, InputKind, InputRequestId, JsonObject,
@@ -279,8 +279,8 @@ async fn drop_calls(calls: usize) {
         assert!(differences.is_empty(), "{differences:?}");
     }
     let mut differences = Vec::new();
-    let mut tell = |proof: WalletProof<'_>| {
-        if let WalletProof::Difference(wallet, words) = proof {
+    let mut tell = |proof: WalletVerification<'_>| {
+        if let WalletVerification::Difference(wallet, words) = proof {
             differences.push(format!("{}: {words}", wallet.user_id));
         }
     };

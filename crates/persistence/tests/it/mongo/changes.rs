@@ -20,10 +20,10 @@ use tokio::time::timeout;
 use super::database::Database;
 use super::faults::{self, FailPoint, chat, message, numbered, scope};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A separate server, a store that listens to it, and another store that makes the changes.
-struct Stage {
+struct TwoStores {
     listener: Database,
     writer: MongoStore,
     changes: BoxStream<'static, Change>,
@@ -33,7 +33,7 @@ struct Stage {
     server: LocalMongod,
 }
 
-impl Stage {
+impl TwoStores {
     async fn set() -> Self {
         let (server, listener) = faults::database().await;
         let mut options =
@@ -48,7 +48,7 @@ impl Stage {
     }
 
     /// Appends a message through the other store, and waits for the notification.
-    async fn an_append_is_told(&mut self) {
+    async fn receive_an_append(&mut self) {
         self.append().await;
         until(&mut self.changes, is_append_of(&self.chat_id, self.appended)).await;
     }
@@ -58,7 +58,7 @@ impl Stage {
         self.appended += 1;
     }
 
-    async fn is_lost_and_begins_anew(&mut self) {
+    async fn receive_lost_and_began(&mut self) {
         until(&mut self.changes, |change| *change == Change::Lost).await;
         until(&mut self.changes, |change| *change == Change::Began).await;
     }
@@ -85,7 +85,7 @@ fn is_append_of(chat_id: &ChatId, counter: u64) -> impl Fn(&Change) -> bool {
 async fn until(changes: &mut BoxStream<'static, Change>, is_it: impl Fn(&Change) -> bool) {
     loop {
         let change =
-            timeout(PATIENCE, changes.next()).await.expect("a notification arrives").unwrap();
+            timeout(MAX_WAIT, changes.next()).await.expect("a notification arrives").unwrap();
         if is_it(&change) {
             return;
         }
@@ -94,11 +94,11 @@ async fn until(changes: &mut BoxStream<'static, Change>, is_it: impl Fn(&Change)
 
 #[tokio::test]
 async fn changes_of_another_store_are_notified() {
-    let mut stage = Stage::set().await;
+    let mut stores = TwoStores::set().await;
     for _ in 0..3 {
-        stage.an_append_is_told().await;
+        stores.receive_an_append().await;
     }
-    let Stage { writer, changes, chat_id, .. } = &mut stage;
+    let TwoStores { writer, changes, chat_id, .. } = &mut stores;
     let more = ChatChange { chat_id: chat_id.clone(), last_sequence: None };
     let more = |change: &Change| *change == Change::Chat(more.clone());
     let edit = MessageEdit { content: Some("edited".into()), ..MessageEdit::default() };
@@ -125,8 +125,8 @@ async fn changes_of_another_store_are_notified() {
 /// From the first message, where the server replaces the whole document, to groups of many messages.
 #[tokio::test]
 async fn appends_of_every_size_are_notified() {
-    let mut stage = Stage::set().await;
-    let Stage { writer, changes, listener, .. } = &mut stage;
+    let mut stores = TwoStores::set().await;
+    let TwoStores { writer, changes, listener, .. } = &mut stores;
     for count in [1, 2, 40, 500, 1] {
         let chat_id = chat(listener).await;
         writer.append(&scope(), &chat_id, numbered("m", count)).await.unwrap();
@@ -136,8 +136,8 @@ async fn appends_of_every_size_are_notified() {
 
 #[tokio::test]
 async fn notifications_contain_no_messages() {
-    let mut stage = Stage::set().await;
-    let client = mongodb::Client::with_uri_str(stage.server.uri()).await.unwrap();
+    let mut stores = TwoStores::set().await;
+    let client = mongodb::Client::with_uri_str(stores.server.uri()).await.unwrap();
     let admin = client.database("admin");
     let sent = || async {
         let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
@@ -145,14 +145,14 @@ async fn notifications_contain_no_messages() {
         network.get_i64("bytesOut").unwrap()
     };
     let megabyte = MessageBody::new("user", Some("user"), "x".repeat(900_000));
-    stage.an_append_is_told().await;
+    stores.receive_an_append().await;
     let before = sent().await;
     for _ in 0..10 {
         let large = NewMessage::from(megabyte.clone());
-        stage.writer.append(&scope(), &stage.chat_id, vec![large]).await.unwrap();
-        stage.appended += 1;
+        stores.writer.append(&scope(), &stores.chat_id, vec![large]).await.unwrap();
+        stores.appended += 1;
     }
-    stage.an_append_is_told().await;
+    stores.receive_an_append().await;
     let sent = sent().await - before;
     assert!(sent < 900_000, "the server sent {sent} bytes");
 }
@@ -160,35 +160,35 @@ async fn notifications_contain_no_messages() {
 #[tokio::test]
 async fn a_change_stream_with_an_expired_token_starts_again() {
     for code in [286, 136, 280, 10_334] {
-        let mut stage = Stage::set().await;
-        stage.an_append_is_told().await;
+        let mut stores = TwoStores::set().await;
+        stores.receive_an_append().await;
         let error = doc! { "failCommands": ["getMore"], "errorCode": code };
-        let fail_point = stage.fail(doc! { "times": 1 }, error).await;
-        stage.append().await;
-        stage.is_lost_and_begins_anew().await;
+        let fail_point = stores.fail(doc! { "times": 1 }, error).await;
+        stores.append().await;
+        stores.receive_lost_and_began().await;
         assert_eq!(fail_point.off().await, 1, "{code}");
-        stage.an_append_is_told().await;
+        stores.receive_an_append().await;
     }
 }
 
 #[tokio::test]
 async fn a_repeatedly_failing_change_stream_is_opened_again() {
-    let mut stage = Stage::set().await;
+    let mut stores = TwoStores::set().await;
     let error = doc! { "failCommands": ["getMore", "aggregate"], "closeConnection": true };
-    let fail_point = stage.fail(doc! { "times": 6 }, error).await;
-    stage.append().await;
-    stage.is_lost_and_begins_anew().await;
+    let fail_point = stores.fail(doc! { "times": 6 }, error).await;
+    stores.append().await;
+    stores.receive_lost_and_began().await;
     assert!(fail_point.off().await >= 3);
-    stage.an_append_is_told().await;
+    stores.receive_an_append().await;
 }
 
 #[tokio::test]
 async fn a_killed_cursor_misses_no_change() {
-    let mut stage = Stage::set().await;
-    stage.an_append_is_told().await;
+    let mut stores = TwoStores::set().await;
+    stores.receive_an_append().await;
     for _ in 0..3 {
-        kill_cursors(&stage.listener).await;
-        stage.an_append_is_told().await;
+        kill_cursors(&stores.listener).await;
+        stores.receive_an_append().await;
     }
 }
 
@@ -212,37 +212,37 @@ async fn kill_cursors(database: &Database) {
 
 #[tokio::test]
 async fn a_dropped_collection_is_watched_again() {
-    let mut stage = Stage::set().await;
-    stage.an_append_is_told().await;
-    let sessions = stage.listener.raw.collection::<RawDocumentBuf>("chat_sessions");
+    let mut stores = TwoStores::set().await;
+    stores.receive_an_append().await;
+    let sessions = stores.listener.raw.collection::<RawDocumentBuf>("chat_sessions");
     let kept = sessions.find_one(doc! {}).await.unwrap().unwrap();
     sessions.drop().await.unwrap();
-    stage.is_lost_and_begins_anew().await;
+    stores.receive_lost_and_began().await;
     sessions.insert_one(kept).await.unwrap();
-    stage.an_append_is_told().await;
+    stores.receive_an_append().await;
 }
 
 #[tokio::test]
 async fn a_restarted_server_is_watched_again() {
-    let mut stage = Stage::set().await;
-    stage.an_append_is_told().await;
-    stage.server.kill_hard().await.unwrap();
-    stage.server.restart().await.unwrap();
-    stage.an_append_is_told().await;
+    let mut stores = TwoStores::set().await;
+    stores.receive_an_append().await;
+    stores.server.kill_hard().await.unwrap();
+    stores.server.restart().await.unwrap();
+    stores.receive_an_append().await;
 }
 
 #[tokio::test]
 async fn a_server_without_change_streams_is_detected() {
-    let stage = Stage::set().await;
-    assert!(stage.listener.tells_changes());
+    let stores = TwoStores::set().await;
+    assert!(stores.listener.delivers_changes());
     let error = doc! { "failCommands": ["aggregate"], "errorCode": 40_573 };
-    let fail_point = stage.fail(doc! { "times": 1_000 }, error).await;
-    let mut changes = stage.listener.changes();
-    while stage.listener.tells_changes() {
+    let fail_point = stores.fail(doc! { "times": 1_000 }, error).await;
+    let mut changes = stores.listener.changes();
+    while stores.listener.delivers_changes() {
         let told = timeout(Duration::from_millis(10), changes.next()).await;
         assert!(told.is_err(), "{told:?}");
     }
-    stage.listener.append(&scope(), &stage.chat_id, message(None)).await.unwrap();
+    stores.listener.append(&scope(), &stores.chat_id, message(None)).await.unwrap();
     until(&mut changes, |change| matches!(change, Change::Chat(_))).await;
     fail_point.off().await;
 }

@@ -16,7 +16,7 @@ use super::database::Database;
 use super::faults::{chat, message, scope};
 
 const LASTING: Duration = Duration::from_secs(45);
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// A clock that the test sets.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ async fn an_announcement_of_another_store_is_notified_once() {
     let other = MongoStore::connect(&database.options).await.unwrap();
     let chat_id = chat(&database).await;
     let mut changes = database.changes();
-    let mut next = async || timeout(PATIENCE, changes.next()).await.unwrap().unwrap();
+    let mut next = async || timeout(MAX_WAIT, changes.next()).await.unwrap().unwrap();
     while next().await != Change::Began {}
     let crowd = [connection(&chat_id, "alice"), connection(&chat_id, "bob")];
     for _ in 0..5 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
 use chrono::{DateTime, TimeDelta, Utc};
-use persistence::mongo::{MongoStore, StatsDifference, WalletProof, Workflow};
+use persistence::mongo::{MongoStore, StatsDifference, WalletVerification, Workflow};
 use persistence::{Billing, Calls, ChatSessions, Exchanges, StoreError, Wallets};
 use records::{
     CallId, ChatId, ChatStatus, EntryId, MicroDollars, NewProviderCall, NewWalletEntry, UserId,
@@ -193,10 +193,10 @@ async fn an_interrupted_verification_continues() {
 
 async fn wallet_differences(store: &MongoStore) -> Result<(u64, Vec<String>), StoreError> {
     let (mut entries, mut differences) = (0, Vec::new());
-    let mut tell = |proof: WalletProof<'_>| match proof {
-        WalletProof::Wallet(_) => {}
-        WalletProof::Entries(number) => entries += number,
-        WalletProof::Difference(wallet, words) => {
+    let mut tell = |proof: WalletVerification<'_>| match proof {
+        WalletVerification::Wallet(_) => {}
+        WalletVerification::Entries(number) => entries += number,
+        WalletVerification::Difference(wallet, words) => {
             differences.push(format!("{}: {words}", wallet.user_id));
         }
     };

@@ -17,23 +17,23 @@ use super::faults::{chat, scope};
 
 /// A clock that stands still until `later` advances it by an hour.
 #[derive(Debug, Default)]
-struct Still(std::sync::atomic::AtomicI64);
+struct ManualClock(std::sync::atomic::AtomicI64);
 
-impl Still {
+impl ManualClock {
     fn later(&self) {
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
-impl Clock for Still {
+impl Clock for ManualClock {
     fn now(&self) -> chrono::DateTime<Utc> {
         let hours = self.0.load(std::sync::atomic::Ordering::Relaxed);
         chrono::DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 }
 
-async fn database() -> (Arc<Still>, Database) {
-    let clock = Arc::new(Still::default());
+async fn database() -> (Arc<ManualClock>, Database) {
+    let clock = Arc::new(ManualClock::default());
     let ids = Arc::new(Uuid7Ids);
     (Arc::clone(&clock), Database::create_from(clock, ids, |_| {}).await)
 }

@@ -45,7 +45,7 @@ pub(crate) struct Checks {
 )]
 pub(crate) async fn ready(State(store): State<Arc<dyn Store>>) -> impl IntoResponse {
     let reached = timeout(PING_TIMEOUT, store.ping()).await;
-    let live = if store.tells_changes() { "change_stream" } else { "polling" };
+    let live = if store.delivers_changes() { "change_stream" } else { "polling" };
     let (code, status, store) = match reached {
         Ok(Ok(())) => (StatusCode::OK, "ready", "ok"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "unavailable"),

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use records::{ChatId, ChatSession, Rollup, RollupKey, Subject, Tally, Usage, hour_of};
 
 use super::super::snapshot::{Query, Snapshot};
-use super::{Position, Proof, Workflow};
-use crate::mongo::chat_sessions::without_bulk;
+use super::{Position, Verification, Workflow};
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
     StoredRollup, call_record, chat_session_record, open_call, rollup_id, status_change_record,
 };
@@ -25,7 +25,7 @@ const ROLLUPS: i64 = 1_000;
 /// The stored rollup of each chat, and the chat's creation time according to it.
 type Kept = HashMap<ChatId, (Rollup, Option<DateTime<Utc>>)>;
 
-impl Proof<'_> {
+impl Verification<'_> {
     /// Compares one page of chats, newest first.
     pub(super) async fn compare_chats(
         &mut self,
@@ -41,7 +41,7 @@ impl Proof<'_> {
         let ids: Vec<&ChatId> = chats.iter().map(|chat| &chat.chat_id).collect();
         let mut kept = self.kept(&ids, snapshot).await?;
         let mut usages = self.usages(&ids, snapshot).await?;
-        let unmoved = self.ended_without_move(&chats, snapshot).await?;
+        let without_status_change = self.ended_without_status_change(&chats, snapshot).await?;
         for chat in chats {
             let mut tally = Tally::default();
             tally.chat(&chat, 1);
@@ -53,8 +53,8 @@ impl Proof<'_> {
             let created_at = Some(chat.created_at);
             self.report(key, kept, expected, created_at.filter(|_| started_at != created_at));
         }
-        for (hour, chat_id) in unmoved {
-            self.unmoved.entry(hour).or_default().insert(chat_id);
+        for (hour, chat_id) in without_status_change {
+            self.without_status_change.entry(hour).or_default().insert(chat_id);
         }
         self.position = Position::Chats(Some(next));
         Ok(())
@@ -82,7 +82,7 @@ impl Proof<'_> {
             return Ok(());
         };
         let last = last.clone();
-        let there = self.which_are_there(kept.iter().map(|(chat_id, _)| chat_id), snapshot).await?;
+        let there = self.existing_chats(kept.iter().map(|(chat_id, _)| chat_id), snapshot).await?;
         kept.retain(|(chat_id, _)| !there.contains(chat_id));
         let ids: Vec<&ChatId> = kept.iter().map(|(chat_id, _)| chat_id).collect();
         let mut usages = self.usages(&ids, snapshot).await?;
@@ -107,7 +107,7 @@ impl Proof<'_> {
         }
         let query = Query {
             filter,
-            projection: Some(without_bulk()),
+            projection: Some(without_large_fields()),
             sort: Some(doc! { "created_at": -1, "_id": -1 }),
             limit: Some(CHATS),
         };
@@ -164,7 +164,7 @@ impl Proof<'_> {
     }
 
     /// Returns the chats without a status change in the hour in which they ended, and that hour.
-    async fn ended_without_move(
+    async fn ended_without_status_change(
         &self,
         chats: &[ChatSession],
         snapshot: &mut Snapshot,
@@ -192,7 +192,7 @@ impl Proof<'_> {
         Ok(ends.filter(|end| !ends_told.contains(end)).collect())
     }
 
-    async fn which_are_there(
+    async fn existing_chats(
         &self,
         chats: impl Iterator<Item = &ChatId>,
         snapshot: &mut Snapshot,

@@ -9,9 +9,9 @@ use records::{ChatId, ProviderCall, Rollup, RollupKey, StatusChange, Tally, hour
 use tokio::time::Instant;
 
 use super::super::snapshot::{Found, Query, Snapshot};
-use super::{MAX_FOUND, Position, Proof, Workflow};
+use super::{MAX_FOUND, Position, Verification, Workflow};
 use crate::StoreError;
-use crate::mongo::chat_sessions::without_bulk;
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
     AGENT, MODEL, StoredRollup, WORKFLOW, call_record, chat_session_record, open_call,
     status_change_record,
@@ -39,7 +39,7 @@ struct Timelines {
     rollups: Timeline<(RollupKey, Rollup)>,
 }
 
-impl Proof<'_> {
+impl Verification<'_> {
     /// Compares hours from `from` until the time is over, at least one hour.
     pub(super) async fn compare_hours(
         &mut self,
@@ -49,14 +49,17 @@ impl Proof<'_> {
     ) -> Result<(), Failure> {
         let mut timelines = self.timelines(from, snapshot).await?;
         loop {
-            let unmoved = self.unmoved.range(from..).next().map(|(hour, _)| *hour);
-            let Some(hour) = timelines.first().into_iter().chain(unmoved).min().map(hour_of) else {
+            let without_status_change =
+                self.without_status_change.range(from..).next().map(|(hour, _)| *hour);
+            let Some(hour) =
+                timelines.first().into_iter().chain(without_status_change).min().map(hour_of)
+            else {
                 self.position = Position::Totals;
                 return Ok(());
             };
             self.compare_hour(hour, &mut timelines, snapshot).await?;
             let next = hour + TimeDelta::hours(1);
-            self.unmoved.remove(&hour);
+            self.without_status_change.remove(&hour);
             self.position = Position::Hours(next);
             if Instant::now() >= until || self.found.len() >= MAX_FOUND {
                 return Ok(());
@@ -80,7 +83,7 @@ impl Proof<'_> {
             tally.start(hour, 1);
             (self.read)();
         }
-        let mut ended = self.unmoved.get(&hour).cloned().unwrap_or_default();
+        let mut ended = self.without_status_change.get(&hour).cloned().unwrap_or_default();
         while let Some(change) = timelines.moves.next_before(end, snapshot).await? {
             tally.status_change(&change);
             if change.to.is_ended() {
@@ -118,7 +121,7 @@ impl Proof<'_> {
         for ids in ids.chunks(CHATS) {
             let mut filter = self.records();
             filter.insert("_id", doc! { "$in": ids });
-            let projection = Some(without_bulk());
+            let projection = Some(without_large_fields());
             let query = Query { filter, projection, ..Query::default() };
             let mut found = snapshot.find(&self.store.inner.chat_sessions, query).await?;
             while let Some(raw) = snapshot.next(&mut found).await? {

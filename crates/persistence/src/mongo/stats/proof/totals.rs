@@ -7,11 +7,11 @@ use records::{ChatStatus, Counter, Rollup, RollupKey, Subject, Tally, Usage};
 
 use super::super::snapshot::{Query, Snapshot};
 use super::chats::chat_rollup;
-use super::{Position, Proof, Workflow};
+use super::{Position, Verification, Workflow};
 use crate::mongo::documents::{AGENT, MODEL, StoredRollup, WORKFLOW};
 use crate::mongo::engine::failure::Failure;
 
-impl Proof<'_> {
+impl Verification<'_> {
     /// Compares all totals. The sums are corrected by the errors found in their parts.
     pub(super) async fn compare_totals(&mut self, snapshot: &mut Snapshot) -> Result<(), Failure> {
         let [mut kept, mut expected] = self.totals_and_hours(snapshot).await?;

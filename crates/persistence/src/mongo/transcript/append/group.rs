@@ -11,7 +11,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::documents::Tail;
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::{Failure, Meaning, meaning};
-use crate::mongo::transcript::append::probe::verdict;
+use crate::mongo::transcript::append::probe::answer_without_write;
 use crate::mongo::transcript::append::push::{Condition, Pushed};
 use crate::mongo::transcript::append::queue::{Group, Serving, Waiting};
 use crate::rules::batch::{Entry, Known, Plan};
@@ -22,53 +22,53 @@ use crate::{BoxError, StoreError};
 type Answer = Result<Append, StoreError>;
 
 /// The database did not answer before the deadline of a group.
-struct Away;
+struct DatabaseUnavailable;
 
 impl MongoStore {
     /// Serves the queue of a chat until it is empty.
     pub(crate) async fn serve(self, mut serving: Serving) {
-        let mut is_away = false;
+        let mut is_unavailable = false;
         while let Some(group) = serving.next_group() {
-            if is_away {
+            if is_unavailable {
                 // Nothing is sent while no server answers. An append whose caller gives up now was
                 // therefore not sent, and gets `Unavailable` instead of `OutcomeUnknown`.
-                drop(timeout_at(group.deadline(), self.server_is_back()).await);
+                drop(timeout_at(group.deadline(), self.wait_until_server_answers()).await);
             }
-            is_away = self.serve_group(serving.chat_id(), group).await.is_err();
+            is_unavailable = self.serve_group(serving.chat_id(), group).await.is_err();
             // The callers just answered may append again. Yielding lets these appends join the next
             // group; otherwise they would wait for one more update.
             tokio::task::yield_now().await;
         }
     }
 
-    async fn serve_group(&self, chat_id: &ChatId, group: Group) -> Result<(), Away> {
+    async fn serve_group(&self, chat_id: &ChatId, group: Group) -> Result<(), DatabaseUnavailable> {
         match self.append_group(chat_id, &group).await {
             Ok(answers) => group.answer(answers),
             Err(StoreError::Unavailable { retry_after, source }) => {
                 let source = Shared(Arc::new(source));
                 let error = || source.clone().into();
                 group.refuse(|| StoreError::Unavailable { retry_after, source: error() });
-                return Err(Away);
+                return Err(DatabaseUnavailable);
             }
             Err(StoreError::OutcomeUnknown { source }) => {
                 let source = Shared(Arc::new(source));
                 let error = || source.clone().into();
                 group.refuse(|| StoreError::OutcomeUnknown { source: error() });
-                return Err(Away);
+                return Err(DatabaseUnavailable);
             }
             Err(error) if group.len() == 1 => group.answer(vec![Err(error)]),
             // The members are sent one by one, so that only the member at fault fails.
             Err(_) => {
                 // If the database becomes unavailable meanwhile, the other members are still tried.
-                let mut is_away = false;
+                let mut is_unavailable = false;
                 for alone in group.split() {
-                    if is_away {
-                        drop(timeout_at(alone.deadline(), self.server_is_back()).await);
+                    if is_unavailable {
+                        drop(timeout_at(alone.deadline(), self.wait_until_server_answers()).await);
                     }
-                    is_away = Box::pin(self.serve_group(chat_id, alone)).await.is_err();
+                    is_unavailable = Box::pin(self.serve_group(chat_id, alone)).await.is_err();
                 }
-                if is_away {
-                    return Err(Away);
+                if is_unavailable {
+                    return Err(DatabaseUnavailable);
                 }
             }
         }
@@ -112,12 +112,12 @@ impl MongoStore {
         // Ids that were minted for this call can only have been stored by an earlier attempt of it.
         let mut may_repeat =
             !attempt.is_first || sent.iter().any(|waiting| waiting.batch.has_given_ids());
-        let mut open = Open::new(chat_id, sent);
+        let mut open = OpenAppends::new(chat_id, sent);
         // The sealed messages below this sequence were searched for the ids of this group.
         let mut looked_below = None;
-        let mut first_sequence = self.inner.known_chats.first_sequence(chat_id);
+        let mut first_sequence = self.inner.chat_cache.first_sequence(chat_id);
         while !open.is_answered() {
-            let recall = self.inner.known_chats.recall(chat_id, &open.event_ids());
+            let recall = self.inner.chat_cache.recall(chat_id, &open.event_ids());
             // The filter of an update sees only the ids in the tail. If one of the ids may be among the
             // remembered ones, the sealed messages are searched before the first update.
             let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
@@ -142,13 +142,13 @@ impl MongoStore {
                         open.answer_stored(plans, tail.last_sequence - fresh.len() as u64);
                         break;
                     }
-                    Pushed::Unsure { absent_below } => {
+                    Pushed::Unknown { absent_below } => {
                         attempt.note_unknown_write();
                         open.absent_below = open.absent_below.min(absent_below);
                         may_repeat = true;
                         continue;
                     }
-                    Pushed::Unfit => {}
+                    Pushed::NotMatched => {}
                 }
             }
             let probe = self.probe_session(scope, chat_id).await?;
@@ -164,7 +164,7 @@ impl MongoStore {
             }
             open.resolve(&probe.tail);
             if !open.is_answered() {
-                self.make_room(scope, chat_id, &probe.tail).await?;
+                self.seal_if_too_large(scope, chat_id, &probe.tail).await?;
             }
         }
         Ok(open.into_answers())
@@ -175,7 +175,7 @@ impl MongoStore {
 type Plans<'a> = Vec<(usize, Result<Plan<'a>, StoreError>)>;
 
 /// The appends of a group, until each has its answer.
-struct Open<'a> {
+struct OpenAppends<'a> {
     chat_id: &'a ChatId,
     sent: &'a [&'a Waiting],
     answers: Vec<Option<Answer>>,
@@ -185,7 +185,7 @@ struct Open<'a> {
     absent_below: u64,
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenAppends<'a> {
     fn new(chat_id: &'a ChatId, sent: &'a [&'a Waiting]) -> Self {
         let answers = sent.iter().map(|_| None).collect();
         Self { chat_id, sent, answers, known: Vec::new(), absent_below: u64::MAX }
@@ -248,7 +248,7 @@ impl<'a> Open<'a> {
     fn resolve(&mut self, tail: &Tail) {
         for (index, plan) in self.plans() {
             self.answers[index] = match plan {
-                Ok(plan) => verdict(self.scope(index), self.chat_id, &plan, tail),
+                Ok(plan) => answer_without_write(self.scope(index), self.chat_id, &plan, tail),
                 Err(conflict) => Some(Err(conflict)),
             };
         }

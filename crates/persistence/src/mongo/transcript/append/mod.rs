@@ -5,15 +5,15 @@
 //! sent at once. Queues and groups are for speed only: the filter of each update makes it correct,
 //! whatever other processes write to the chat.
 
+mod chat_cache;
 mod group;
-mod known_chats;
 mod large;
 mod probe;
 mod push;
 mod queue;
 mod sealed;
+mod send_state;
 mod shared;
-mod stage;
 
 use records::{ChatId, Scope};
 use tokio::time::Instant;
@@ -23,8 +23,8 @@ use crate::mongo::MongoStore;
 use crate::rules::batch::Batch;
 use crate::store::Append;
 
-pub(crate) use known_chats::KnownChats;
-pub(crate) use probe::{Probe, refusal, verdict};
+pub(crate) use chat_cache::ChatCache;
+pub(crate) use probe::{Probe, answer_without_write, refusal};
 pub(crate) use push::{Condition, Push, Pushed};
 pub use queue::QueueBounds;
 pub(crate) use queue::Queues;

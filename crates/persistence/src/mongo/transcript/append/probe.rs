@@ -23,7 +23,7 @@ pub(crate) struct Probe {
 
 impl MongoStore {
     /// Seals a tail that is too large to be appended to.
-    pub(crate) async fn make_room(
+    pub(crate) async fn seal_if_too_large(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -56,7 +56,7 @@ impl MongoStore {
     }
 
     /// Probes a session, and finds what its chat holds of some ids.
-    pub(crate) async fn known_of(
+    pub(crate) async fn find_known(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -75,7 +75,7 @@ impl MongoStore {
         chat_id: &ChatId,
         batch: &Batch,
     ) -> Result<(Probe, Vec<Known>), Failure> {
-        self.known_of(scope, chat_id, batch.event_ids().map(EventId::as_str).collect()).await
+        self.find_known(scope, chat_id, batch.event_ids().map(EventId::as_str).collect()).await
     }
 
     /// Looks for messages among what is sealed, after a look at the chat.
@@ -89,7 +89,7 @@ impl MongoStore {
         probe: &Probe,
     ) -> Result<Vec<Known>, Failure> {
         let sealed_below = probe.tail.first_sequence;
-        let remembered = &self.inner.known_chats;
+        let remembered = &self.inner.chat_cache;
         if remembered.recall(chat_id, &[]).below < sealed_below
             && remembered.is_worth_reading(chat_id, sealed_below)
         {
@@ -167,7 +167,7 @@ impl MongoStore {
 }
 
 /// Answers an append that has nothing to store, or must not; `None`: it is to be stored.
-pub(crate) fn verdict(
+pub(crate) fn answer_without_write(
     scope: &Scope,
     chat_id: &ChatId,
     plan: &Plan<'_>,

@@ -13,7 +13,7 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
-use crate::mongo::transcript::append::shared::{Outcome, Trace};
+use crate::mongo::transcript::append::shared::{Outcome, UpdateTrace};
 use crate::rules::batch::Entry;
 use crate::rules::turn_batch::TurnMark;
 
@@ -39,9 +39,9 @@ pub(crate) enum Pushed {
     /// The messages were stored. This is the tail afterwards; they have the last sequences before its counter.
     Stored(Tail),
     /// Not matched: there is nothing to store, or the condition does not hold.
-    Unfit,
+    NotMatched,
     /// Unknown: the messages may have been stored, all at or above this sequence. The caller has to find out.
-    Unsure { absent_below: u64 },
+    Unknown { absent_below: u64 },
 }
 
 /// New messages of a chat, with everything that their update needs.
@@ -70,29 +70,29 @@ impl MongoStore {
         condition: Condition,
     ) -> Result<Pushed, Failure> {
         if fresh.is_empty() {
-            return Ok(Pushed::Unfit);
+            return Ok(Pushed::NotMatched);
         }
         let push = Push::of(scope, chat_id, fresh, condition, self.inner.clock.now());
-        self.carry_out(&push).await
+        self.execute(&push).await
     }
 
     /// Sends a push that has something to store, and records its success.
-    pub(crate) async fn carry_out(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
+    pub(crate) async fn execute(&self, push: &Push<'_>) -> Result<Pushed, Failure> {
         let pushed = self.send(push).await?;
         if let Pushed::Stored(tail) = &pushed {
-            self.is_pushed(push, tail);
+            self.record_push(push, tail);
         }
         Ok(pushed)
     }
 
     /// Records that the messages of a push were stored; this is the tail afterwards.
-    pub(crate) fn is_pushed(&self, push: &Push<'_>, tail: &Tail) {
-        self.is_appended(push.scope, push.chat_id, &push.event_ids, tail);
+    pub(crate) fn record_push(&self, push: &Push<'_>, tail: &Tail) {
+        self.record_append(push.scope, push.chat_id, &push.event_ids, tail);
     }
 
     /// Records an append of messages with these ids, which left this tail: caches both, notifies
     /// listeners, and starts a sealing if one is due.
-    pub(crate) fn is_appended(
+    pub(crate) fn record_append(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -100,10 +100,10 @@ impl MongoStore {
         tail: &Tail,
     ) {
         let first_sequence = tail.last_sequence - event_ids.len() as u64;
-        let known = &self.inner.known_chats;
+        let known = &self.inner.chat_cache;
         known.learn(chat_id, first_sequence, event_ids.iter().copied());
         known.appended(scope, chat_id, first_sequence, tail);
-        self.tell_append(chat_id, tail.last_sequence);
+        self.notify_append(chat_id, tail.last_sequence);
         self.seal_soon(&scope.app_id, chat_id, tail);
     }
 
@@ -139,7 +139,7 @@ impl MongoStore {
     /// Returns the last known tail of the chat, if the condition of the push holds as long as the counter
     /// of that tail is unchanged.
     pub(crate) fn expected_tail(&self, push: &Push<'_>) -> Option<Tail> {
-        let known = &self.inner.known_chats;
+        let known = &self.inner.chat_cache;
         let tail = known.tail(push.scope, push.chat_id)?;
         let are_new = match push.condition {
             Condition::NewIds { .. } => true,
@@ -180,12 +180,12 @@ impl MongoStore {
         after: Tail,
     ) -> Pushed {
         if outcome != Outcome::Done {
-            self.inner.known_chats.forget_tail(push.chat_id);
+            self.inner.chat_cache.forget_tail(push.chat_id);
         }
         match outcome {
             Outcome::Done => Pushed::Stored(after),
-            Outcome::Unfit => Pushed::Unfit,
-            Outcome::Unsure => Pushed::Unsure { absent_below: before.last_sequence },
+            Outcome::NotMatched => Pushed::NotMatched,
+            Outcome::Unknown => Pushed::Unknown { absent_below: before.last_sequence },
         }
     }
 
@@ -202,7 +202,7 @@ impl MongoStore {
         if let Some(error) = reply.get("writeConcernError") {
             return Err(Failure::NotDurable(error.to_string().into()));
         }
-        Ok(pushed_tail(reply)?.map_or(Pushed::Unfit, Pushed::Stored))
+        Ok(pushed_tail(reply)?.map_or(Pushed::NotMatched, Pushed::Stored))
     }
 
     fn push_command(&self, push: &Push<'_>) -> Result<RawDocumentBuf, Failure> {
@@ -289,9 +289,9 @@ impl<'a> Push<'a> {
 
     /// Returns what is needed to find out later whether the push was applied to the expected tail, or to
     /// a segment if not `is_in_tail`.
-    pub(super) fn trace(&self, expected: &Tail, is_in_tail: bool) -> Trace {
+    pub(super) fn trace(&self, expected: &Tail, is_in_tail: bool) -> UpdateTrace {
         let event_id = self.event_ids.first().filter(|_| is_in_tail);
-        Trace {
+        UpdateTrace {
             app_id: self.scope.app_id.clone(),
             chat_id: self.chat_id.clone(),
             last_sequence: expected.last_sequence,

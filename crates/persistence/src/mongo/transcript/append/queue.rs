@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::StoreError;
 use crate::metrics::{QueueBound, Queued, StoreMetrics};
 use crate::mongo::engine::calls::RETRY_AFTER;
-use crate::mongo::transcript::append::stage::Stage;
+use crate::mongo::transcript::append::send_state::SendState;
 use crate::rules::batch::Batch;
 use crate::store::Append;
 
@@ -78,11 +78,11 @@ impl Queues {
         let room = room.map_err(|_| self.0.overloaded(QueueBound::Total))?;
         let chat = (scope.app_id.clone(), chat_id.clone());
         let (sender, answer) = oneshot::channel();
-        let stage = Arc::new(Stage::default());
-        let ticket = Ticket { stage: Arc::clone(&stage), answer };
+        let send_state = Arc::new(SendState::default());
+        let ticket = Ticket { send_state: Arc::clone(&send_state), answer };
         let scope = scope.clone();
         let room = Room { _permit: room, _queued: Queued::new(&self.0.metrics, bytes) };
-        let waiting = Waiting { scope, batch, deadline, stage, answer: sender, _room: room };
+        let waiting = Waiting { scope, batch, deadline, send_state, answer: sender, _room: room };
         let mut chats = self.0.chats();
         let is_served = chats.contains_key(&chat);
         let queue = chats.entry(chat.clone()).or_default();
@@ -180,7 +180,7 @@ pub(crate) struct Waiting {
     pub(crate) scope: Scope,
     pub(crate) batch: Batch,
     deadline: Instant,
-    stage: Arc<Stage>,
+    send_state: Arc<SendState>,
     answer: oneshot::Sender<Result<Append, StoreError>>,
     _room: Room,
 }
@@ -217,7 +217,7 @@ impl Group {
                     || is_new && messages <= bounds.group_messages && bytes <= bounds.group_bytes)
         };
         loop {
-            while queue.pop_if(|next| next.stage.is_withdrawn()).is_some() {}
+            while queue.pop_if(|next| next.send_state.is_withdrawn()).is_some() {}
             match queue.pop_if(|next| fits(&group, next)) {
                 Some(next) => group.members.push(next),
                 None => return group,
@@ -241,17 +241,17 @@ impl Group {
 
     /// Returns the members that were not withdrawn; from now on they cannot be withdrawn.
     pub(crate) fn send(&self) -> Vec<&Waiting> {
-        self.members.iter().filter(|member| member.stage.send()).collect()
+        self.members.iter().filter(|member| member.send_state.send()).collect()
     }
 
     /// Allows the members to be withdrawn again, because nothing of what was sent was applied.
     pub(crate) fn recall(&self) {
-        self.members.iter().for_each(|member| member.stage.recall());
+        self.members.iter().for_each(|member| member.send_state.recall());
     }
 
     /// Answers the members that were sent, in their order.
     pub(crate) fn answer(self, answers: Vec<Result<Append, StoreError>>) {
-        let sent = self.members.into_iter().filter(|member| member.stage.is_sent());
+        let sent = self.members.into_iter().filter(|member| member.send_state.is_sent());
         for (member, answer) in sent.zip(answers) {
             member.answer(answer);
         }
@@ -278,7 +278,7 @@ impl Waiting {
 /// The caller's side of a waiting append.
 #[derive(Debug)]
 pub(crate) struct Ticket {
-    stage: Arc<Stage>,
+    send_state: Arc<SendState>,
     answer: oneshot::Receiver<Result<Append, StoreError>>,
 }
 
@@ -291,7 +291,7 @@ impl Ticket {
         match timeout_at(deadline, &mut self.answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(gone)) => Err(StoreError::OutcomeUnknown { source: gone.into() }),
-            Err(elapsed) if self.stage.withdraw() => {
+            Err(elapsed) if self.send_state.withdraw() => {
                 Err(StoreError::Unavailable { retry_after: RETRY_AFTER, source: elapsed.into() })
             }
             Err(elapsed) => Err(StoreError::OutcomeUnknown { source: elapsed.into() }),
@@ -302,6 +302,6 @@ impl Ticket {
 impl Drop for Ticket {
     /// Withdraws the append if it was not sent: its caller is gone.
     fn drop(&mut self) {
-        self.stage.withdraw();
+        self.send_state.withdraw();
     }
 }

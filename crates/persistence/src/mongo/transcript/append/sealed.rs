@@ -45,7 +45,7 @@ impl MongoStore {
         let trace = push.trace(&before.tail, false);
         let outcome = self.update_session(&filter, &update, trace).await?;
         Ok(match self.pushed(push, outcome, &before.tail, after) {
-            Pushed::Unfit => None,
+            Pushed::NotMatched => None,
             pushed => {
                 if matches!(pushed, Pushed::Stored(_)) {
                     self.inner.metrics.appends.sealed();

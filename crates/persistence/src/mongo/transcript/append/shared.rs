@@ -25,7 +25,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{CHAT_SESSIONS, encode, open_chat_session};
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::transcript::append::stage::Stage;
+use crate::mongo::transcript::append::send_state::SendState;
 
 /// How many commands run before updates share one. Two are slower, eight are no faster (decision 0009).
 const CONCURRENT_COMMANDS: usize = 4;
@@ -51,15 +51,15 @@ pub(crate) struct CommandBatcher {
 #[derive(Debug)]
 struct Waiting {
     update: RawDocumentBuf,
-    trace: Trace,
-    stage: Arc<Stage>,
+    trace: UpdateTrace,
+    send_state: Arc<SendState>,
     outcome: oneshot::Sender<Result<Outcome, Fault>>,
 }
 
 /// What is needed to find out whether an update of a session was applied, if the reply to its command
 /// does not show it.
 #[derive(Debug, Clone)]
-pub(crate) struct Trace {
+pub(crate) struct UpdateTrace {
     pub(crate) app_id: AppId,
     pub(crate) chat_id: ChatId,
     /// The counter that the update expects.
@@ -68,25 +68,25 @@ pub(crate) struct Trace {
     pub(crate) event_id: Option<String>,
 }
 
-impl Trace {
+impl UpdateTrace {
     /// Finds out from the current session whether the update was applied.
     ///
     /// The command has ended, so an update that was not applied by now never will be.
     fn outcome(&self, session: Option<&RawDocumentBuf>) -> Result<Outcome, StoreError> {
-        let Some(session) = session else { return Ok(Outcome::Unfit) };
+        let Some(session) = session else { return Ok(Outcome::NotMatched) };
         let fields = open_chat_session(session)?;
         let first_sequence = fields.count("first_sequence")?;
         if fields.count("last_sequence")? == self.last_sequence {
-            return Ok(Outcome::Unfit);
+            return Ok(Outcome::NotMatched);
         }
         let at =
             self.last_sequence.checked_sub(first_sequence).and_then(|at| usize::try_from(at).ok());
         // The message is sealed already, or was never in the tail: the next attempt has to find out.
-        let (Some(at), Some(event_id)) = (at, &self.event_id) else { return Ok(Outcome::Unsure) };
+        let (Some(at), Some(event_id)) = (at, &self.event_id) else { return Ok(Outcome::Unknown) };
         match fields.documents("messages")?.nth(at).transpose()? {
             Some(message) if message.field("event_id")?.text()? == event_id => Ok(Outcome::Done),
-            Some(_) => Ok(Outcome::Unfit),
-            None => Ok(Outcome::Unsure),
+            Some(_) => Ok(Outcome::NotMatched),
+            None => Ok(Outcome::Unknown),
         }
     }
 }
@@ -97,9 +97,9 @@ pub(crate) enum Outcome {
     /// It was applied.
     Done,
     /// It was not matched: the chat is not in the state that it expects.
-    Unfit,
+    NotMatched,
     /// Unknown: the reply does not say which updates of the command were applied.
-    Unsure,
+    Unknown,
 }
 
 /// Why a command has no outcome that can be relied on.
@@ -161,7 +161,7 @@ impl CommandBatcher {
                 break;
             }
             // An update is not sent if its caller no longer waits.
-            if !next.outcome.is_closed() && next.stage.send() {
+            if !next.outcome.is_closed() && next.send_state.send() {
                 taken.push(next);
             }
         }
@@ -177,7 +177,7 @@ impl MongoStore {
         &self,
         filter: &Document,
         update: &RawDocument,
-        trace: Trace,
+        trace: UpdateTrace,
     ) -> Result<Outcome, Failure> {
         let lane = self.inner.batcher.enter();
         if lane.is_none()
@@ -195,12 +195,13 @@ impl MongoStore {
         &self,
         filter: &Document,
         update: &RawDocument,
-        trace: Trace,
+        trace: UpdateTrace,
     ) -> Result<Option<Outcome>, Failure> {
         let update = statement(filter, update)?;
-        let stage = Arc::new(Stage::default());
+        let send_state = Arc::new(SendState::default());
         let (sender, mut outcome) = oneshot::channel();
-        let waiting = Waiting { update, trace, stage: Arc::clone(&stage), outcome: sender };
+        let waiting =
+            Waiting { update, trace, send_state: Arc::clone(&send_state), outcome: sender };
         let batcher = &self.inner.batcher;
         batcher.waiting().push_back(waiting);
         let turn = async {
@@ -214,17 +215,17 @@ impl MongoStore {
             Ok(Turn::Served(outcome)) => outcome,
             Ok(Turn::Lane(lane)) => {
                 // The task that gets the permit sends all waiting updates, until its own is sent.
-                while !stage.is_sent() {
+                while !send_state.is_sent() {
                     self.update_together(batcher.take()).await;
                 }
                 drop(lane);
                 outcome.await
             }
-            Err(_) if stage.withdraw() => return Ok(None),
+            Err(_) if send_state.withdraw() => return Ok(None),
             Err(_) => outcome.await,
         };
         // There is no answer if the task that sent the update has ended early.
-        Ok(Some(outcome.unwrap_or(Ok(Outcome::Unsure))?))
+        Ok(Some(outcome.unwrap_or(Ok(Outcome::Unknown))?))
     }
 
     async fn update_together(&self, waiting: Vec<Waiting>) {
@@ -246,7 +247,7 @@ impl MongoStore {
         let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
         let outcome = self.send_updates(&updates).await?;
         let mut outcomes = vec![outcome; waiting.len()];
-        if outcome == Outcome::Unsure {
+        if outcome == Outcome::Unknown {
             // Where the query gives no answer, the next attempt of each append finds out.
             if let Ok(traced) = self.trace_updates(waiting).await {
                 outcomes = traced;
@@ -256,7 +257,7 @@ impl MongoStore {
     }
 
     async fn trace_updates(&self, waiting: &[Waiting]) -> Result<Vec<Outcome>, Failure> {
-        let traces: Vec<&Trace> = waiting.iter().map(|waiting| &waiting.trace).collect();
+        let traces: Vec<&UpdateTrace> = waiting.iter().map(|waiting| &waiting.trace).collect();
         let ids: Vec<&str> = traces.iter().map(|trace| trace.chat_id.as_str()).collect();
         let mut apps: Vec<&str> = traces.iter().map(|trace| trace.app_id.as_str()).collect();
         apps.sort_unstable();
@@ -268,8 +269,9 @@ impl MongoStore {
             find.hint(Hint::Keys(doc! { "_id": 1 })).await?.try_collect().await?;
         let sessions: HashMap<&str, &RawDocumentBuf> =
             found.iter().filter_map(|raw| Some((raw.get_str("_id").ok()?, raw))).collect();
-        let outcome =
-            |trace: &&Trace| Ok(trace.outcome(sessions.get(trace.chat_id.as_str()).copied())?);
+        let outcome = |trace: &&UpdateTrace| {
+            Ok(trace.outcome(sessions.get(trace.chat_id.as_str()).copied())?)
+        };
         traces.iter().map(outcome).collect()
     }
 
@@ -304,10 +306,10 @@ impl Outcome {
         let matched = reply.get_i32("n").unwrap_or(-1);
         let outcome = match usize::try_from(matched) {
             // Which updates failed, and why, is found out afterwards.
-            _ if reply.contains_key("writeErrors") => Self::Unsure,
-            Ok(0) => Self::Unfit,
+            _ if reply.contains_key("writeErrors") => Self::Unknown,
+            Ok(0) => Self::NotMatched,
             Ok(matched) if matched == updates => Self::Done,
-            _ => Self::Unsure,
+            _ => Self::Unknown,
         };
         Ok(outcome)
     }
@@ -321,11 +323,11 @@ mod tests {
     fn a_reply_tells_of_all_updates_at_once() {
         let of = |reply| Outcome::of(&reply, 3);
         assert_eq!(of(doc! { "n": 3, "ok": 1.0 }).unwrap(), Outcome::Done);
-        assert_eq!(of(doc! { "n": 0, "ok": 1.0 }).unwrap(), Outcome::Unfit);
-        assert_eq!(of(doc! { "n": 2, "ok": 1.0 }).unwrap(), Outcome::Unsure);
-        assert_eq!(of(doc! { "ok": 1.0 }).unwrap(), Outcome::Unsure);
+        assert_eq!(of(doc! { "n": 0, "ok": 1.0 }).unwrap(), Outcome::NotMatched);
+        assert_eq!(of(doc! { "n": 2, "ok": 1.0 }).unwrap(), Outcome::Unknown);
+        assert_eq!(of(doc! { "ok": 1.0 }).unwrap(), Outcome::Unknown);
         let errors = doc! { "n": 3, "writeErrors": [{ "index": 1, "code": 112 }] };
-        assert_eq!(of(errors).unwrap(), Outcome::Unsure);
+        assert_eq!(of(errors).unwrap(), Outcome::Unknown);
         let concern = doc! { "n": 3, "writeConcernError": { "code": 64 } };
         assert!(matches!(of(concern), Err(Fault::NotDurable(_))));
     }

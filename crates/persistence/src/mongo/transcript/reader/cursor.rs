@@ -33,13 +33,13 @@ struct SegmentSize {
 }
 
 /// The segments of a chat whose messages were appended about one at a time.
-const USUAL: SegmentSize = SegmentSize { messages: 28, bytes: 64 << 10 };
+const USUAL_SEGMENT: SegmentSize = SegmentSize { messages: 28, bytes: 64 << 10 };
 
 impl SealedCursor {
     /// Begins with the newest message of a span, or with the oldest.
     pub(crate) fn new(lineage: Lineage, span: Range<u64>, direction: Direction) -> Self {
         let start = (span.start == 0).then_some(0);
-        Self { lineage, direction, left: span, start, usual: USUAL, gaps: 0 }
+        Self { lineage, direction, left: span, start, usual: USUAL_SEGMENT, gaps: 0 }
     }
 
     /// Tells whether every message has been read.
@@ -87,7 +87,7 @@ impl SealedCursor {
             return if self.gaps < MAX_READ_ATTEMPTS {
                 Ok(run)
             } else {
-                Err(has_gap(&fetched.owner))
+                Err(gap_error(&fetched.owner))
             };
         }
         for message in &mut run {
@@ -113,7 +113,7 @@ impl SealedCursor {
 }
 
 /// Says that segments do not continue one another, however often they are read.
-pub(crate) fn has_gap(chat_id: &ChatId) -> Failure {
+pub(crate) fn gap_error(chat_id: &ChatId) -> Failure {
     let (collection, id) = (CHAT_SEGMENTS, chat_id.to_string());
     let field = "messages".to_owned();
     StoreError::Corrupt { collection, id, field, source: None }.into()

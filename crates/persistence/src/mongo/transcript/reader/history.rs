@@ -22,7 +22,7 @@ const FETCHED_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 struct History {
     /// The sealed messages, unless all have been read.
-    sealed: Option<Fetching>,
+    sealed: Option<Prefetch>,
     /// The messages that were not sealed when the reading began. Messages that are appended or sealed
     /// later make no difference.
     tail: Vec<Message>,
@@ -32,7 +32,7 @@ struct History {
 ///
 /// A task of its own fetches them while the messages before them are read. It ends by itself even if the
 /// reader is gone, because the driver closes a connection whose reply is dropped half-way.
-type Fetching = JoinHandle<Result<(SealedCursor, FetchedSegments), StoreError>>;
+type Prefetch = JoinHandle<Result<(SealedCursor, FetchedSegments), StoreError>>;
 
 impl MongoStore {
     pub(crate) fn stream_history<'a>(
@@ -78,7 +78,7 @@ impl MongoStore {
     }
 
     /// Begins to fetch the next sealed messages, if any are left.
-    fn fetch_ahead(&self, scope: &Scope, cursor: SealedCursor) -> Option<Fetching> {
+    fn fetch_ahead(&self, scope: &Scope, cursor: SealedCursor) -> Option<Prefetch> {
         if cursor.is_done() {
             return None;
         }
@@ -99,7 +99,7 @@ fn decode(run: &[RawMessage<'_>]) -> Result<Vec<Message>, StoreError> {
 }
 
 /// Waits for the messages that are being fetched.
-async fn joined(fetching: Fetching) -> Result<(SealedCursor, FetchedSegments), StoreError> {
+async fn joined(fetching: Prefetch) -> Result<(SealedCursor, FetchedSegments), StoreError> {
     fetching.await.unwrap_or_else(|error| {
         Err(StoreError::Unavailable { retry_after: RETRY_AFTER, source: error.into() })
     })

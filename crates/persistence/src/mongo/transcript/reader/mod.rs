@@ -20,6 +20,6 @@ mod page;
 mod segments;
 mod session;
 
-pub(crate) use cursor::{MAX_READ_ATTEMPTS, SealedCursor, has_gap};
+pub(crate) use cursor::{MAX_READ_ATTEMPTS, SealedCursor, gap_error};
 pub(crate) use message::Direction;
 pub(crate) use session::SessionView;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 ///
 /// A caller that has withdrawn its append knows that nothing was stored, and nothing will be.
 #[derive(Debug, Default)]
-pub(crate) struct Stage(AtomicU8);
+pub(crate) struct SendState(AtomicU8);
 
-impl Stage {
+impl SendState {
     const WAITING: u8 = 0;
     const SENT: u8 = 1;
     const WITHDRAWN: u8 = 2;

@@ -24,7 +24,7 @@ use crate::mongo::documents::Tail;
 /// The memory for all chats is bounded; the least recently used chats are evicted first. Each chat has
 /// its own lock, and no append waits for the eviction of another chat.
 #[derive(Debug)]
-pub(crate) struct KnownChats {
+pub(crate) struct ChatCache {
     hasher: RandomState,
     chats: Cache<ChatId, Arc<Mutex<Held>>>,
 }
@@ -55,14 +55,14 @@ struct LastAppend {
 
 /// What is remembered of a chat about some ids.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Recall {
+pub(crate) struct IdLookup {
     /// The ids of all messages below this sequence are remembered.
     pub(crate) below: u64,
     /// One of the ids may be among them; `false` is certain, `true` may be a collision of hashes.
     pub(crate) may_hold: bool,
 }
 
-impl Default for KnownChats {
+impl Default for ChatCache {
     fn default() -> Self {
         let chats = Cache::builder()
             .max_capacity(Self::MAX_BYTES)
@@ -77,7 +77,7 @@ impl Default for KnownChats {
     }
 }
 
-impl KnownChats {
+impl ChatCache {
     /// The most memory for all chats, in bytes.
     const MAX_BYTES: u64 = 32 << 20;
 
@@ -88,19 +88,19 @@ impl KnownChats {
     const MAX_IDS: u64 = 1 << 20;
 
     /// The ids of a chat with at most this many sealed messages are read at the first miss.
-    const FEW: u64 = 4_096;
+    const EAGER_READ_LIMIT: u64 = 4_096;
 
     /// The ids of a longer chat are read after one miss for every this many sealed messages.
     const MESSAGES_PER_MISS: u64 = 64;
 
     /// Looks up ids.
-    pub(crate) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> Recall {
+    pub(crate) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> IdLookup {
         let Some(held) = self.chats.get(chat_id) else {
-            return Recall { below: 0, may_hold: false };
+            return IdLookup { below: 0, may_hold: false };
         };
         let held = lock(&held);
         let may_hold = ids.iter().any(|id| held.ids.contains(&self.hasher.hash_one(id)));
-        Recall { below: held.below, may_hold }
+        IdLookup { below: held.below, may_hold }
     }
 
     /// Adds the ids of messages from a sequence on, unless that leaves a gap.
@@ -128,8 +128,8 @@ impl KnownChats {
     pub(crate) fn is_worth_reading(&self, chat_id: &ChatId, sealed_below: u64) -> bool {
         self.change(chat_id, |held| {
             held.misses += 1;
-            let is_worth =
-                sealed_below <= Self::FEW || held.misses * Self::MESSAGES_PER_MISS >= sealed_below;
+            let is_worth = sealed_below <= Self::EAGER_READ_LIMIT
+                || held.misses * Self::MESSAGES_PER_MISS >= sealed_below;
             if is_worth {
                 held.misses = 0;
             }
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_not_learnt_over() {
-        let ids = KnownChats::default();
+        let ids = ChatCache::default();
         let chat = chat("chat_a");
         ids.learn(&chat, 0, ["a", "b"].into_iter());
         ids.learn(&chat, 3, ["d"].into_iter());
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn the_chats_used_last_are_kept() {
-        let known = KnownChats::default();
+        let known = ChatCache::default();
         let (first, ids) =
             (chat("chat_first"), (0..4_000).map(|n| n.to_string()).collect::<Vec<_>>());
         known.learn(&first, 0, ids.iter().map(String::as_str));
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn what_is_remembered_of_many_chats_takes_bounded_memory() {
         const BOUND: usize = 32 << 20;
-        let known = KnownChats::default();
+        let known = ChatCache::default();
         let name = |prefix: &str, number: usize| format!("{prefix}{number:0>100}");
         let of = |number| {
             let caller = Caller::User {
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_expected_while_nobody_else_appends_or_cuts() {
-        let known = KnownChats::default();
+        let known = ChatCache::default();
         let (chat, ours) = (chat("chat_a"), scope("app_a"));
         let append = |first, last| {
             known.appended(&ours, &chat, first, &tail(last));
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_first_sequence_outlives_the_tail() {
-        let known = KnownChats::default();
+        let known = ChatCache::default();
         let chat = chat("chat_a");
         assert_eq!(known.first_sequence(&chat), 0);
         let sealed = Tail { first_sequence: 7, ..tail(9) };
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_long_chat_is_read_once_it_was_missed_often() {
-        let ids = KnownChats::default();
+        let ids = ChatCache::default();
         assert!(ids.is_worth_reading(&chat("chat_short"), 4_000));
         let long = chat("chat_long");
         let misses = (1..2_000).take_while(|_| !ids.is_worth_reading(&long, 64_000)).count();
