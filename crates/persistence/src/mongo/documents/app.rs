@@ -7,7 +7,7 @@ use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::Word;
 use crate::mongo::documents::{APPS, SCHEMA_VERSION};
 
-/// An app.
+/// A stored app.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AppDocument {
     #[serde(rename = "_id")]

@@ -9,7 +9,7 @@ use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{CHAT_BLOBS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 
-/// What a blob holds.
+/// The content of a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BlobKind {
@@ -20,7 +20,7 @@ pub(crate) enum BlobKind {
 }
 
 impl BlobKind {
-    /// The word for it in the blob's id.
+    /// Returns the name of the kind in blob ids.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Context => "context",
@@ -29,8 +29,9 @@ impl BlobKind {
     }
 }
 
-/// Caller JSON that is too large for the session document: read as [`Json`], and written as the BSON that it
-/// was converted to when it was found to be too large.
+/// Caller JSON that is too large for the session document.
+///
+/// It is read as [`Json`]. It is written as BSON, because measuring its size has already converted it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct BlobDocument<D> {
     #[serde(rename = "_id")]
@@ -49,7 +50,7 @@ struct BlobKey {
 }
 
 impl BlobDocument<Bson> {
-    /// Returns the document of a blob.
+    /// Creates the document of a blob.
     pub(crate) fn new(
         scope: &Scope,
         chat_id: &ChatId,
@@ -74,12 +75,12 @@ pub(crate) fn blob_id(chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document 
     doc! { "chat_id": chat_id.as_str(), "kind": kind.as_str(), "blob": blob }
 }
 
-/// Returns a filter for a blob.
+/// Returns the filter for one blob.
 pub(crate) fn one_blob(scope: &Scope, chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document {
     doc! { "_id": blob_id(chat_id, kind, blob), "app_id": scope.app_id.as_str() }
 }
 
-/// Returns a filter for all blobs of a kind that a chat has.
+/// Returns the filter for all blobs of one kind in a chat.
 pub(crate) fn blob_range(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Document {
     let end = "\u{10ffff}";
     let range = doc! { "$gte": blob_id(chat_id, kind, ""), "$lt": blob_id(chat_id, kind, end) };

@@ -21,13 +21,14 @@ use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
 
-/// The fields left out wherever only the session itself is asked for.
+/// The large fields, which reads of the session itself exclude.
 pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 4] =
     ["messages", "last_artifact", "context_snapshot", "context_recent"];
 
-/// A chat session: as it is created, and as far as it is read wherever the session itself is asked for.
+/// A stored chat session.
 ///
-/// The other fields are read one by one, from projections that have only these.
+/// Writing creates all fields of a new session. Reading uses only the fields of [`ChatSession`]; other code
+/// reads the other fields one by one, from projections.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ChatSessionDocument<'a> {
     #[serde(rename = "_id")]
@@ -76,12 +77,12 @@ pub(crate) struct ChatSessionDocument<'a> {
     recent_inputs: Nothing,
     #[serde(skip_deserializing)]
     input_version: u64,
-    /// Names the call that creates it, so that its retry recognises its own work.
+    /// The id of the call that creates the session, by which a retry recognises its own write.
     #[serde(skip_deserializing)]
     creation_id: String,
     #[serde(skip_deserializing)]
     pub(crate) schema_version: i64,
-    /// None where they are appended to the encoded document.
+    /// `None` if the caller appends the messages to the encoded document.
     #[serde(default, deserialize_with = "unread", skip_serializing_if = "Option::is_none")]
     pub(crate) messages: Option<Nothing>,
     #[serde(default, deserialize_with = "unread")]
@@ -98,20 +99,20 @@ pub(crate) struct ChatSessionDocument<'a> {
     context_recent: Nothing,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<OriginDocument>,
-    /// Every fork has them, even if there are none.
+    /// Present in every fork, even if empty; absent in other sessions.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) bases: Option<Vec<Base>>,
 }
 
-/// An array that is empty in a session that has just been created.
+/// An array that is empty in a new session.
 pub(crate) type Nothing = [(); 0];
 
-/// Passes over a field that may be large.
+/// Skips a field that may be large, and returns the default value instead.
 fn unread<'de, D: Deserializer<'de>, T: Default>(deserializer: D) -> Result<T, D::Error> {
     RawBsonRef::deserialize(deserializer).map(|_| T::default())
 }
 
-/// A lease, as it lies in the document of its chat.
+/// A lease in the document of its chat.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LeaseDocument {
     lease_id: LeaseId,
@@ -133,7 +134,7 @@ struct OriginDocument {
     sequence: u64,
 }
 
-/// An artifact, as it lies in the document of its chat; its payload is null where it lies in a blob.
+/// An artifact in the document of its chat. Its payload is null if it is in a blob.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ArtifactDocument<D> {
     ui_tool_id: Option<String>,
@@ -146,7 +147,7 @@ pub(crate) struct ArtifactDocument<D> {
 }
 
 impl<'a> ChatSessionDocument<'a> {
-    /// Returns the document of a chat session that has just been created.
+    /// Creates the document of a new chat session.
     pub(crate) fn new(chat: &'a ChatSession, creation_id: &str) -> Self {
         let origin = |origin: &ForkOrigin| {
             let ForkOrigin { chat_id, sequence } = origin.clone();
@@ -264,7 +265,7 @@ impl From<LeaseDocument> for Lease {
 }
 
 impl ArtifactDocument<Bson> {
-    /// Returns the document of an artifact.
+    /// Creates the document of an artifact.
     pub(crate) fn new(artifact: &Artifact, payload: Bson) -> Self {
         Self {
             ui_tool_id: artifact.ui_tool_id.clone(),
@@ -290,7 +291,7 @@ impl From<ArtifactDocument<Json<Value>>> for Artifact {
     }
 }
 
-/// Opens a stored chat session.
+/// Opens a stored chat session to read its fields.
 pub(crate) fn open_chat_session(raw: &RawDocument) -> Result<Fields<'_>, StoreError> {
     let id = raw.get_str("_id").unwrap_or("(without a text id)");
     Fields::open(CHAT_SESSIONS, id, raw)
@@ -301,15 +302,16 @@ pub(crate) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, Stor
     read_record::<ChatSessionDocument<'_>, _>(CHAT_SESSIONS, raw)
 }
 
+/// Reads the status of a chat, which is stored as a number.
 pub(crate) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
 }
 
-/// How many of the turns written last a chat names with their digests, so that a repeat is told even where
-/// no message of it tells.
+/// The `$slice` that keeps the ids and digests of the 16 newest turns of a chat. They identify a retry of a
+/// turn that has no messages.
 const RECENT_TURNS: i64 = -16;
 
-/// Returns what a turn pushes to the document of its chat.
+/// Returns the `$push` of `recent_turns` that adds a turn.
 pub(crate) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
     let mut each = RawArrayBuf::new();
     let digest = super::binary(&turn.digest);
@@ -317,7 +319,7 @@ pub(crate) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
     rawdoc! { "$each": each, "$slice": RECENT_TURNS }
 }
 
-/// Returns the digest of a turn, if it is among those written last.
+/// Returns the digest of a turn, if it is in `recent_turns`.
 pub(crate) fn recent_digest(
     fields: &Fields<'_>,
     request_id: &TurnId,
@@ -334,7 +336,7 @@ pub(crate) fn recent_digest(
     Ok(None)
 }
 
-/// Adds what a turn sets of the document of its chat.
+/// Adds the fields of the last turn to the `$set` of a chat's update.
 pub(crate) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
     let TurnMark { request_id, outcome, connector, mode, .. } = turn;
     let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
@@ -352,29 +354,29 @@ pub(crate) fn lease_record(fields: &Fields<'_>) -> Result<Lease, StoreError> {
     fields.read::<LeaseDocument>().map(Lease::from)
 }
 
-/// The part of a session document that says where its messages lie.
+/// The fields of a session document that locate its messages and decide about appends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tail {
-    /// The counter: the sequence of the next message.
+    /// The counter: the sequence that the next message gets.
     pub(crate) last_sequence: u64,
     /// The sequence of the first message that is not sealed.
     pub(crate) first_sequence: u64,
-    /// Grows with every change to a message that is stored already.
+    /// Grows with every edit of a stored message.
     pub(crate) revision: i64,
-    /// The size of the messages that are not sealed.
+    /// The size of the messages in the tail, in bytes.
     pub(crate) bytes: u64,
-    /// Where the chat stands.
+    /// The status of the chat.
     pub(crate) status: ChatStatus,
     /// The fencing token of the current lease, if there is one.
     pub(crate) fencing_token: Option<u64>,
-    /// How many turns were written.
+    /// The number of turns.
     pub(crate) turns: u64,
-    /// How many of them have no messages.
+    /// The number of turns that have a document in `turns_without_messages`.
     pub(crate) turns_without_messages: u64,
 }
 
 impl Tail {
-    /// The fields it is read from.
+    /// Returns the projection that [`read`](Self::read) needs.
     pub(crate) fn projection() -> Document {
         doc! {
             "last_sequence": 1, "first_sequence": 1, "revision": 1, "tail_bytes": 1, "status": 1,
@@ -383,14 +385,14 @@ impl Tail {
         }
     }
 
-    /// The same with the messages of the tail.
+    /// Returns the same projection with the messages of the tail.
     pub(crate) fn with_messages() -> Document {
         let mut projection = Self::projection();
         projection.insert("messages", 1);
         projection
     }
 
-    /// Reads it from a session document.
+    /// Reads the tail from a session document.
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             last_sequence: fields.count("last_sequence")?,
@@ -410,13 +412,13 @@ impl Tail {
         })
     }
 
-    /// Returns how many messages are not sealed.
+    /// Returns the number of messages in the tail.
     pub(crate) fn len(&self) -> u64 {
         self.last_sequence - self.first_sequence
     }
 }
 
-/// The fields a head is read from.
+/// Returns the projection that [`chat_head_record`] needs.
 pub(crate) fn head_projection() -> Document {
     doc! {
         "last_sequence": 1, "revision": 1, "recent_edits": 1, "status": 1, "status_reason": 1,
@@ -445,7 +447,7 @@ pub(crate) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError
     })
 }
 
-/// Reads an artifact, payload as it lies in the session document.
+/// Reads an artifact with the payload in the session document, which is null if it is in a blob.
 pub(crate) fn artifact_record(fields: &Fields<'_>) -> Result<Artifact, StoreError> {
     fields.read::<ArtifactDocument<Json<Value>>>().map(Artifact::from)
 }

@@ -8,17 +8,18 @@ use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{CONTEXT_SNAPSHOTS, SCHEMA_VERSION, counter};
 
-/// A snapshot that was written once, where it lies: in the session or in a document of its own.
+/// One version of a context snapshot, stored in the session or, once replaced, in a separate document.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredContext<'a> {
     pub(crate) version: ContextVersion,
-    /// The call that wrote it.
+    /// The id of the call that wrote it.
     pub(crate) write_id: &'a str,
+    /// The blob with the variables, if they are too large for the document.
     pub(crate) blob: Option<&'a str>,
     data: Field<'a>,
 }
 
-/// A snapshot that was replaced, in a document of its own.
+/// A replaced snapshot in a separate document.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ContextVersionDocument<'a> {
     #[serde(rename = "_id")]
@@ -29,7 +30,7 @@ pub(crate) struct ContextVersionDocument<'a> {
     #[serde(borrow)]
     written: WrittenDocument<'a>,
     blob: Option<&'a str>,
-    /// As it lay in the session; not asked for where only the version is.
+    /// The variables as the session stored them. Null if the projection excludes them.
     #[serde(borrow, default = "null")]
     data: RawBsonRef<'a>,
 }
@@ -40,7 +41,7 @@ struct ContextVersionKey {
     version: u64,
 }
 
-/// What is noted of a snapshot beside it.
+/// The metadata of a snapshot.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct WrittenDocument<'a> {
     at: DateTime,
@@ -48,7 +49,7 @@ struct WrittenDocument<'a> {
     write_id: &'a str,
 }
 
-/// The fields of a session document that have to do with its snapshots, as far as they were asked for.
+/// The snapshot fields of a session document that the projection includes.
 #[derive(Debug, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names are stored")]
 struct SessionContexts<'a> {
@@ -63,7 +64,7 @@ struct SessionContexts<'a> {
     context_snapshot: RawBsonRef<'a>,
 }
 
-/// A snapshot that was replaced and still lies in its session.
+/// A replaced snapshot that is still in its session.
 #[derive(Debug, Deserialize)]
 struct ReplacedContext<'a> {
     version: u64,
@@ -79,17 +80,17 @@ fn null<'a>() -> RawBsonRef<'a> {
     RawBsonRef::Null
 }
 
-/// Returns what is noted of a snapshot beside it.
+/// Creates the metadata of a snapshot; `bytes` is its size.
 pub(crate) fn written_document(now: Time<Utc>, bytes: u64, write_id: &str) -> Document {
     doc! { "at": DateTime::from_chrono(now), "bytes": counter(bytes), "write_id": write_id }
 }
 
-/// Returns the id of a snapshot that has a document of its own.
+/// Returns the id of a snapshot in a separate document.
 pub(crate) fn context_version_id(chat_id: &ChatId, version: u64) -> Document {
     doc! { "chat_id": chat_id.as_str(), "version": counter(version) }
 }
 
-/// Returns a filter for those of a chat above one version and below another.
+/// Returns the filter for the replaced snapshots of a chat between two versions, both exclusive.
 pub(crate) fn context_versions_between(
     scope: &Scope,
     chat_id: &ChatId,
@@ -103,9 +104,10 @@ pub(crate) fn context_versions_between(
     doc! { "_id": range, "app_id": scope.app_id.as_str() }
 }
 
-/// Returns the expression for what a snapshot that is replaced leaves in its session, as it lies there.
+/// Returns the expression for `context_recent` after the current snapshot is replaced.
 ///
-/// One from before such were kept has no `context_written`, and leaves nothing.
+/// It adds the current snapshot, unless this has no `context_written`: then it is either the empty snapshot of
+/// a new session or from before versions existed, and is not kept.
 pub(crate) fn replaced_context() -> Bson {
     let recent = doc! { "$ifNull": ["$context_recent", []] };
     let replaced = doc! {
@@ -121,7 +123,7 @@ pub(crate) fn replaced_context() -> Bson {
 }
 
 impl<'a> StoredContext<'a> {
-    /// Reads those that lie in a session document, the newest first.
+    /// Reads the snapshots in a session document, newest first.
     pub(crate) fn in_session(session: &Fields<'a>) -> Result<Vec<Self>, StoreError> {
         let SessionContexts {
             context_recent,
@@ -147,7 +149,7 @@ impl<'a> StoredContext<'a> {
         Ok(found)
     }
 
-    /// Reads one that has a document of its own.
+    /// Reads a replaced snapshot from its separate document.
     pub(crate) fn open(chat_id: &'a ChatId, raw: &'a RawDocument) -> Result<Self, StoreError> {
         let fields = Fields::open(CONTEXT_SNAPSHOTS, chat_id.as_str(), raw)?;
         let ContextVersionDocument { id, sequence, written, blob, data, .. } = fields.read()?;
@@ -155,12 +157,12 @@ impl<'a> StoredContext<'a> {
         Ok(Self::new(id.version, sequence, written, blob, data))
     }
 
-    /// Returns its variables, unless they lie in a blob.
+    /// Returns the variables. They are empty if they are in a blob.
     pub(crate) fn data(&self) -> Result<JsonObject, StoreError> {
         self.data.object()
     }
 
-    /// Returns the document of its own.
+    /// Creates the separate document for this snapshot.
     pub(crate) fn document<'b>(
         &'b self,
         app_id: &'b AppId,

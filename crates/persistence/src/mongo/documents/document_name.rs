@@ -1,6 +1,6 @@
 use crate::{BoxError, StoreError};
 
-/// Names a stored document in errors.
+/// Identifies a stored document in errors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DocumentName<'a> {
     pub(crate) collection: &'static str,
@@ -8,7 +8,7 @@ pub(crate) struct DocumentName<'a> {
 }
 
 impl DocumentName<'_> {
-    /// Says that a field is not what it should be.
+    /// Returns the error for an invalid field.
     pub(crate) fn corrupt(&self, field: &str, source: Option<BoxError>) -> StoreError {
         let (collection, id, field) = (self.collection, self.id.to_owned(), field.to_owned());
         StoreError::Corrupt { collection, id, field, source }

@@ -7,7 +7,9 @@ use crate::mongo::documents::document_name::DocumentName;
 use crate::mongo::engine::json;
 use crate::{BoxError, StoreError};
 
-/// Reads one field of a stored document; one that is missing reads like null.
+/// One field of a stored document. A missing field reads as null.
+///
+/// Methods return `Corrupt` for a value of the wrong type. The `optional_…` methods accept null.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field<'a> {
     document: DocumentName<'a>,
@@ -24,27 +26,27 @@ impl<'a> Field<'a> {
         self.name
     }
 
-    /// Returns what is stored.
+    /// Returns the stored value.
     pub(crate) fn raw(&self) -> RawBsonRef<'a> {
         self.value
     }
 
-    /// Tells whether it is null, or missing.
+    /// Returns whether the field is null or missing.
     pub(crate) fn is_null(&self) -> bool {
         self.value == RawBsonRef::Null
     }
 
-    /// Says that the field is not what it should be.
+    /// Returns the error for an invalid value of the field.
     fn corrupt(&self, source: Option<BoxError>) -> StoreError {
         self.document.corrupt(self.name, source)
     }
 
-    /// Returns what was read, if that is something.
+    /// Returns the value; `None` is `Corrupt`.
     pub(crate) fn required<T>(&self, value: Option<T>) -> Result<T, StoreError> {
         value.ok_or_else(|| self.corrupt(None))
     }
 
-    /// Returns `None` for null, and what `read` makes of anything else, which must be something.
+    /// Returns `None` for null. Any other value must be readable by `read`.
     fn optional<T>(
         &self,
         read: impl FnOnce(RawBsonRef<'a>) -> Option<T>,
@@ -63,7 +65,7 @@ impl<'a> Field<'a> {
         self.required(self.value.as_str())
     }
 
-    /// Returns a text of its own, for a record to keep.
+    /// Returns a copy of the text.
     pub(crate) fn optional_string(&self) -> Result<Option<String>, StoreError> {
         Ok(self.optional_text()?.map(str::to_owned))
     }
@@ -86,7 +88,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Returns an integer, whichever width the writer chose for it.
+    /// Returns an integer, stored with 32 or 64 bits.
     pub(crate) fn integer(&self) -> Result<i64, StoreError> {
         match self.value {
             RawBsonRef::Int32(number) => Ok(number.into()),
@@ -95,7 +97,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Returns an integer that fits a narrower type, such as one that is never negative.
+    /// Returns an integer that must fit another type, such as an unsigned one.
     pub(crate) fn number<T: TryFrom<i64>>(&self) -> Result<T, StoreError>
     where
         T::Error: Into<BoxError>,
@@ -113,7 +115,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Returns the integers of an array; none where it is missing.
+    /// Returns the integers of an array; empty if the field is null.
     pub(crate) fn optional_numbers(&self) -> Result<Vec<u64>, StoreError> {
         let Some(array) = self.optional(RawBsonRef::as_array)? else { return Ok(Vec::new()) };
         let number = |value: RawBsonRef<'_>| match value {
@@ -131,7 +133,7 @@ impl<'a> Field<'a> {
         self.required(texts.collect())
     }
 
-    /// Parses the texts of an array, such as ids; none where it is missing.
+    /// Parses the texts of an array, such as ids; empty if the field is null.
     pub(crate) fn optional_each_parsed<T: TryFrom<String>>(&self) -> Result<Vec<T>, StoreError>
     where
         T::Error: Into<BoxError>,

@@ -11,10 +11,10 @@ use crate::mongo::documents::field::Field;
 use crate::mongo::documents::stored::{check_version, read_fields};
 use crate::{BoxError, StoreError};
 
-/// Reads the fields of a stored document; what is not as it was written is `Corrupt`.
+/// Reads the fields of a stored document. An invalid field is `Corrupt`.
 ///
-/// A field that is asked for by its name is looked for from the start of the document: for many fields
-/// there are [`each`](Fields::each) and [`collect`](Fields::collect).
+/// Reading a field by name searches the document from its start. To read many fields, use
+/// [`each`](Fields::each) or [`collect`](Fields::collect).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields<'a> {
     document: DocumentName<'a>,
@@ -22,9 +22,9 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Opens a stored document, unless it uses a shape that only newer releases can read.
+    /// Opens a stored document. Fails if only newer releases can read its shape.
     ///
-    /// `id` names it in errors.
+    /// `id` identifies the document in errors.
     pub(crate) fn open(
         collection: &'static str,
         id: &'a str,
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         Self::open_up_to(NEWEST_VERSION, collection, id, raw)
     }
 
-    /// Opens a stored document as a release does that can read documents up to a version.
+    /// Opens a stored document whose `schema_version` is at most `supported`.
     pub(crate) fn open_up_to(
         supported: i64,
         collection: &'static str,
@@ -50,12 +50,12 @@ impl<'a> Fields<'a> {
         read_fields(self.raw).map_err(|e| e.within(collection, id.to_owned()))
     }
 
-    /// Opens a document that lies within this one.
+    /// Opens a document nested in this one.
     pub(crate) fn inside(&self, raw: &'a RawDocument) -> Self {
         Self { raw, ..*self }
     }
 
-    /// Names a value within this document.
+    /// Returns a field for a value from within this document; `name` identifies it in errors.
     pub(crate) fn within(&self, name: &'a str, value: RawBsonRef<'a>) -> Field<'a> {
         Field::new(self.document, name, value)
     }
@@ -65,12 +65,12 @@ impl<'a> Fields<'a> {
         self.raw
     }
 
-    /// Says that a field is not what it should be.
+    /// Returns the error for an invalid field.
     pub(crate) fn corrupt(&self, field: &str, source: Option<BoxError>) -> StoreError {
         self.document.corrupt(field, source)
     }
 
-    /// Returns every field that is stored, in order.
+    /// Returns every field, in the stored order.
     pub(crate) fn each(&self) -> impl Iterator<Item = Result<Field<'a>, StoreError>> {
         let fields = *self;
         fields.raw.iter_elements().map(move |element| {
@@ -91,12 +91,12 @@ impl<'a> Fields<'a> {
         Ok(Collected { fields: *self, found, next: Cell::new(0) })
     }
 
-    /// Returns what was found of a field that must be there.
+    /// Returns the value of a required field; `None` is `Corrupt`.
     pub(crate) fn required<T>(&self, field: &str, found: Option<T>) -> Result<T, StoreError> {
         found.ok_or_else(|| self.corrupt(field, None))
     }
 
-    /// Returns a field; one that is missing reads like null.
+    /// Returns a field. A missing field reads as null.
     pub(crate) fn field(&self, name: &'a str) -> Result<Field<'a>, StoreError> {
         let value = self.raw.get(name).map_err(|e| self.corrupt(name, Some(e.into())))?;
         Ok(Field::new(self.document, name, value.unwrap_or(RawBsonRef::Null)))
@@ -117,7 +117,7 @@ impl<'a> Fields<'a> {
         self.field(field)?.integer()
     }
 
-    /// Returns an integer that is never negative.
+    /// Returns an integer that must not be negative.
     pub(crate) fn count(&self, field: &'a str) -> Result<u64, StoreError> {
         self.field(field)?.number()
     }
@@ -160,20 +160,20 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The fields of a stored document, found.
+/// The fields of a stored document, as a list of names and values.
 #[derive(Debug)]
 pub(crate) struct Collected<'a> {
     fields: Fields<'a>,
     found: Vec<(&'a str, RawBsonRef<'a>)>,
-    /// Fields are mostly asked for in the order in which they are stored: where the next one should be.
+    /// Where to start the next search, because callers mostly read fields in the stored order.
     next: Cell<usize>,
 }
 
 impl<'a> Collected<'a> {
-    /// About as many fields as the largest of our documents has.
+    /// The initial capacity: about the number of fields of the largest documents.
     const USUAL: usize = 32;
 
-    /// Returns a field; one that is missing reads like null.
+    /// Returns a field. A missing field reads as null.
     pub(crate) fn field(&self, name: &'a str) -> Field<'a> {
         let is_it = |(found, _): &(&str, RawBsonRef<'a>)| *found == name;
         let (before, after) = self.found.split_at(self.next.get());

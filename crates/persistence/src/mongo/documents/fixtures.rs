@@ -1,5 +1,5 @@
-//! Every stored document in `fixtures/stored`, as this release reads it and as the release before the
-//! first newer shape does.
+//! Tests that this release reads and rewrites the documents in `fixtures/stored`, and that older releases
+//! refuse those with newer shapes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn fixtures() -> Vec<Fixture> {
     fixtures.collect()
 }
 
-/// Reads a fixture as this release does.
+/// Reads a fixture with the reader of its record.
 fn read(Fixture { record, raw, .. }: &Fixture) -> Result<(), StoreError> {
     let chat_id = ChatId::parse("chat_golden").unwrap();
     match record.as_str() {
@@ -76,7 +76,7 @@ fn read(Fixture { record, raw, .. }: &Fixture) -> Result<(), StoreError> {
     }
 }
 
-/// Reads a fixture as its struct, and writes it again; `None`: no struct writes such a document.
+/// Reads a fixture into its struct and encodes it again. Returns `None` for a record that is not compared.
 fn rewritten(Fixture { record, raw, .. }: &Fixture) -> Option<RawDocumentBuf> {
     fn again<'de, D: Deserialize<'de> + Serialize>(raw: &'de RawDocumentBuf) -> RawDocumentBuf {
         encode(&read_document::<D>("(a collection)", raw).unwrap()).unwrap()

@@ -1,13 +1,14 @@
-//! The stored shapes, and nothing but them: records to documents and back.
+//! The stored shapes: conversions of records to documents and back.
 //!
 //! Most records have a struct whose name ends in `Document`. It lists the fields in the order in which they
-//! are stored; [`stored`] reads and writes it with serde, and its neighbours in the same file convert it to
-//! the record. Caller JSON in it is [`Json`](super::engine::json::Json), which does not look at keys.
+//! are stored. [`stored`] reads and writes it with serde, and code in the same file converts it to the
+//! record. Caller JSON is a [`Json`](super::engine::json::Json), which does not interpret keys.
 //!
 //! Messages, segments, tails and lineages are read field by field through [`fields::Fields`] instead
-//! (decision 0031): 10,000 messages take 11.4 ms this way and 14 to 17 ms through structs, the extra fields
-//! of a message keep their order, and a reader that wants a few fields of a session does not walk through
-//! its messages. The sums of rollups are read in the same way, because their names are those of counters.
+//! (decision 0031). This is faster: 10,000 messages take 11.4 ms, and 14 to 17 ms through structs. It keeps
+//! the order of a message's extra fields, and reads a few fields of a session without parsing its messages.
+//! Rollups are read field by field as well, because the names of their sums are those of counters and
+//! measures.
 
 mod app;
 mod blob;
@@ -89,41 +90,41 @@ pub(crate) use wallet::{
 pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
 /// Sealed messages.
 pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
-/// Messages that several chats share, as one of them has changed them.
+/// Overlays: the edited versions of messages that several chats share.
 pub(crate) const MESSAGE_VERSIONS: &str = "message_versions";
 /// Large context snapshots and artifact payloads.
 pub(crate) const CHAT_BLOBS: &str = "chat_blobs";
-/// Context snapshots that were replaced.
+/// Replaced context snapshots.
 pub(crate) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
-/// Those who take part in chats.
+/// The participants of chats.
 pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
-/// The connections over which people listen to chats.
+/// The connections over which users subscribe to chats.
 pub(crate) const PRESENCE: &str = "presence";
-/// Calls of models.
+/// Provider calls.
 pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
-/// The questions of workflows.
+/// Input requests.
 pub(crate) const INPUT_REQUESTS: &str = "input_requests";
 /// The steps from which turns can be resumed.
 pub(crate) const RESUME_POINTS: &str = "resume_points";
-/// The turns that have no messages, by which alone their names are known for good.
+/// The ids and digests of turns without messages, kept forever to recognise retries.
 pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
-/// The moves of chats from one status to another.
+/// The status changes of chats.
 pub(crate) const STATUS_CHANGES: &str = "status_changes";
-/// What the chats and calls of a workflow add up to.
+/// Rollups: the stats of workflows, agents, models and chats.
 pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";
 /// The registry of apps.
 pub(crate) const APPS: &str = "apps";
 /// Wallets, each with its newest entries.
 pub(crate) const WALLETS: &str = "wallets";
-/// The older entries of wallets, a line each.
+/// The archived entries of wallets, one document (a *line*) for each.
 pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
-/// Tickets to chats.
+/// Tickets that admit a client to a chat.
 pub(crate) const TICKETS: &str = "tickets";
 
-/// The format that the database is at.
+/// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";
 
-/// Every collection but the one of the format.
+/// Every collection except [`STORE_FORMAT`].
 pub(crate) const COLLECTIONS: [&str; 17] = [
     CHAT_SESSIONS,
     CHAT_SEGMENTS,
@@ -144,19 +145,19 @@ pub(crate) const COLLECTIONS: [&str; 17] = [
     TURNS_WITHOUT_MESSAGES,
 ];
 
-/// The version written into every document that every release can read. One that uses a newer
-/// [`Shape`](super::engine::format::Shape) carries the format of that shape.
+/// The `schema_version` of documents that every release can read. A document of a newer
+/// [`Shape`](super::engine::format::Shape) has the format of that shape instead.
 pub(crate) const SCHEMA_VERSION: i64 = 1;
 
-/// The newest version that can be read: the format of the newest shape.
+/// The newest `schema_version` that this release can read: the format of the newest shape.
 pub(crate) const NEWEST_VERSION: i64 = 2;
 
-/// Counters are kept as 64-bit integers with a sign.
+/// Converts a counter to the stored integer type; clamps at `i64::MAX`.
 pub(crate) fn counter(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Digests and the like.
+/// Converts bytes, such as a digest, to BSON.
 fn binary(bytes: &[u8]) -> Binary {
     Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() }
 }
