@@ -8,37 +8,37 @@ use crate::StoreError;
 use crate::mongo::documents::counter;
 use crate::mongo::documents::fields::Fields;
 
-/// A chat whose sealed messages another goes on from, as it is stored.
+/// A chat whose sealed messages a fork shares, as the fork stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Base {
     pub(crate) chat_id: ChatId,
-    /// Its messages below this sequence are shared, those of earlier bases among them.
+    /// The messages below this sequence are shared, including those of earlier bases.
     pub(crate) below: u64,
-    /// Its revision when it was forked: what was edited later is not shared.
+    /// The revision of the chat when it was forked. Later edits are not shared.
     pub(crate) revision: i64,
 }
 
-/// Which sealed messages a chat shares, and with whom.
+/// Which sealed messages a chat shares with which other chats.
 #[derive(Debug, Clone)]
 pub(crate) struct Lineage {
     chat_id: ChatId,
-    /// The chats it goes on from, the oldest first.
+    /// The chats whose messages this chat shares, oldest first.
     bases: Vec<Base>,
-    /// Other chats go on from its messages below this sequence.
+    /// Forks of this chat share its messages below this sequence.
     shared_below: Option<u64>,
-    /// Its revision when it was last forked.
+    /// The revision when the chat was last forked.
     shared_revision: Option<i64>,
     revision: i64,
 }
 
 impl Lineage {
-    /// Adds the fields it is read from, besides those of a tail, to a projection.
+    /// Adds the fields that [`read`](Self::read) needs to the projection of a tail.
     pub(crate) fn projected(mut projection: Document) -> Document {
         projection.extend(doc! { "bases": 1, "shared_below": 1, "shared_revision": 1 });
         projection
     }
 
-    /// Reads it from a session document.
+    /// Reads the lineage from a session document.
     pub(crate) fn read(chat_id: &ChatId, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut bases = Vec::new();
         if !fields.field("bases")?.is_null() {
@@ -55,39 +55,39 @@ impl Lineage {
         })
     }
 
-    /// Returns the chat.
+    /// Returns the id of the chat itself.
     pub(crate) fn chat_id(&self) -> &ChatId {
         &self.chat_id
     }
 
-    /// Returns the revision that the next edit moves the chat to.
+    /// Returns the revision after the next edit.
     pub(crate) fn next_revision(&self) -> i64 {
         self.revision + 1
     }
 
-    /// Tells whether messages are shared at all.
+    /// Returns whether the chat shares any messages.
     pub(crate) fn is_shared(&self) -> bool {
         self.shared_below() > 0
     }
 
-    /// Returns the sequence below which messages are shared: what is stored of them never changes.
+    /// Returns the sequence below which messages are shared. Their segments are never written.
     pub(crate) fn shared_below(&self) -> u64 {
         let with_bases = self.bases.last().map_or(0, |base| base.below);
         with_bases.max(self.shared_below.unwrap_or(0))
     }
 
-    /// Tells whether a version of a message may be replaced: no fork can see it.
+    /// Returns whether no fork can see an overlay of this revision, so that it may be deleted.
     pub(crate) fn is_unshared(&self, revision: i64) -> bool {
         self.shared_revision.is_none_or(|shared| shared < revision)
     }
 
-    /// Makes a filter match only while the chat was not forked again.
+    /// Makes a filter match only if the chat was not forked again since this lineage was read.
     pub(crate) fn condition(&self, filter: &mut Document) {
         filter.insert("shared_below", self.shared_below.map(counter));
         filter.insert("shared_revision", self.shared_revision);
     }
 
-    /// Returns which chats have the sealed messages of a span, in order, and which of them.
+    /// Splits a span of sealed messages by the chats whose segments hold them, in order.
     pub(crate) fn pieces(&self, span: Range<u64>) -> Vec<(&ChatId, Range<u64>)> {
         let mut pieces = Vec::new();
         let mut start = span.start;
@@ -104,13 +104,13 @@ impl Lineage {
         pieces
     }
 
-    /// Returns the chats that may have changed shared messages of a span since they were sealed; the
-    /// word of a later one goes before that of an earlier one.
+    /// Returns the chats that may have overlays for a span. The overlay of a later chat overrides that of an
+    /// earlier one.
     pub(crate) fn editors(&self, span: &Range<u64>) -> Vec<Base> {
         let own = Base {
             chat_id: self.chat_id.clone(),
             below: self.shared_below(),
-            // Those of the chat itself are all in force.
+            // All edits of the chat itself are visible.
             revision: if self.revision == 0 { 0 } else { i64::MAX },
         };
         let editors = self.bases.iter().cloned().chain([own]);
@@ -118,8 +118,8 @@ impl Lineage {
         cut.filter(|editor| editor.revision > 0 && editor.below > span.start).collect()
     }
 
-    /// Returns the bases of a fork that takes over the messages below a sequence, so far as they are
-    /// sealed below `sealed_below`.
+    /// Returns the bases of a fork that takes the messages below `sequence`. The fork shares those that are
+    /// sealed, which are below `sealed_below`.
     pub(crate) fn of_fork(&self, sequence: u64, sealed_below: u64) -> Vec<Base> {
         let own =
             Base { chat_id: self.chat_id.clone(), below: sealed_below, revision: self.revision };
@@ -127,7 +127,7 @@ impl Lineage {
         for base in self.bases.iter().cloned().chain([own]) {
             let base = Base { below: base.below.min(sequence), ..base };
             let before = bases.last().map_or(0, |last| last.below);
-            // One that has neither messages of its own nor edited others is not asked for anything.
+            // Skip a base that has neither messages nor overlays for the fork.
             if base.below > before || base.below > 0 && base.revision > 0 {
                 bases.push(base);
             }

@@ -10,19 +10,20 @@ use crate::mongo::documents::fields::Fields;
 use crate::mongo::engine::json::{append, key, to_raw_document};
 use crate::rules::batch::{Entry, Known};
 
-/// What a stored message takes besides its body: ids, times, digest and keys.
+/// The estimated size, in bytes, of a stored message without its body: ids, times, digest and keys.
 pub(crate) const MESSAGE_OVERHEAD: usize = 192;
 
-/// A message as it is stored: with the digest of the body it was appended with.
+/// A stored message.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredMessage {
     pub(crate) message: Message,
+    /// The digest of the body that was appended; edits do not change it.
     pub(crate) digest: Digest,
-    /// The size by which it counts towards the bounds of tail and segment.
+    /// The size, in bytes, that counts towards the limits of tails, segments and pages.
     pub(crate) bytes: u64,
 }
 
-/// Writes the document of a message that is appended now.
+/// Creates the document of a new message.
 pub(crate) fn message_document(entry: &Entry, now: Time<Utc>) -> RawDocumentBuf {
     let bytes = entry.bytes + MESSAGE_OVERHEAD;
     let mut document = body_document(entry.event_id.as_str(), &entry.body);
@@ -71,7 +72,7 @@ fn finish(document: &mut RawDocumentBuf, digest: Digest, bytes: u64, created_at:
 }
 
 impl StoredMessage {
-    /// Reads the message at a position.
+    /// Reads a message. Its position gives its sequence, which is not stored.
     pub(crate) fn read(sequence: u64, fields: &Fields<'_>) -> Result<Self, StoreError> {
         let mut body = MessageBody::default();
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
@@ -110,7 +111,7 @@ impl StoredMessage {
         Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
     }
 
-    /// Writes the document it is put back as.
+    /// Creates the document of the message after an edit.
     pub(crate) fn document(&self) -> RawDocumentBuf {
         let message = &self.message;
         let mut document = body_document(message.event_id.as_str(), &message.body);
@@ -126,7 +127,8 @@ impl StoredMessage {
     }
 }
 
-/// Reads what tells repeated messages from new ones, where only that was asked for.
+/// Reads the ids and digests of messages, by which an append recognises duplicates. The projection may
+/// exclude all other fields.
 pub(crate) fn known_messages(
     fields: &Fields<'_>,
     first_sequence: u64,

@@ -6,20 +6,20 @@ use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{Base, MESSAGE_VERSIONS, SCHEMA_VERSION, StoredMessage, counter};
 
-/// Names a version of a shared message, and says how large it is.
+/// The key and size of an overlay: a version of a shared message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VersionKey {
-    /// The chat that made it.
+    /// The chat that edited the message.
     pub(crate) chat_id: ChatId,
     /// The sequence of the message.
     pub(crate) sequence: u64,
-    /// The chat's revision from which on it is in force there.
+    /// The revision of that chat since which the version is valid there.
     pub(crate) revision: i64,
-    /// Its size, as it counts towards a page.
+    /// The size that counts towards a page, in bytes.
     pub(crate) bytes: u64,
 }
 
-/// A version, as far as it is read: its message as raw BSON, or only how large it is.
+/// The fields of a version that are read. `M` is the message as raw BSON, or only its size.
 #[derive(Debug, Deserialize)]
 struct VersionDocument<M> {
     #[serde(rename = "_id")]
@@ -44,7 +44,7 @@ pub(crate) fn version_id(chat_id: &ChatId, sequence: u64, revision: i64) -> Docu
     doc! { "chat_id": chat_id.as_str(), "sequence": counter(sequence), "revision": revision }
 }
 
-/// Returns a filter for the versions that some chats have made of messages from a sequence on.
+/// Returns the filter for the versions of messages from `start` on that a chat with these editors may show.
 pub(crate) fn versions_by(scope: &Scope, editors: &[Base], start: u64) -> Document {
     let by = |editor: &Base| {
         let Base { chat_id, below, revision } = editor;
@@ -58,7 +58,7 @@ pub(crate) fn versions_by(scope: &Scope, editors: &[Base], start: u64) -> Docume
     doc! { "app_id": scope.app_id.as_str(), "$or": made }
 }
 
-/// Writes the document of a version.
+/// Creates the document of a version.
 pub(crate) fn version_document(
     app_id: &AppId,
     chat_id: &ChatId,
@@ -78,12 +78,12 @@ pub(crate) fn version_document(
 }
 
 impl VersionKey {
-    /// The fields it is read from.
+    /// Returns the projection that [`read`](Self::read) needs.
     pub(crate) fn projection() -> Document {
         doc! { "message.bytes": 1, "schema_version": 1 }
     }
 
-    /// Reads it from the document of a version; `chat_id` names the reader in errors.
+    /// Reads the key from the document of a version. Errors name `chat_id`, the chat that is read.
     pub(crate) fn read(chat_id: &ChatId, raw: &RawDocument) -> Result<Self, StoreError> {
         let fields = Fields::open(MESSAGE_VERSIONS, chat_id.as_str(), raw)?;
         let VersionDocument::<MessageSize> { id, message } = fields.read()?;
@@ -97,7 +97,7 @@ impl VersionKey {
     }
 }
 
-/// Reads the message of a version.
+/// Reads the message of a version. Errors name `chat_id`.
 pub(crate) fn version_message(
     chat_id: &ChatId,
     raw: &RawDocument,

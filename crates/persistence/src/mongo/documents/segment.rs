@@ -8,10 +8,10 @@ use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
 
-/// Where the messages of a session or a segment name the call that has produced them.
+/// The path, in a session or a segment, to the ids of the provider calls that produced the messages.
 pub(crate) const LINK: &str = "messages.produced_by_call_id";
 
-/// A run of sealed messages.
+/// A segment: consecutive sealed messages in one document.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) head: SegmentHead,
@@ -19,25 +19,25 @@ pub(crate) struct Segment {
     pub(crate) messages: Vec<StoredMessage>,
 }
 
-/// What a segment is besides its messages.
+/// The fields of a segment except its messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentHead {
     /// The sequence of the first message.
     pub(crate) first_sequence: u64,
-    /// The session's revision when the messages were copied out of it.
+    /// The session's revision when the messages were copied from it.
     pub(crate) revision: i64,
-    /// Grows with every edit since then.
+    /// Grows with every edit of the segment.
     pub(crate) edits: i64,
-    /// For one that an append has made: the session's counter before its messages.
+    /// If a large append wrote the segment directly: the session's counter before that append.
     pub(crate) append_base: Option<u64>,
 }
 
-/// Returns the id of the segment that begins with a message.
+/// Returns the id of the segment whose first message has this sequence.
 pub(crate) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
     doc! { "chat_id": chat_id.as_str(), "first_sequence": counter(first_sequence) }
 }
 
-/// Returns a filter for the segments of a chat that begin within a span.
+/// Returns the filter for the segments of a chat whose first sequence is in a span.
 pub(crate) fn segments_between(scope: &Scope, chat_id: &ChatId, span: Range<u64>) -> Document {
     doc! {
         "app_id": scope.app_id.as_str(),
@@ -45,7 +45,7 @@ pub(crate) fn segments_between(scope: &Scope, chat_id: &ChatId, span: Range<u64>
     }
 }
 
-/// Writes the document of a segment of messages as they are stored.
+/// Creates the document of a segment from stored messages.
 pub(crate) fn segment_document<M: BindRawBsonRef>(
     app_id: &AppId,
     chat_id: &ChatId,
@@ -77,7 +77,7 @@ pub(crate) fn segment_document<M: BindRawBsonRef>(
 }
 
 impl Segment {
-    /// Opens a stored segment; returns its first sequence with it.
+    /// Opens a stored segment. Returns its first sequence and its fields.
     pub(crate) fn open<'a>(
         chat_id: &'a ChatId,
         raw: &'a RawDocument,
@@ -99,7 +99,7 @@ impl Segment {
         Ok(Self { head: SegmentHead { first_sequence, revision, edits, append_base }, messages })
     }
 
-    /// Returns the size of its messages.
+    /// Returns the total size of the messages, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.messages.iter().map(|message| message.bytes).sum()
     }
