@@ -17,20 +17,20 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::Json;
 use crate::rules::input::KeptInput;
 
-/// The state of a request that takes an answer.
+/// The stored state of a request that can still be answered.
 pub(crate) const PENDING: &str = "pending";
 
 /// An input request, with the store calls that asked and answered it.
 #[derive(Debug)]
 pub(crate) struct StoredInput {
     pub(crate) kept: KeptInput,
-    /// Names the store call that asked it, so that its retry knows its own work.
+    /// The id of the store call that asked it, by which a retry recognises its own write.
     pub(crate) asking_id: String,
-    /// Names the store call that answered it, likewise.
+    /// The same for the store call that answered it.
     pub(crate) answering_id: Option<String>,
 }
 
-/// An input request as it is stored.
+/// A stored input request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InputRequestDocument<'a> {
     #[serde(rename = "_id")]
@@ -60,7 +60,7 @@ struct InputRequestKey {
     request_id: InputRequestId,
 }
 
-/// How a request stands; once closed, it is named after how it was closed.
+/// The state of a request: pending, or how it was closed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -106,7 +106,7 @@ pub(crate) fn input_key(chat_id: &ChatId, request_id: &InputRequestId) -> Docume
 }
 
 impl<'a> InputRequestDocument<'a> {
-    /// Returns the document of a request that is asked.
+    /// Creates the document of a new request.
     pub(crate) fn new(app_id: &AppId, kept: &'a KeptInput, asking_id: &str) -> Self {
         let InputRequest { chat_id, request_id, question, .. } = &kept.request;
         let tool_call = question.tool_call.as_ref().map(|call| {
@@ -135,7 +135,7 @@ impl<'a> InputRequestDocument<'a> {
         }
     }
 
-    /// Reads how it was closed, if it was.
+    /// Takes the closing of the request; `None` if it is pending.
     fn closing(&mut self) -> Result<Option<Closing>, FieldError> {
         let required = |field| move || FieldError::new(field);
         let how = match self.state {
@@ -156,8 +156,8 @@ impl<'a> InputRequestDocument<'a> {
     }
 }
 
-/// Returns what closing sets; `answered` names the store call that answers, with the digest of the
-/// message.
+/// Returns the fields that closing a request sets. `answered` is the id of the store call that answers, and
+/// the digest of the answer's message.
 pub(crate) fn closing_fields(
     closing: &Closing,
     answered: Option<(&str, &Digest)>,

@@ -6,20 +6,21 @@ use crate::StoreError;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{CHAT_PARTICIPANTS, NEWEST_VERSION};
 
-/// A participant as stored: with the store call that had them join.
+/// A participant, with the store call that added it.
 #[derive(Debug)]
 pub(crate) struct StoredParticipant {
     pub(crate) participant: Participant,
+    /// The id of that call, by which a retry recognises its own write.
     pub(crate) join_id: String,
 }
 
-/// The participants of a chat, as far as they are read: updates write the rest.
+/// The fields of a chat's participants document that are read.
 #[derive(Debug, Deserialize)]
 struct ParticipantsDocument {
     participants: Vec<ParticipantDocument>,
 }
 
-/// A participant among those of a chat.
+/// One participant in the document of a chat.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ParticipantDocument {
     user_id: UserId,
@@ -48,7 +49,7 @@ impl From<ParticipantDocument> for StoredParticipant {
     }
 }
 
-/// Returns the filter for the participants of a chat.
+/// Returns the filter for the participants document of a chat.
 pub(crate) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! {
         "_id": chat_id.as_str(),
@@ -57,14 +58,15 @@ pub(crate) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
     }
 }
 
-/// Returns the filter for the participants of a chat with one user among them.
+/// Returns the filter for the participants document of a chat, if it has this user.
 pub(crate) fn participants_with(scope: &Scope, chat_id: &ChatId, user_id: &UserId) -> Document {
     let mut filter = participants_of(scope, chat_id);
     filter.insert("participants.user_id", user_id.as_str());
     filter
 }
 
-/// Returns the filter for the participants of a chat without a user, and with room for one.
+/// Returns the filter for the participants document of a chat, if it lacks this user and has room for one
+/// more participant.
 pub(crate) fn participants_without(scope: &Scope, chat_id: &ChatId, user_id: &UserId) -> Document {
     let mut filter = participants_of(scope, chat_id);
     filter.insert("participants.user_id", doc! { "$ne": user_id.as_str() });

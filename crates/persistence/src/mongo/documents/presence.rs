@@ -17,7 +17,7 @@ pub(crate) fn presence_id(connection: &Connection) -> Document {
     doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id.as_str() }
 }
 
-/// Returns the filter for what was announced of a chat and still counts.
+/// Returns the filter for the announcements of a chat that have not expired.
 pub(crate) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Document {
     let id =
         |connection_id: Bson| doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id };
@@ -28,7 +28,8 @@ pub(crate) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Doc
     }
 }
 
-/// Returns the statement that announces a connection, as a part of an `update` command.
+/// Creates the statement of an `update` command that announces a connection, or renews its announcement,
+/// for the time `lasting`.
 pub(crate) fn announcement(
     scope: &Scope,
     connection: &Connection,
@@ -56,7 +57,7 @@ pub(crate) fn announcement(
     }
 }
 
-/// An announcement, as far as it is read: an update writes it.
+/// The fields of an announcement that are read.
 #[derive(Debug, Deserialize)]
 struct AnnouncementDocument {
     user_id: UserId,

@@ -9,7 +9,7 @@ use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{PROVIDER_CALLS, SCHEMA_VERSION};
 use crate::rules::call_batch::DigestedCall;
 
-/// A call of a model.
+/// A stored provider call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CallDocument {
     #[serde(rename = "_id")]
@@ -41,14 +41,14 @@ struct CallKey {
     call_id: CallId,
 }
 
-/// Returns the id of a call.
+/// Returns the id of a provider call.
 pub(crate) fn call_key(chat_id: &ChatId, call_id: &CallId) -> Document {
     doc! { "chat_id": chat_id.as_str(), "call_id": call_id.as_str() }
 }
 
 impl CallDocument {
-    /// Returns the document of a call; `recording_id` names the store call that records it, so that its
-    /// retry knows its own work.
+    /// Creates the document of a provider call. `recording_id` is the id of the store call that records it,
+    /// by which a retry recognises its own write.
     pub(crate) fn new(
         app_id: &AppId,
         workflow_name: &WorkflowName,
@@ -109,12 +109,12 @@ fn cost_of_a_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MicroDol
     MicroDollars::new(u64::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// Opens a stored call.
+/// Opens a stored provider call to read its fields.
 pub(crate) fn open_call(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
     Fields::open(PROVIDER_CALLS, "(a call)", raw)
 }
 
-/// Reads a call.
+/// Reads a provider call.
 pub(crate) fn call_record(fields: &Fields<'_>) -> Result<DigestedCall, StoreError> {
     fields.read::<CallDocument>().map(DigestedCall::from)
 }

@@ -16,7 +16,7 @@ use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
 
-/// A step from which a turn can be resumed.
+/// A stored resume point: a step from which a turn can be resumed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ResumePointDocument<'a> {
     #[serde(rename = "_id")]
@@ -30,8 +30,8 @@ pub(crate) struct ResumePointDocument<'a> {
     stack_id: StackId,
     stack_parent_id: Option<StackId>,
     stack_depth: u32,
-    /// The path is cut as that of the open step is. The release before this one wrote whole paths, and
-    /// reads cut ones as well as this one reads whole ones, so that cut ones need no newer version.
+    /// The end of the path of calls, cut as in [`OpenStep`] (decision 0025). Older releases wrote whole
+    /// paths. They read cut paths correctly, so cut paths need no newer `schema_version`.
     stack_path: Option<Vec<StackId>>,
     input: Option<Json<Cow<'a, JsonObject>>>,
     output: Option<Json<Cow<'a, JsonObject>>>,
@@ -63,18 +63,18 @@ pub(crate) fn points_in(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() }
 }
 
-/// What the resume points of a turn have in common.
+/// The values that all resume points of a turn share.
 pub(crate) struct TurnPoints<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) chat_id: &'a ChatId,
     pub(crate) mark: &'a TurnMark,
-    /// Which turn of the chat it is.
+    /// The number of the turn in its chat.
     pub(crate) turn: u64,
     pub(crate) created_at: Time<Utc>,
 }
 
 impl<'a> ResumePointDocument<'a> {
-    /// Returns the document of a resume point.
+    /// Creates the document of a resume point.
     pub(crate) fn new(points: &TurnPoints<'_>, open: &'a OpenStep) -> Self {
         let TurnPoints { scope, chat_id, mark, turn, created_at } = points;
         let OpenStep { sequence, step, stack_path } = open;
@@ -142,7 +142,7 @@ pub(crate) fn point_record(raw: &RawDocumentBuf) -> Result<ResumePoint, StoreErr
     read_record::<ResumePointDocument<'_>, _>(RESUME_POINTS, raw)
 }
 
-/// Reads the digest of the turn of a resume point, where only that was asked for.
+/// Reads the digest of a resume point's turn. The projection may exclude all other fields.
 pub(crate) fn point_digest(raw: &RawDocumentBuf) -> Result<Digest, StoreError> {
     #[derive(Deserialize)]
     struct Digested {

@@ -10,11 +10,11 @@ use crate::mongo::documents::{SCHEMA_VERSION, WORKFLOW_STATS, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::store::ChatStats;
 
-/// Returns the id of the document that a rollup is kept in, or of one of several.
+/// Returns the id of a document of a rollup.
 ///
-/// Names stand in values alone, never in field names or paths, and each in a field of its own: no two
-/// rollups can be taken for each other, whatever the names are. `stripe` tells apart documents that
-/// count the same, so that not all writers of a busy workflow wait for one.
+/// Each name is the value of a separate field, and never a field name or path, so different rollups always
+/// have different ids. A rollup may have several documents, one for each `stripe`, so that the writers of a
+/// busy workflow do not all wait for one document. The rollup is their sum.
 pub(crate) fn rollup_id(
     app_id: &AppId,
     workflow_name: &WorkflowName,
@@ -28,7 +28,7 @@ pub(crate) fn rollup_id(
             let name = doc! { "provider": provider.as_deref(), "model": model.as_deref() };
             (MODEL, name.into(), stripe)
         }
-        // A chat is not so busy, and is listed by its document.
+        // A chat needs no stripes: it has few writers, and lists of chats need one document for each.
         Subject::Chat(chat_id) => (CHAT, chat_id.as_str().into(), 0),
     };
     doc! {
@@ -41,16 +41,17 @@ pub(crate) fn rollup_id(
     }
 }
 
-/// The kinds of subject, as they are stored.
+/// The stored names of the kinds of subject.
 pub(crate) const WORKFLOW: &str = "workflow";
 pub(crate) const AGENT: &str = "agent";
 pub(crate) const MODEL: &str = "model";
 pub(crate) const CHAT: &str = "chat";
 
-/// Under which field histograms are kept: below it the measure, then the number of the bucket.
+/// The field of the histograms. Its paths continue with the measure and the number of the bucket.
 const HISTOGRAMS: &str = "histograms";
 
-/// Returns the update that adds to a rollup; `started_at` is for that of a chat.
+/// Returns the update that adds a change to a rollup. `started_at` is the creation time of the chat, for the
+/// rollup of a chat.
 pub(crate) fn rollup_update(
     change: &Rollup,
     now: Time<Utc>,
@@ -79,13 +80,13 @@ pub(crate) fn rollup_update(
     }
 }
 
-/// A rollup as it is stored, perhaps one of several that are to be added up.
+/// One stored document of a rollup. The caller adds up the documents with the same key.
 #[derive(Debug)]
 pub(crate) struct StoredRollup<'a> {
     pub(crate) workflow_name: WorkflowName,
     pub(crate) key: RollupKey,
     pub(crate) last_updated_at: Option<Time<Utc>>,
-    /// When the chat was created, for that of a chat.
+    /// The creation time of the chat, for the rollup of a chat.
     pub(crate) started_at: Option<Time<Utc>>,
     fields: Fields<'a>,
 }
@@ -117,13 +118,13 @@ impl<'a> StoredRollup<'a> {
         })
     }
 
-    /// Adds its sums to a rollup.
+    /// Adds the sums of this document to a rollup.
     pub(crate) fn add_to(&self, rollup: &mut Rollup) -> Result<(), StoreError> {
         add_sums(&self.fields, rollup)
     }
 }
 
-/// Reads what a chat took.
+/// Reads the stats of a chat from its rollup.
 pub(crate) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> {
     let fields = open(raw)?;
     let id = fields.inside(fields.document("_id")?);
@@ -142,7 +143,7 @@ pub(crate) fn chat_stats(raw: &RawDocumentBuf) -> Result<ChatStats, StoreError> 
     })
 }
 
-/// Reads the sums of a rollup.
+/// Reads the sums of one document of a rollup.
 pub(crate) fn rollup_sums(raw: &RawDocumentBuf) -> Result<Rollup, StoreError> {
     let mut rollup = Rollup::default();
     add_sums(&open(raw)?, &mut rollup)?;
@@ -153,7 +154,7 @@ fn open(raw: &RawDocumentBuf) -> Result<Fields<'_>, StoreError> {
     Fields::open(WORKFLOW_STATS, "(a rollup)", raw)
 }
 
-/// Adds what is there of the sums: one that was never added to is not.
+/// Adds the stored sums to a rollup. A sum that nothing was ever added to is missing and counts as 0.
 fn add_sums(fields: &Fields<'_>, rollup: &mut Rollup) -> Result<(), StoreError> {
     let found = fields.collect()?;
     for counter in Counter::ALL {

@@ -7,7 +7,7 @@ use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::StatusNumber;
 use crate::mongo::documents::{SCHEMA_VERSION, STATUS_CHANGES};
 
-/// A move of a chat from one status to another.
+/// A stored change of a chat's status.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StatusChangeDocument {
     #[serde(rename = "_id")]
@@ -26,14 +26,14 @@ struct StatusChangeKey {
     change_id: String,
 }
 
-/// Returns the id of a move: its chat comes first, for the chat's own to be found together.
+/// Returns the id of a status change. The chat comes first, so that a chat's changes form a range of ids.
 pub(crate) fn status_change_id(chat_id: &ChatId, change_id: &str) -> Document {
     doc! { "chat_id": chat_id.as_str(), "change_id": change_id }
 }
 
 impl StatusChangeDocument {
-    /// Returns the document of a move; `change_id` names the store call that makes it, so that its retry
-    /// knows its own work.
+    /// Creates the document of a status change. `change_id` is the id of the store call that makes it, by
+    /// which a retry recognises its own write.
     pub(crate) fn new(
         app_id: &AppId,
         workflow_name: &WorkflowName,
@@ -65,7 +65,7 @@ impl From<StatusChangeDocument> for StatusChange {
     }
 }
 
-/// Reads a move.
+/// Reads a status change.
 pub(crate) fn status_change_record(raw: &RawDocumentBuf) -> Result<StatusChange, StoreError> {
     read_record::<StatusChangeDocument, _>(STATUS_CHANGES, raw)
 }

@@ -5,10 +5,10 @@ use crate::StoreError;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{SCHEMA_VERSION, STORE_FORMAT};
 
-/// The id of the one document.
+/// The id of the only document.
 const ID: &str = "format";
 
-/// The format that the database is at.
+/// The stored format of the database.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FormatDocument {
     #[serde(rename = "_id")]
@@ -19,18 +19,18 @@ pub(crate) struct FormatDocument {
 }
 
 impl FormatDocument {
-    /// Returns the document of a database that is new.
+    /// Creates the document for a new database.
     pub(crate) fn new(format: i64, now: DateTime) -> Self {
         Self { id: ID.to_owned(), format, changed_at: now, schema_version: SCHEMA_VERSION }
     }
 }
 
-/// Returns the filter for the one document.
+/// Returns the filter for the only document.
 pub(crate) fn one_format() -> Document {
     doc! { "_id": ID }
 }
 
-/// Returns the update that raises the format, and inserts the document where there is none.
+/// Returns the upsert that raises the format.
 pub(crate) fn raised_format(format: i64, now: DateTime) -> Document {
     doc! {
         "$max": { "format": format },
@@ -39,7 +39,7 @@ pub(crate) fn raised_format(format: i64, now: DateTime) -> Document {
     }
 }
 
-/// Reads the format.
+/// Reads the format of the database.
 pub(crate) fn format_number(raw: &RawDocument) -> Result<i64, StoreError> {
     Ok(read_document::<FormatDocument>(STORE_FORMAT, raw)?.format)
 }

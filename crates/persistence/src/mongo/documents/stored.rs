@@ -1,7 +1,7 @@
-//! Stored documents to structs and back, with serde.
+//! Converts stored documents to structs and back, with serde.
 //!
-//! The struct of a record lists its fields in the order in which they are stored. A field that is missing
-//! reads like null, fields that the struct does not name are ignored, and integers may have either width.
+//! The struct of a record lists its fields in the stored order. A missing field reads as null, fields that the
+//! struct does not name are ignored, and integers may have 32 or 64 bits.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use crate::mongo::documents::NEWEST_VERSION;
 use crate::mongo::engine::failure::Failure;
 use crate::{BoxError, StoreError};
 
-/// Reads a stored document, unless it uses a shape that only newer releases can read.
+/// Reads a stored document. Fails if only newer releases can read its shape.
 pub(crate) fn read_document<'de, T: Deserialize<'de>>(
     collection: &'static str,
     raw: &'de RawDocument,
@@ -21,7 +21,7 @@ pub(crate) fn read_document<'de, T: Deserialize<'de>>(
     read_fields(raw).map_err(|e| e.within(collection, id_in_errors(raw)))
 }
 
-/// Reads a stored document as the record that it stands for.
+/// Reads a stored document and converts it to its record.
 pub(crate) fn read_record<'de, D, R>(
     collection: &'static str,
     raw: &'de RawDocument,
@@ -41,13 +41,13 @@ pub(crate) fn encode<T: Serialize>(document: &T) -> Result<RawDocumentBuf, Failu
     Ok(encoded.map_err(mongodb::error::Error::from)?)
 }
 
-/// Encodes a document that lies within another one, or within an update.
+/// Converts a struct to a document for embedding in another document or in an update.
 pub(crate) fn embedded<T: Serialize>(document: &T) -> Result<Document, Failure> {
     let decoded = Document::try_from(encode(document)?);
     Ok(decoded.map_err(mongodb::error::Error::from)?)
 }
 
-/// A field that is not what it should be.
+/// An invalid field of a stored document.
 #[derive(Debug)]
 pub(crate) struct FieldError {
     field: String,
@@ -55,26 +55,26 @@ pub(crate) struct FieldError {
 }
 
 impl FieldError {
-    /// Says that the value of a field contradicts that of another one.
+    /// Returns the error for a field that is missing or contradicts another field.
     pub(crate) fn new(field: impl Into<String>) -> Self {
         Self { field: field.into(), source: None }
     }
 
-    /// Names the document that the field belongs to.
+    /// Adds the document that the field belongs to.
     pub(crate) fn within(self, collection: &'static str, id: String) -> StoreError {
         let Self { field, source } = self;
         StoreError::Corrupt { collection, id, field, source }
     }
 }
 
-/// So that a conversion may be one that cannot fail.
+/// Lets [`read_record`] use conversions that cannot fail.
 impl From<Infallible> for FieldError {
     fn from(never: Infallible) -> Self {
         match never {}
     }
 }
 
-/// Checks that this release can read a document, going by its version.
+/// Checks that the `schema_version` of a document is at most `supported`.
 pub(crate) fn check_version(
     supported: i64,
     collection: &'static str,
@@ -95,12 +95,12 @@ pub(crate) fn check_version(
     Ok(())
 }
 
-/// Reads the fields of a document, or of one within it.
+/// Reads the fields of a document or of a nested document.
 pub(crate) fn read_fields<'de, T: Deserialize<'de>>(
     raw: &'de RawDocument,
 ) -> Result<T, FieldError> {
     let decoded = RawDeserializer::new(raw.as_bytes()).and_then(T::deserialize);
-    // Only a document that cannot be read is read again, with a record of the way to the field.
+    // Recording the path is slow, so only a document with an error is read again with it.
     decoded.or_else(|_| read_with_path(raw))
 }
 
@@ -121,13 +121,13 @@ fn read_with_path<'de, T: Deserialize<'de>>(raw: &'de RawDocument) -> Result<T, 
     })
 }
 
-/// Returns the field that serde has missed: the path of such an error ends at the document that should
-/// have the field.
+/// Returns the name of a missing field. The path of such an error ends at the document without the field, so
+/// the name is taken from the message.
 fn missing_field(error: &bson::error::Error) -> Option<&str> {
     error.message.as_deref()?.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
-/// Returns the id of a document as errors name it.
+/// Returns the id of a document as text for errors.
 fn id_in_errors(raw: &RawDocument) -> String {
     match raw.get("_id") {
         Ok(Some(RawBsonRef::String(id))) => id.to_owned(),

@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::{SCHEMA_VERSION, TICKETS};
 
-/// A ticket to a chat.
+/// A stored ticket that admits a client to a chat.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TicketDocument {
     /// The digest of the ticket.
@@ -32,7 +32,7 @@ enum Role {
 }
 
 impl TicketDocument {
-    /// Returns the document of a ticket that has not been used.
+    /// Creates the document of a new ticket.
     pub(crate) fn new(
         scope: &Scope,
         chat_id: &ChatId,
@@ -74,7 +74,7 @@ impl TryFrom<TicketDocument> for Ticket {
     }
 }
 
-/// Reads the document of a ticket.
+/// Reads a ticket.
 pub(crate) fn ticket_record(raw: &RawDocument) -> Result<Ticket, StoreError> {
     read_record::<TicketDocument, _>(TICKETS, raw)
 }

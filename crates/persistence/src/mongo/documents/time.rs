@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A time, stored as a BSON date.
 ///
-/// The driver's own date is read through a text of its milliseconds, and accepts a document such as
-/// `{ "$date": … }` in its place. This one takes the date from the raw value.
+/// The driver's own date type converts through text when it is read, and also accepts documents such as
+/// `{ "$date": … }`. This type reads the date from the raw value, which is faster and stricter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) chrono::DateTime<Utc>);
 

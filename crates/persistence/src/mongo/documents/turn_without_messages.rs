@@ -9,7 +9,8 @@ use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{SCHEMA_VERSION, TURNS_WITHOUT_MESSAGES};
 use crate::rules::turn_batch::TurnMark;
 
-/// A turn without messages: by this document alone its name is known for good.
+/// A stored turn without messages. It keeps the id of the turn forever, so that a retry is recognised. Other
+/// turns are recognised by their messages.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct TurnWithoutMessagesDocument {
     #[serde(rename = "_id")]
@@ -28,7 +29,7 @@ struct TurnKey {
     request_id: TurnId,
 }
 
-/// Returns the filter for the turn without messages that has a name.
+/// Returns the filter for the turn without messages that has this id.
 pub(crate) fn turn_without_messages(
     scope: &Scope,
     chat_id: &ChatId,
@@ -39,7 +40,7 @@ pub(crate) fn turn_without_messages(
 }
 
 impl TurnWithoutMessagesDocument {
-    /// Returns the document of a turn without messages; `turn` is its number.
+    /// Creates the document of a turn without messages. `turn` is its number in the chat.
     pub(crate) fn new(
         scope: &Scope,
         chat_id: &ChatId,

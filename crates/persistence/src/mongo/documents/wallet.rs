@@ -11,9 +11,9 @@ use crate::mongo::documents::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS};
 #[derive(Debug)]
 pub(crate) struct StoredWallet {
     pub(crate) wallet: Wallet,
-    /// The sequence of the first of the entries here; those below have lines.
+    /// The sequence of the first entry in `tail`. Older entries are archived as lines.
     pub(crate) first_sequence: u64,
-    /// The entries that need not have lines yet, oldest first.
+    /// The newest entries, oldest first. They may have been archived already.
     pub(crate) tail: Vec<WalletEntry>,
 }
 
@@ -22,24 +22,24 @@ pub(crate) fn wallet_id(app_id: &AppId, user_id: impl Into<Bson>) -> Document {
     doc! { "app_id": app_id.as_str(), "user_id": user_id }
 }
 
-/// Returns a filter for a wallet.
+/// Returns the filter for one wallet.
 pub(crate) fn one_wallet(scope: &Scope, user_id: &UserId) -> Document {
     doc! { "_id": wallet_id(&scope.app_id, user_id.as_str()) }
 }
 
-/// Returns a filter for the wallets of an app, those after that of a user.
+/// Returns the filter for the wallets of an app whose users come after `after`.
 pub(crate) fn wallets_after(app_id: &AppId, after: Option<&UserId>) -> Document {
     let start = wallet_id(app_id, after.map_or("", UserId::as_str));
     doc! { "_id": { "$gt": start, "$lt": wallet_id(app_id, Bson::MaxKey) } }
 }
 
-/// Returns the id of an entry's line.
+/// Returns the id of the line of an entry.
 pub(crate) fn line_id(scope: &Scope, user_id: &UserId, entry_id: &str) -> Document {
     let (app_id, user_id) = (scope.app_id.as_str(), user_id.as_str());
     doc! { "app_id": app_id, "user_id": user_id, "entry_id": entry_id }
 }
 
-/// A wallet as it is stored, with its newest entries.
+/// A stored wallet with its newest entries.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WalletDocument {
     #[serde(rename = "_id")]
@@ -59,7 +59,7 @@ struct WalletKey {
     user_id: UserId,
 }
 
-/// An entry within its wallet; its position there says the rest.
+/// An entry in its wallet. Its position gives its sequence, and the later entries give its balance.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct EntryDocument {
     entry_id: EntryId,
@@ -69,7 +69,7 @@ pub(crate) struct EntryDocument {
     created_at: DateTime,
 }
 
-/// An entry that was archived, in a document of its own.
+/// A line: an archived entry in a separate document.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LineDocument {
     #[serde(rename = "_id")]
@@ -95,7 +95,7 @@ struct LineKey {
 }
 
 impl WalletDocument {
-    /// Returns the document of a wallet that is created, with the entry that fills it.
+    /// Creates the document of a new wallet. `initial` is the entry of its initial balance, if there is one.
     pub(crate) fn new(wallet: &Wallet, initial: Option<&WalletEntry>) -> Self {
         Self {
             id: WalletKey { app_id: wallet.app_id.clone(), user_id: wallet.user_id.clone() },
@@ -123,7 +123,7 @@ impl From<&WalletEntry> for EntryDocument {
 }
 
 impl LineDocument {
-    /// Returns the line of an entry.
+    /// Creates the line of an entry.
     pub(crate) fn new(wallet: &Wallet, entry: &WalletEntry) -> Self {
         let Wallet { app_id, user_id, .. } = wallet;
         let EntryDocument { entry_id, kind, amount, reason, created_at } = entry.into();
@@ -188,7 +188,7 @@ impl TryFrom<WalletDocument> for StoredWallet {
         if first_sequence.checked_add(tail.len() as u64) != Some(wallet.entry_count) {
             return Err(FieldError::new("last_sequence"));
         }
-        // An entry's place says how much came after it, and so what the balance was then.
+        // The balance after an entry is the current balance without the amounts of all later entries.
         let mut balance = wallet.balance;
         for entry in tail.iter_mut().rev() {
             entry.balance = balance;

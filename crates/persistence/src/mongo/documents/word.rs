@@ -4,20 +4,20 @@ use records::{
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One of a few values, stored as its name.
+/// A value of an enum, stored as its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word<T>(pub(crate) T);
 
-/// A type whose values have names in the store.
+/// An enum whose values have stored names.
 pub(crate) trait Named: Copy + 'static {
     /// Every value.
     const VALUES: &'static [Self];
 
-    /// Returns the name in the store.
+    /// Returns the stored name.
     fn name(self) -> &'static str;
 }
 
-/// Names the values of types that list them in `ALL` and name them with `as_str`.
+/// Implements [`Named`] for enums with `ALL` and `as_str`.
 macro_rules! named {
     ($($name:ident),*) => {$(
         impl Named for $name {
@@ -40,7 +40,7 @@ impl Named for Visibility {
     }
 }
 
-/// The name of a chat's status, where a number does not stand for it.
+/// The stored name of a chat's status; see [`StatusNumber`] for documents that store its number.
 impl Named for ChatStatus {
     const VALUES: &'static [Self] = &Self::ALL;
 
@@ -59,7 +59,7 @@ impl<'de, T: Named> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = <&str>::deserialize(deserializer)?;
         let value = T::VALUES.iter().find(|value| value.name() == word);
-        value.map(|value| Self(*value)).ok_or_else(|| D::Error::custom("a word without a meaning"))
+        value.map(|value| Self(*value)).ok_or_else(|| D::Error::custom("unknown value"))
     }
 }
 
@@ -76,6 +76,6 @@ impl Serialize for StatusNumber {
 impl<'de> Deserialize<'de> for StatusNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let status = ChatStatus::from_number(i32::deserialize(deserializer)?);
-        status.map(Self).ok_or_else(|| D::Error::custom("a number that is no status"))
+        status.map(Self).ok_or_else(|| D::Error::custom("unknown chat status number"))
     }
 }
