@@ -8,46 +8,47 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::reader::message::{Direction, RawMessage, extend_run};
 use crate::mongo::transcript::reader::segments::FetchedSegments;
 
-/// How often segments are read that do not continue one another: an edit may be splitting one.
+/// How often messages are read if the segments have a gap. An edit that splits a segment may cause a gap
+/// for a short time.
 pub(crate) const MAX_READ_ATTEMPTS: usize = 4;
 
-/// A position in the sealed messages of a chat, wherever its lineage says that they are.
+/// A position in the sealed messages of a chat, across the segments of all chats in its lineage.
 #[derive(Debug)]
 pub(crate) struct SealedCursor {
     pub(crate) lineage: Lineage,
     pub(crate) direction: Direction,
-    /// The sequences of the messages that are still to be read.
+    /// The sequences of the messages that are not read yet.
     left: Range<u64>,
-    /// Where the segment begins that holds the oldest of them, if that is known.
+    /// The first sequence of the segment that holds the oldest of them, if known.
     pub(crate) start: Option<u64>,
     usual: SegmentSize,
-    /// How many fetches in a row did not hold the next message.
+    /// The number of consecutive fetches without the next message.
     gaps: usize,
 }
 
-/// What a segment usually holds.
+/// The average content of a segment.
 #[derive(Debug, Clone, Copy)]
 struct SegmentSize {
     messages: u64,
     bytes: u64,
 }
 
-/// The segments of a chat whose messages were appended about one at a time.
+/// The initial estimate, typical of a chat whose messages are appended one at a time.
 const USUAL_SEGMENT: SegmentSize = SegmentSize { messages: 28, bytes: 64 << 10 };
 
 impl SealedCursor {
-    /// Begins with the newest message of a span, or with the oldest.
+    /// Creates a cursor that begins with the oldest or newest message of a span.
     pub(crate) fn new(lineage: Lineage, span: Range<u64>, direction: Direction) -> Self {
         let start = (span.start == 0).then_some(0);
         Self { lineage, direction, left: span, start, usual: USUAL_SEGMENT, gaps: 0 }
     }
 
-    /// Tells whether every message has been read.
+    /// Returns whether every message has been read.
     pub(crate) fn is_done(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// Returns the chat whose segments hold the next messages, and which ones.
+    /// Returns the chat whose segments hold the next messages, and the sequences that it holds.
     pub(crate) fn next_piece(&self) -> (&ChatId, Range<u64>) {
         let mut pieces = self.lineage.pieces(self.left.clone()).into_iter();
         let next = match self.direction {
@@ -57,20 +58,20 @@ impl SealedCursor {
         next.unwrap_or_else(|| (self.lineage.chat_id(), self.left.clone()))
     }
 
-    /// Returns how many segments should hold so many messages, or fill so many bytes.
+    /// Estimates how many segments to fetch for this many messages, but at most for this many bytes.
     ///
-    /// The first one may hold a single message of them. It is better to fetch a segment too many than too
-    /// few: another round trip costs far more.
+    /// The result is at least 1. It allows for a first segment with only one of the messages, because another
+    /// round trip costs far more than an unneeded segment.
     pub(crate) fn segments(&self, messages: u64, bytes: u64) -> u32 {
         let holding = messages.saturating_sub(1).div_ceil(self.usual.messages) + 1;
         let filling = bytes / self.usual.bytes;
         u32::try_from(holding.min(filling).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// Moves past the messages that were fetched, and returns those that continue where the cursor stood.
+    /// Returns the fetched messages that continue at the cursor's position, and moves past them.
     ///
-    /// There are none if an edit was splitting the segment, or replacing the overlay, of the next one: they
-    /// are to be fetched again. After [`MAX_READ_ATTEMPTS`] the chat is corrupt.
+    /// Returns none if an edit was splitting the segment of the next message or replacing its overlay; the
+    /// caller then fetches again. After [`MAX_READ_ATTEMPTS`] such fetches in a row the chat is `Corrupt`.
     pub(crate) fn advance<'f>(
         &mut self,
         fetched: &'f FetchedSegments,
@@ -97,7 +98,7 @@ impl SealedCursor {
             Direction::OldestFirst => self.left.start = left.start,
             Direction::NewestFirst => self.left.end = left.end,
         }
-        // The segments of the next chat of the lineage begin where those of this one end.
+        // In a lineage, the segments of the next chat begin where those of this chat end.
         let is_boundary = segment_end == Some(left.start) || fetched.piece_end == left.start;
         self.start = is_boundary.then_some(left.start);
         self.gaps = 0;
@@ -105,14 +106,14 @@ impl SealedCursor {
         Ok(run)
     }
 
-    /// Learns how large segments are in this chat.
+    /// Updates the estimate with the segments of a fetch.
     fn learn(&mut self, messages: u64, segments: u64, bytes: u64) {
         let (messages, bytes) = (messages.div_ceil(segments), bytes.div_ceil(segments));
         self.usual = SegmentSize { messages: messages.max(1), bytes: bytes.max(1) };
     }
 }
 
-/// Says that segments do not continue one another, however often they are read.
+/// Returns the error for segments that still have a gap after all read attempts.
 pub(crate) fn gap_error(chat_id: &ChatId) -> Failure {
     let (collection, id) = (CHAT_SEGMENTS, chat_id.to_string());
     let field = "messages".to_owned();

@@ -11,8 +11,8 @@ use crate::mongo::transcript::reader::overlays::Overlays;
 use crate::mongo::transcript::reader::segments::FetchedSegments;
 
 impl MongoStore {
-    /// Fetches the next sealed messages as the chat shows them: segments of about so many bytes, and
-    /// overlays of at most so many.
+    /// Fetches the next sealed messages with their overlays: segments of about this many bytes, and overlays
+    /// of at most as many, but at least one.
     pub(crate) async fn fetch_sealed(
         &self,
         at: &mut ReadAt<'_>,
@@ -21,7 +21,7 @@ impl MongoStore {
         bytes: u64,
     ) -> Result<FetchedSegments, Failure> {
         let mut fetched = self.fetch_segments(at, scope, cursor, bytes, None).await?;
-        // After the segments: what they no longer say is in the overlays.
+        // Overlays are read after the segments, so that they contain every edit that the segments lack.
         let Overlays { found, span } =
             self.fetch_overlays(at, scope, cursor, &fetched.span, bytes).await?;
         (fetched.overlays, fetched.span) = (found, span);
@@ -30,7 +30,7 @@ impl MongoStore {
 
     /// Fetches the next segments in one reply, without overlays.
     ///
-    /// Segments that the server leaves out of the reply are fetched by the next call.
+    /// If the server cuts the reply short, the next call fetches the other segments.
     pub(crate) async fn fetch_segments(
         &self,
         at: &mut ReadAt<'_>,
@@ -45,7 +45,7 @@ impl MongoStore {
             (Direction::OldestFirst, None) => {
                 (1, self.segment_start(at, scope, owner, piece.start).await?)
             }
-            // Backwards, the limit ends the query where the oldest segment begins.
+            // Backwards, the query needs no start, because the limit ends it.
             (Direction::NewestFirst, _) => (-1, 0),
         };
         let filter = segments_between(scope, owner, start..piece.end);
@@ -58,7 +58,7 @@ impl MongoStore {
         FetchedSegments::new(owner, &piece, cursor.direction, reply)
     }
 
-    /// Returns the first sequence of the segment that holds a sealed message.
+    /// Finds the segment that holds a sealed message; returns its first sequence, or 0 if none is found.
     async fn segment_start(
         &self,
         at: &mut ReadAt<'_>,

@@ -15,23 +15,23 @@ use crate::mongo::transcript::reader::message::{Direction, RawMessage};
 use crate::mongo::transcript::reader::segments::FetchedSegments;
 use crate::mongo::transcript::reader::session::SessionView;
 
-/// About so many bytes of segments, and at most so many of overlays, are fetched at a time.
+/// The approximate size, in bytes, of the segments of one fetch, and the largest size of its overlays.
 const FETCHED_BYTES: u64 = 1 << 20;
 
-/// The messages of a chat that are still to be streamed.
+/// The messages of a chat that are not streamed yet.
 #[derive(Debug)]
 struct History {
-    /// The sealed messages, unless all have been read.
+    /// The next sealed messages; `None` after the last ones.
     sealed: Option<Prefetch>,
-    /// The messages that were not sealed when the reading began. Messages that are appended or sealed
-    /// later make no difference.
+    /// The messages of the tail when the history began. Later appends and sealings do not affect the
+    /// history.
     tail: Vec<Message>,
 }
 
-/// The next sealed messages on their way, and the cursor they are for.
+/// The fetch of the next sealed messages, with its cursor.
 ///
-/// A task of its own fetches them while the messages before them are read. It ends by itself even if the
-/// reader is gone, because the driver closes a connection whose reply is dropped half-way.
+/// A separate task fetches them while the reader uses the messages before them. The task is not cancelled when
+/// the reader stops, because the driver closes a connection whose reply is dropped half-way.
 type Prefetch = JoinHandle<Result<(SealedCursor, FetchedSegments), StoreError>>;
 
 impl MongoStore {
@@ -49,7 +49,7 @@ impl MongoStore {
         stream::once(begin).map_ok(messages).try_flatten().boxed()
     }
 
-    /// Returns the next messages and what is left.
+    /// Returns the next messages and the rest of the history; `None` after the last messages.
     async fn next_page(
         &self,
         scope: &Scope,
@@ -58,7 +58,7 @@ impl MongoStore {
         while let Some(fetching) = history.sealed.take() {
             let (mut cursor, fetched) = joined(fetching).await?;
             let run = cursor.advance(&fetched)?;
-            // Before the messages are decoded, so that both happen at the same time.
+            // The next fetch starts before the messages are decoded, so that both run at the same time.
             history.sealed = self.fetch_ahead(scope, cursor);
             if !run.is_empty() {
                 return Ok(Some((decode(&run)?, history)));
@@ -77,7 +77,7 @@ impl MongoStore {
         Ok(History { sealed, tail })
     }
 
-    /// Begins to fetch the next sealed messages, if any are left.
+    /// Starts to fetch the next sealed messages, if any are left.
     fn fetch_ahead(&self, scope: &Scope, cursor: SealedCursor) -> Option<Prefetch> {
         if cursor.is_done() {
             return None;
@@ -98,7 +98,7 @@ fn decode(run: &[RawMessage<'_>]) -> Result<Vec<Message>, StoreError> {
     run.iter().map(|message| Ok(message.decode()?.message)).collect()
 }
 
-/// Waits for the messages that are being fetched.
+/// Waits for a fetch. A task that panicked or was cancelled is `Unavailable`.
 async fn joined(fetching: Prefetch) -> Result<(SealedCursor, FetchedSegments), StoreError> {
     fetching.await.unwrap_or_else(|error| {
         Err(StoreError::Unavailable { retry_after: RETRY_AFTER, source: error.into() })

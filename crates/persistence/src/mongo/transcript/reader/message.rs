@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{StoredMessage, VersionKey, version_message};
 
-/// Which messages of a span are read first.
+/// The order in which the messages of a span are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     OldestFirst,
@@ -15,7 +15,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// Cuts the next sequence off a span.
+    /// Removes the next sequence from a span.
     fn next(self, span: &mut Range<u64>) -> Option<u64> {
         match self {
             Self::OldestFirst => span.next(),
@@ -24,24 +24,24 @@ impl Direction {
     }
 }
 
-/// An overlay: a shared message as one of the chats has changed it.
+/// An overlay: a shared message as one of its chats has edited it.
 #[derive(Debug)]
 pub(crate) struct Overlay {
     pub(crate) key: VersionKey,
     pub(crate) raw: RawDocumentBuf,
 }
 
-/// A message that was found, and is decoded only if it is wanted.
+/// A message that was read but not decoded yet.
 #[derive(Debug)]
 pub(crate) struct RawMessage<'a> {
     pub(crate) sequence: u64,
     fields: Fields<'a>,
-    /// Replaces what the segment holds of the message, for this chat.
+    /// Replaces the message of the segment in this chat.
     pub(crate) overlay: Option<&'a Overlay>,
 }
 
 impl RawMessage<'_> {
-    /// Reads the message as the chat shows it.
+    /// Decodes the overlay if there is one, and the message itself otherwise.
     pub(crate) fn decode(&self) -> Result<StoredMessage, StoreError> {
         match self.overlay {
             Some(overlay) => version_message(&overlay.key.chat_id, &overlay.raw),
@@ -49,14 +49,14 @@ impl RawMessage<'_> {
         }
     }
 
-    /// Reads its id, which no edit changes.
+    /// Reads the id of the message. It needs no overlay, because edits do not change it.
     pub(crate) fn event_id(&self) -> Result<EventId, StoreError> {
         self.fields.parsed("event_id")
     }
 }
 
-/// Adds the messages of a session or a segment that continue a run, and cuts them off the span that is
-/// still to be read; returns the sequence at which the session or the segment ends.
+/// Adds those messages of a session or segment to a run that continue it, and removes them from `left`, the
+/// sequences that are not read yet. Returns the sequence after the last message of the session or segment.
 pub(crate) fn extend_run<'a>(
     run: &mut Vec<RawMessage<'a>>,
     first_sequence: u64,

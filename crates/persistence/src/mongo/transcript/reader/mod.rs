@@ -1,15 +1,15 @@
-//! Reading: the tail from the session, older messages from the segments, edits of shared messages from
-//! overlays.
+//! Reads messages: the tail from the session, older messages from segments, and edits of shared messages
+//! from overlays.
 //!
-//! The session is always read first, and only segments below its `first_sequence` after it. The other
-//! order, or both at once, would be wrong: a segment without its cut may be older than an edit, and
-//! would be taken for a part of the chat if the sealing that replaces it came between the two reads.
+//! The session is always read first. Only segments below its `first_sequence` are read, and only after it.
+//! Reading a segment before the session, or at the same time, could return outdated messages: an unfinished
+//! sealing may have left a segment that is older than an edit in the tail. If another sealing replaced that
+//! segment between the two reads, the session would make the outdated copy look valid.
 //!
-//! A [`SessionView`] says where the messages are. A [`SealedCursor`] goes through the sealed ones, in
-//! either direction and through the segments of every chat that the lineage names. Each fetch is one reply
-//! about as large as the caller asks for, with its overlays; the cursor then checks that the messages
-//! continue where it stands. A page, a plan, a history, a single message and a list of ids differ only in
-//! what they do with the messages.
+//! A [`SessionView`] locates the messages. A [`SealedCursor`] iterates over the sealed messages, in either
+//! direction, through the segments of every chat in the lineage. Each fetch is one reply of about the size that
+//! the caller requests, with its overlays. The cursor then checks that the messages continue at its position.
+//! A page, a plan, a history, a single message and a list of ids differ only in what they do with the messages.
 
 mod cursor;
 mod fetch;

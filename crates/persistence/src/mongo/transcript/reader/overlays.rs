@@ -15,12 +15,13 @@ use crate::mongo::transcript::reader::message::{Direction, Overlay};
 #[derive(Debug)]
 pub(crate) struct Overlays {
     pub(crate) found: BTreeMap<u64, Overlay>,
-    /// The messages up to the first one whose overlay is missing: it is too large, or was just replaced.
+    /// The messages before the first one, in reading order, whose overlay is missing: it did not fit, or was
+    /// just replaced.
     pub(crate) span: Range<u64>,
 }
 
 impl MongoStore {
-    /// Fetches the overlays of the next messages, at most so many bytes of them but at least one.
+    /// Fetches the overlays of a span of messages: at most this many bytes, but at least one overlay.
     pub(crate) async fn fetch_overlays(
         &self,
         at: &mut ReadAt<'_>,
@@ -70,8 +71,8 @@ impl MongoStore {
     }
 }
 
-/// Returns the versions that a chat shows, in the order of their messages: of each message the one of the
-/// last chat in the lineage that has any, and of these the newest.
+/// Selects the version of each message that the chat shows, in the order of the messages: of the last chat in
+/// the lineage with a version of the message, the newest one.
 fn in_force(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
     let rank = |key: &VersionKey| {
         let editor = editors.iter().position(|editor| editor.chat_id == key.chat_id);
@@ -86,7 +87,7 @@ fn in_force(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
     in_force.into_values().collect()
 }
 
-/// Returns the first versions that are at most so large together, but at least one.
+/// Returns the first versions with a total size of at most this many bytes, but at least one version.
 fn fitting(keys: &[VersionKey], bytes: u64) -> &[VersionKey] {
     let mut total = 0_u64;
     let is_too_large = |key: &VersionKey| {

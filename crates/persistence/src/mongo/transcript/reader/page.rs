@@ -10,13 +10,13 @@ use crate::mongo::transcript::reader::message::{Direction, RawMessage};
 use crate::mongo::transcript::reader::session::SessionView;
 use crate::store::{MessageRange, Transcript};
 
-/// Messages up to a number of bytes, in the direction of reading.
+/// Messages up to a number of bytes, in reading order.
 #[derive(Debug)]
 pub(crate) struct Page {
     messages: Vec<Message>,
-    /// How many more bytes there is room for.
+    /// The number of bytes for which there is still room.
     room: u64,
-    /// A message did not fit.
+    /// Whether a message did not fit.
     pub(crate) is_full: bool,
 }
 
@@ -25,7 +25,7 @@ impl Page {
         Self { messages: Vec::new(), room, is_full: false }
     }
 
-    /// Adds messages until one does not fit. A page always takes one, so that a reader gets on.
+    /// Adds messages until one does not fit. The first message always fits, so that every page makes progress.
     fn extend(&mut self, run: Vec<RawMessage<'_>>) -> Result<(), StoreError> {
         for message in run {
             if self.is_full {
@@ -41,7 +41,7 @@ impl Page {
         Ok(())
     }
 
-    /// Returns the messages in the direction of reading.
+    /// Returns the messages in reading order.
     pub(crate) fn into_messages(self) -> Vec<Message> {
         self.messages
     }
@@ -57,7 +57,7 @@ impl MongoStore {
         self.read(|| self.read_range_within(scope, chat_id, range)).await
     }
 
-    /// Reads a page of a range within the attempt of another call.
+    /// Reads a page of a range, within an attempt of the caller.
     pub(crate) async fn read_range_within(
         &self,
         scope: &Scope,
@@ -96,7 +96,7 @@ impl MongoStore {
             .ok_or_else(|| StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence })
     }
 
-    /// Reads the messages of a span, as many as fit into a number of bytes.
+    /// Reads as many messages of a span as fit into this many bytes.
     pub(crate) async fn read_span(
         &self,
         at: &mut ReadAt<'_>,

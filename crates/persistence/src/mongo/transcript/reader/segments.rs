@@ -13,12 +13,12 @@ use crate::mongo::transcript::reader::message::{Direction, Overlay};
 /// The segments of one reply, with the overlays of their messages.
 #[derive(Debug)]
 pub(crate) struct FetchedSegments {
-    /// The chat that sealed the messages, which forks of it share.
+    /// The chat that sealed the messages. The chat that is read may be a fork of it.
     pub(crate) owner: ChatId,
     reply: Option<RawBatch>,
-    /// The messages that may be used: no overlay of them is missing.
+    /// The sequences of the messages that may be used, because none of their overlays is missing.
     pub(crate) span: Range<u64>,
-    /// Where the sealed messages of the owner end that belong to the chat.
+    /// The end of the owner's messages in the lineage of the chat that is read.
     pub(crate) piece_end: u64,
     pub(crate) overlays: BTreeMap<u64, Overlay>,
 }
@@ -37,7 +37,7 @@ impl FetchedSegments {
         let (first_sequence, fields) = Segment::open(&fetched.owner, last)?;
         match direction {
             Direction::OldestFirst => {
-                // Not `count`: the messages themselves decide, and counting them costs next to nothing.
+                // The messages themselves decide, not the stored `count`. Counting them is cheap.
                 let messages = fields.documents("messages")?.count() as u64;
                 span.end = span.end.min(first_sequence + messages);
             }
@@ -47,7 +47,7 @@ impl FetchedSegments {
         Ok(fetched)
     }
 
-    /// Returns the segments in the order in which they were read.
+    /// Returns the segments in reading order.
     pub(crate) fn segments(&self) -> Result<Vec<&RawDocument>, Failure> {
         let Some(reply) = &self.reply else { return Ok(Vec::new()) };
         let segments = reply.doc_slices()?.into_iter();
@@ -56,7 +56,7 @@ impl FetchedSegments {
         Ok(segments.into_iter().flatten().collect())
     }
 
-    /// Returns the size of the reply.
+    /// Returns the size of the reply, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.reply.as_ref().map_or(0, |reply| reply.as_raw_document().as_bytes().len() as u64)
     }

@@ -9,7 +9,7 @@ use crate::mongo::documents::{Lineage, Tail, open_chat_session};
 use crate::mongo::transcript::reader::cursor::SealedCursor;
 use crate::mongo::transcript::reader::message::{Direction, RawMessage, extend_run};
 
-/// Where the messages of a chat are, as its session says.
+/// The fields of a session that locate the messages of its chat, and the tail itself.
 #[derive(Debug)]
 pub(crate) struct SessionView<'a> {
     pub(crate) tail: Tail,
@@ -18,19 +18,19 @@ pub(crate) struct SessionView<'a> {
 }
 
 impl<'a> SessionView<'a> {
-    /// The fields it is read from.
+    /// Returns the projection that [`read`](Self::read) needs.
     pub(crate) fn projection() -> Document {
         Lineage::projected(Tail::with_messages())
     }
 
-    /// Reads it from a session document.
+    /// Reads the view from a session document.
     pub(crate) fn read(chat_id: &ChatId, raw: &'a RawDocument) -> Result<Self, StoreError> {
         let fields = open_chat_session(raw)?;
         let (tail, lineage) = (Tail::read(&fields)?, Lineage::read(chat_id, &fields)?);
         Ok(Self { tail, lineage, fields })
     }
 
-    /// Returns the messages of a span that are in the tail.
+    /// Returns the messages of a span that are in the tail. A missing message is `Corrupt`.
     pub(crate) fn tail_messages(
         &self,
         span: &Range<u64>,
@@ -45,7 +45,7 @@ impl<'a> SessionView<'a> {
         if left.is_empty() { Ok(run) } else { Err(self.fields.corrupt("messages", None)) }
     }
 
-    /// Returns a cursor over the messages of a span that are sealed.
+    /// Returns a cursor over the sealed messages of a span.
     pub(crate) fn sealed(&self, span: &Range<u64>, direction: Direction) -> SealedCursor {
         let sealed = span.start..span.end.min(self.tail.first_sequence);
         SealedCursor::new(self.lineage.clone(), sealed, direction)
