@@ -1,5 +1,5 @@
-//! Messages that several chats share, as one of them has changed them: each change is a version beside
-//! the segment, which stays as it is for the others.
+//! Writes overlays: edits of messages that several chats share. Each edit is a version in a separate document.
+//! The segment does not change, so the other chats still see the original message.
 
 use bson::doc;
 use records::Scope;
@@ -10,8 +10,8 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;
 
 impl MongoStore {
-    /// Writes a version within the transaction that moves the revision; it takes the place of the one
-    /// before it, unless a fork may see that.
+    /// Inserts a version, in the transaction that increments the revision. Deletes the version `before`, which
+    /// it replaces, if this chat wrote that version and no fork can see it.
     pub(crate) async fn write_version(
         &self,
         tx: &Transaction<'_>,

@@ -1,4 +1,4 @@
-//! Looks at a chat whose messages an append may repeat, and what follows from them.
+//! Reads which messages of an append a chat already has, and decides whether the append may write.
 
 use bson::doc;
 use futures::TryStreamExt;
@@ -14,7 +14,7 @@ use crate::rules::batch::{Batch, Known, Plan};
 use crate::rules::fence::check_fence;
 use crate::store::Append;
 
-/// What a probe of a session shows: where its messages lie, and which ones its tail holds.
+/// The result of reading a session: where its messages are, and the ids and digests of its tail.
 pub(crate) struct Probe {
     pub(crate) tail: Tail,
     pub(crate) in_tail: Vec<Known>,
@@ -22,7 +22,7 @@ pub(crate) struct Probe {
 }
 
 impl MongoStore {
-    /// Seals a tail that is too large to be appended to.
+    /// Seals the tail if it is too large for another append.
     pub(crate) async fn seal_if_too_large(
         &self,
         scope: &Scope,
@@ -36,10 +36,10 @@ impl MongoStore {
         Ok(())
     }
 
-    /// Looks at a chat after an update that matched nothing.
+    /// Reads a session, to find out why an update did not match it.
     ///
-    /// Such an update waits for the majority like any other, and this reads what the majority has:
-    /// what is found here can no longer be lost, so it may be answered with.
+    /// An update that matches nothing also waits for the majority, and this read uses majority read concern. So
+    /// the result cannot be rolled back, and the answer may depend on it.
     pub(crate) async fn probe_session(
         &self,
         scope: &Scope,
@@ -55,7 +55,7 @@ impl MongoStore {
         Ok(Probe { tail, in_tail, lineage: Lineage::read(chat_id, &fields)? })
     }
 
-    /// Probes a session, and finds what its chat holds of some ids.
+    /// Probes a session, and finds the messages of its chat with these ids. The result contains more messages.
     pub(crate) async fn find_known(
         &self,
         scope: &Scope,
@@ -68,7 +68,7 @@ impl MongoStore {
         Ok((probe, known))
     }
 
-    /// Does so for the messages of a batch.
+    /// Probes a session, and finds the messages of its chat with the ids of a batch.
     pub(crate) async fn known_messages(
         &self,
         scope: &Scope,
@@ -78,9 +78,9 @@ impl MongoStore {
         self.find_known(scope, chat_id, batch.event_ids().map(EventId::as_str).collect()).await
     }
 
-    /// Looks for messages among what is sealed, after a look at the chat.
+    /// Finds sealed messages with these ids, after a probe of the session.
     ///
-    /// Reads the ids of all that is sealed, if that spares enough of such looks to come.
+    /// It first reads and remembers the ids of all sealed messages, if that is likely to save enough searches.
     pub(crate) async fn find_sealed_duplicates(
         &self,
         scope: &Scope,
@@ -122,7 +122,7 @@ impl MongoStore {
             let fetched = fetching.await?;
             let run = cursor.advance(&fetched)?;
             if run.is_empty() {
-                // An edit is splitting a segment just now; the ids read so far are right.
+                // An edit is splitting a segment. The ids that were read so far are correct.
                 break;
             }
             for message in run {
@@ -132,7 +132,8 @@ impl MongoStore {
         Ok(ids)
     }
 
-    /// Finds the messages sealed below a sequence that have one of the ids, and their neighbours.
+    /// Finds the messages with these ids that are sealed below a sequence. The result contains all messages of
+    /// their segments.
     async fn known_in_segments(
         &self,
         scope: &Scope,
@@ -156,7 +157,7 @@ impl MongoStore {
             let piece = pieces.iter().find(|(chat_id, _)| id == Some(chat_id.as_str()));
             let Some((chat_id, piece)) = piece else { continue };
             let (first_sequence, fields) = Segment::open(chat_id, raw)?;
-            // One that begins at or above the tail was left by a sealing that did not finish.
+            // A segment that begins at or above the tail is from an unfinished sealing.
             if piece.contains(&first_sequence) {
                 let messages = known_messages(&fields, first_sequence)?;
                 known.extend(messages.into_iter().filter(|known| known.sequence < piece.end));
@@ -166,7 +167,7 @@ impl MongoStore {
     }
 }
 
-/// Answers an append that has nothing to store, or must not; `None`: it is to be stored.
+/// Answers an append that has no new messages or must be refused. Returns `None` if it must be written.
 pub(crate) fn answer_without_write(
     scope: &Scope,
     chat_id: &ChatId,
@@ -179,7 +180,8 @@ pub(crate) fn answer_without_write(
     refusal(scope, chat_id, tail).map(Err)
 }
 
-/// Says why a chat takes nothing new from a caller, if it does not.
+/// Returns the error if the chat accepts no new messages from this caller: it has ended, or the fencing token
+/// is invalid.
 pub(crate) fn refusal(scope: &Scope, chat_id: &ChatId, tail: &Tail) -> Option<StoreError> {
     if tail.status.is_ended() {
         let (chat_id, status) = (chat_id.clone(), tail.status);
