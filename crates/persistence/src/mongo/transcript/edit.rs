@@ -1,4 +1,4 @@
-//! Changing a message where it lies: in the tail or in a segment.
+//! Edits a message in place: in the tail, in its segment or, if several chats share it, in an overlay.
 
 use bson::{DateTime, Document, RawDocument, doc};
 use chrono::Utc;
@@ -21,43 +21,47 @@ use crate::mongo::transcript::reader::{
 };
 use crate::store::ChatHead;
 
-/// A segment may grow by edits up to this size, in bytes, before it is split.
+/// The size, in bytes, above which a segment that grows by an edit is split.
 const SPLIT_BYTES: u64 = 1 << 20;
 
-/// A message and where it lies.
+/// A message and its place.
 pub(crate) struct Found {
     pub(crate) stored: StoredMessage,
     pub(crate) place: Place,
 }
 
+/// Where a message is stored.
 pub(crate) enum Place {
     Tail(Tail),
+    /// A segment that only this chat uses.
     Segment(Segment, Lineage),
+    /// A segment that several chats share.
     Shared(Shared),
 }
 
-/// Where a message lies that several chats share.
+/// The place of a message that several chats share.
 pub(crate) struct Shared {
     lineage: Lineage,
-    /// The version that is in force, if it is not as it was sealed.
+    /// The overlay that the chat shows, if there is one.
     pub(crate) version: Option<VersionKey>,
 }
 
-/// A message as it is to be written back.
+/// The new content of a message.
 struct Change {
     stored: StoredMessage,
     at: chrono::DateTime<Utc>,
-    /// Names the call that changes it, so that its retry knows its own work.
+    /// The id of the call that edits it, by which a retry recognises its own write.
     write_id: String,
 }
 
-/// What is to become of a message.
+/// The kind of an edit.
 enum Edit {
     Replace(MessageEdit),
     Delete,
 }
 
 impl Edit {
+    /// Applies the edit. A deleted message cannot be replaced: it is not found.
     fn apply(
         &self,
         chat_id: &ChatId,
@@ -121,10 +125,10 @@ impl MongoStore {
         .await
     }
 
-    /// Changes a message where it lies, unless its surroundings change meanwhile.
+    /// Edits a message in place, unless its place has changed since it was read.
     ///
-    /// A retry that finds the mark of its call answers with the message as it is by now, which another
-    /// caller may have changed again: it is not changed a second time.
+    /// A retry that finds the mark of its call returns the current message and does not apply the edit again.
+    /// Another caller may have edited the message since.
     #[expect(clippy::too_many_arguments, reason = "which message, how, and in which call")]
     async fn edit_round(
         &self,
@@ -182,7 +186,7 @@ impl MongoStore {
         Err(gap_error(chat_id))
     }
 
-    /// Finds a sealed message; `None` if its segment or its overlay was just being replaced.
+    /// Finds a sealed message. Returns `None` if its segment or overlay is being replaced.
     pub(crate) async fn find_sealed(
         &self,
         scope: &Scope,
@@ -203,7 +207,8 @@ impl MongoStore {
         Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }))
     }
 
-    /// Writes a message back into the tail; `None`: the tail is no longer the one it was read from.
+    /// Writes a message to the tail. Returns `None` if the tail has changed since it was read, or was sealed
+    /// first because it is too large.
     async fn write_in_tail(
         &self,
         scope: &Scope,
@@ -240,8 +245,8 @@ impl MongoStore {
         Ok(Some(()))
     }
 
-    /// Writes a message back into its segment, and notes that with the chat; `None`: another caller has
-    /// changed the segment.
+    /// Writes a message to its segment, and records the edit in the session. Returns `None` if either has
+    /// changed since it was read.
     async fn write_in_segment(
         &self,
         tx: &Transaction<'_>,
@@ -256,7 +261,7 @@ impl MongoStore {
         let Some(index) = at else { return Ok(None) };
         segment.messages[index] = change.stored.clone();
         let mut filter = writable_chat(scope, chat_id);
-        // A fork may be taking the segment over.
+        // A fork may begin to share the segment at the same time.
         lineage.condition(&mut filter);
         tx.begin().await?;
         if !self.touch(tx, filter, change).await? {
@@ -275,8 +280,8 @@ impl MongoStore {
         Ok((updated.matched_count == 1).then_some(()))
     }
 
-    /// Writes an overlay of a shared message beside its segment, which stays as it is; `None`: the chat is
-    /// no longer as it was read.
+    /// Writes an overlay of a shared message; its segment does not change. Returns `None` if the chat has
+    /// changed since it was read.
     async fn write_overlay(
         &self,
         tx: &Transaction<'_>,
@@ -296,9 +301,10 @@ impl MongoStore {
         self.write_version(tx, scope, lineage, stored, before).await.map(Some)
     }
 
-    /// Notes the change of a sealed message with its session; tells whether that is as it was read.
+    /// Records the edit of a sealed message in the session. Returns whether the session matched the filter.
     ///
-    /// First in a transaction, so that appends which come meanwhile wait for it, and not the reverse.
+    /// This is the first write of a transaction, so that concurrent appends wait for the transaction, and not
+    /// the reverse.
     async fn touch(
         &self,
         tx: &Transaction<'_>,
@@ -315,8 +321,8 @@ impl MongoStore {
         Ok(touching.session(&mut *tx.session().await?).await?.matched_count == 1)
     }
 
-    /// Splits a segment that an edit has made too large into what lies before the message, the
-    /// message, and what lies after it.
+    /// Splits a segment that an edit has made too large into three: the messages before the edited one, the
+    /// edited message, and the messages after it. Returns `None` if another edit has changed the segment.
     async fn split_within(
         &self,
         tx: &Transaction<'_>,
@@ -347,7 +353,7 @@ impl MongoStore {
     }
 }
 
-/// Returns a filter for a segment that no edit has changed since it was read.
+/// Returns the filter for a segment that no edit has changed since it was read.
 fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
     doc! {
         "_id": segment_id(chat_id, head.first_sequence),
@@ -356,14 +362,14 @@ fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document 
     }
 }
 
-/// Notes messages among those edited last; goes with every move of the revision, one for each of them.
+/// Returns the `$push` that adds messages to `recent_edits`. Every increment of the revision needs one entry.
 pub(crate) fn noted(sequences: impl IntoIterator<Item = u64>) -> Document {
     let sequences: Vec<_> = sequences.into_iter().map(counter).collect();
     let last = -i64::try_from(ChatHead::RECENT_EDITS).unwrap_or(i64::MAX);
     doc! { "recent_edits": { "$each": sequences, "$slice": last } }
 }
 
-/// Reads a document back, for an update that is made of such.
+/// Decodes a raw document, because an update consists of decoded ones.
 fn decoded(document: &RawDocument) -> Result<Document, Failure> {
     Ok(Document::try_from(document).map_err(mongodb::error::Error::from)?)
 }
