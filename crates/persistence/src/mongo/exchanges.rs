@@ -79,6 +79,7 @@ struct AppendedExchange {
 }
 
 impl MongoStore {
+    /// Appends the messages and records the call, unless they are already stored.
     async fn exchange_round(
         &self,
         tx: Transaction<'_>,
@@ -136,7 +137,7 @@ impl MongoStore {
         }))
     }
 
-    /// Notifies listeners of a committed exchange.
+    /// Records a committed append, and notifies the subscribers of its chat.
     fn notify_exchange(&self, scope: &Scope, chat_id: &ChatId, appended: &AppendedExchange) {
         let Some((tail, fresh)) = &appended.pushed else { return };
         if *fresh > 0 {
@@ -154,7 +155,7 @@ impl MongoStore {
         self.notify_usage(chat_id);
     }
 
-    /// Unlinks messages of a call, and deletes it once none is left.
+    /// Unlinks one batch of messages from a call. The last round also deletes the call and updates the stats.
     async fn delete_call_round(
         &self,
         tx: Transaction<'_>,

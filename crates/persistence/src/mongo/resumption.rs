@@ -20,10 +20,10 @@ use crate::mongo::engine::scope::visible_chat;
 use crate::mongo::transcript::reader::{Direction, SessionView};
 use crate::store::{Resumption, resume_points_too_large, too_large};
 
-/// The largest total size, in bytes, of the resume points that a resume reads with their paths, and again of those
-/// that it reads without.
+/// The largest total size, in bytes, of the resume points that a resume reads with their paths, and separately of
+/// those that it reads without.
 ///
-/// It is larger than the resume points of any turn: its steps are limited to 8 MiB, and its ids and paths take less.
+/// The resume points of any turn are smaller: its steps are limited to 8 MiB, and its ids and paths take less.
 const MAX_POINT_BYTES: usize = 16 << 20;
 
 #[async_trait]
@@ -49,7 +49,7 @@ impl Resumption for MongoStore {
 }
 
 impl MongoStore {
-    /// Reads everything from one snapshot; `None` if a blob of that snapshot was removed since.
+    /// Reads the whole state from one database snapshot. Returns `None` if a blob of it was deleted since.
     ///
     /// Blobs are read outside of the snapshot, because the content of a blob never changes.
     async fn read_state_snapshot(
@@ -81,6 +81,7 @@ impl MongoStore {
         Ok(Some(ResumeState { chat, messages, context, artifact, pending_inputs, resume_points }))
     }
 
+    /// Reads all messages of the chat. Fails if they exceed [`ResumeState::MAX_MESSAGE_BYTES`].
     async fn messages_at(
         &self,
         scope: &Scope,
@@ -97,9 +98,9 @@ impl MongoStore {
 
     /// Reads the resume points of the last turn, from the last one to the first.
     ///
-    /// With their paths, the resume points of a turn of this release are never larger than [`MAX_POINT_BYTES`]. Those
-    /// of an older release may be, because each of them has its whole path. The last one, from which a resume starts,
-    /// is read with its path, so the rest can be read without theirs.
+    /// The resume points of a turn that this release wrote always fit into [`MAX_POINT_BYTES`]. Those of an older
+    /// release may not, because each of them has its whole path. The rest is then read without paths. The last resume
+    /// point, from which a resume starts, is always read with its path.
     async fn points_at(
         &self,
         scope: &Scope,
@@ -123,7 +124,7 @@ impl MongoStore {
         Ok(points)
     }
 
-    /// Adds resume points, from the last one to the first, until they are too large. Returns whether all were added.
+    /// Adds resume points, from the last one to the first, up to [`MAX_POINT_BYTES`]. Returns whether all were added.
     async fn add_points(
         &self,
         filter: &Document,
@@ -147,6 +148,7 @@ impl MongoStore {
         Ok(true)
     }
 
+    /// Reads the pending input requests of the chat, in the order of its list of them.
     async fn pending_at(
         &self,
         scope: &Scope,
