@@ -94,6 +94,7 @@ impl Turns for MongoStore {
 }
 
 impl MongoStore {
+    /// Reads a page of resume points, newest first, from the cursor on.
     async fn latest_points(
         &self,
         scope: &Scope,
@@ -131,8 +132,8 @@ impl MongoStore {
         Ok(page)
     }
 
-    /// Deletes resume points in a transaction that also updates their chat. The filter of that update checks
-    /// the caller's access and lease.
+    /// Deletes resume points and returns their number. The transaction also updates the chat, because the filter of
+    /// that update checks the caller's access and lease.
     async fn delete_points(
         &self,
         tx: Transaction<'_>,

@@ -22,10 +22,11 @@ use crate::rules::batch::{Known, Plan};
 use crate::rules::turn_batch::TurnBatch;
 use crate::store::{AppendedTurn, Outcome};
 
-/// The size of resume points, in bytes, from which on they are sent. It bounds the memory for their documents.
+/// Resume points are sent once their documents reach this size, in bytes. It limits the memory for them.
 const POINTS_BYTES: usize = 4 << 20;
 
 impl MongoStore {
+    /// Writes a turn, unless it is already stored.
     pub(crate) async fn write_turn(
         &self,
         scope: &Scope,
@@ -55,6 +56,7 @@ impl MongoStore {
         Ok(answer)
     }
 
+    /// Reads the chat, and then answers a retry, refuses the turn or writes it.
     async fn turn_round(
         &self,
         tx: Transaction<'_>,
@@ -156,7 +158,7 @@ impl MongoStore {
         })
     }
 
-    /// Returns the answer for a turn that was just stored: its messages are the last ones of this tail.
+    /// Counts a turn that was just stored, and returns its answer. Its messages are the last ones of the tail.
     fn stored(&self, turn: &TurnBatch, plan: &Plan<'_>, tail: &Tail) -> AppendedTurn {
         let count = plan.fresh().count();
         self.inner.metrics.appends.stored(1, count);
@@ -203,7 +205,7 @@ impl MongoStore {
         Ok(found.as_ref().map(turn_without_messages_digest).transpose()?)
     }
 
-    /// Writes messages and resume points within a transaction; `None` if something has changed since it was
+    /// Writes messages and resume points within a transaction. Returns `None` if the chat has changed since it was
     /// read.
     async fn turn_within(
         &self,
@@ -231,7 +233,7 @@ impl MongoStore {
         Ok(pushed)
     }
 
-    /// Inserts resume points in parts, so that few of their documents are in memory at once.
+    /// Inserts resume points in batches of [`POINTS_BYTES`], which limits the documents in memory.
     async fn insert_points(
         &self,
         tx: &Transaction<'_>,
@@ -257,7 +259,7 @@ impl MongoStore {
 /// A turn that this call or an earlier one wrote.
 struct WrittenTurn {
     answer: AppendedTurn,
-    /// The tail after its transaction, if this call wrote it in one.
+    /// The tail after the transaction, if this round wrote the turn in one.
     committed: Option<Tail>,
 }
 
@@ -268,7 +270,7 @@ enum FirstTry {
     Unknown {
         absent_below: u64,
     },
-    /// The turn may be stored already, or the chat is not in the expected state.
+    /// Nothing was written: the turn may be stored already, or the chat is not in the expected state.
     NotMatched,
 }
 
