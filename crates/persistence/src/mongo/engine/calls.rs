@@ -65,10 +65,10 @@ impl Attempt {
         self.deadline
     }
 
-    /// Returns an error if the call has ended, so that nothing more is begun for it.
+    /// Returns an error if the caller no longer waits or the deadline has passed, so that nothing new is begun.
     pub(crate) fn check_continues(&self) -> Result<(), Failure> {
         if self.ledger.is_abandoned.load(Ordering::SeqCst) {
-            return Err(Failure::Ended("the caller is gone"));
+            return Err(Failure::Ended("the caller no longer waits"));
         }
         self.check_deadline()
     }
@@ -85,13 +85,13 @@ impl Attempt {
 /// What a call knows about its writes, through all attempts. The task and the caller share it.
 #[derive(Debug, Default)]
 struct Ledger {
-    /// A write with an unknown outcome was sent.
+    /// Whether a write with an unknown outcome was sent.
     may_have_applied: AtomicBool,
-    /// A later attempt has not found this write in the store.
+    /// Whether a later attempt has searched for that write and not found it.
     is_found_absent: AtomicBool,
-    /// An attempt is running.
+    /// Whether an attempt of a write is running.
     is_under_way: AtomicBool,
-    /// The caller was cancelled or has stopped waiting.
+    /// Whether the caller was cancelled or has stopped waiting.
     is_abandoned: AtomicBool,
 }
 
@@ -174,7 +174,7 @@ impl WriteCall {
 }
 
 impl MongoStore {
-    /// Reads until it succeeds or the deadline passes.
+    /// Attempts a read until it succeeds or the default deadline passes.
     pub(crate) async fn read<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, Failure>>,
@@ -184,7 +184,7 @@ impl MongoStore {
         self.with_retries(Direction::Read, deadline, deadline, None, &Arc::default(), attempt).await
     }
 
-    /// Reads until it succeeds or the caller's deadline passes.
+    /// Attempts a read until it succeeds or this deadline passes.
     pub(crate) async fn read_until<T, F>(
         &self,
         deadline: Instant,
@@ -219,7 +219,7 @@ impl MongoStore {
         }
     }
 
-    /// Runs a task of the store apart from the call that starts it.
+    /// Runs a task that does not end with the call that starts it; see [`finish_tasks`](Self::finish_tasks).
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
@@ -229,16 +229,16 @@ impl MongoStore {
 
     /// Waits until no task of the store is running: writes whose callers have disconnected, appends, sealing.
     ///
-    /// Before the process ends: a task that is dropped within a transaction leaves its documents locked for up
-    /// to `transactionLifetimeLimitSeconds`. Writes end soon after their deadline.
+    /// Call this before the process ends. A task that is dropped within a transaction leaves its documents locked
+    /// for up to `transactionLifetimeLimitSeconds`. Writes end soon after their deadline.
     pub async fn finish_tasks(&self) {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         self.inner.tasks.reopen();
     }
 
-    /// Writes single documents until it succeeds or the caller's deadline passes; then the attempt
-    /// is dropped. For background tasks of the store.
+    /// Attempts a write of single documents until it succeeds or this deadline passes. A running attempt is then
+    /// dropped, so it must not begin a transaction. For background tasks of the store.
     pub(crate) async fn write_until<T, F>(
         &self,
         deadline: Instant,
@@ -251,7 +251,8 @@ impl MongoStore {
         self.with_retries(Direction::Write, deadline, deadline, slots, &ledger, attempt).await
     }
 
-    /// Does the same for appends, whose commands are limited where they are sent.
+    /// Like [`write_until`](Self::write_until), but without a write slot: the number of concurrent appends is limited
+    /// where their commands are sent.
     pub(crate) async fn append_until<T, F>(
         &self,
         deadline: Instant,
@@ -264,6 +265,7 @@ impl MongoStore {
             .await
     }
 
+    /// Returns the deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.inner.deadline
     }
@@ -298,11 +300,12 @@ impl MongoStore {
                 },
                 None => None,
             };
-            // In this order: a caller that leaves now either sees the attempt or prevents it.
+            // `is_under_way` is set before `is_abandoned` is read. So a caller that stops waiting now either sees the
+            // attempt or prevents it.
             ledger.is_under_way.store(is_write, Ordering::SeqCst);
             if ledger.is_abandoned.load(Ordering::SeqCst) {
                 ledger.is_under_way.store(false, Ordering::SeqCst);
-                return Err(ledger.deadline_error("the caller is gone".into()));
+                return Err(ledger.deadline_error("the caller no longer waits".into()));
             }
             metrics.begun(direction, is_first);
             let this = Attempt { is_first, deadline, ledger: Arc::clone(ledger) };
@@ -380,7 +383,7 @@ mod tests {
         assert!(matches!(ledger.deadline_error("late".into()), StoreError::OutcomeUnknown { .. }));
         assert!(matches!(ledger.refused(refusal()), StoreError::OutcomeUnknown { .. }));
         ledger.is_found_absent.store(true, Ordering::Release);
-        // A reason to refuse the call is the answer now; the loss of the server is none.
+        // A refusal is now the answer. The loss of the server still makes the outcome unknown.
         assert!(matches!(ledger.refused(refusal()), StoreError::Overloaded { .. }));
         assert!(matches!(ledger.deadline_error("late".into()), StoreError::OutcomeUnknown { .. }));
         ledger.note_unknown_write();

@@ -77,7 +77,7 @@ pub(crate) fn append_slots(max_pool_size: u32) -> usize {
 
 /// Builds the driver's options.
 ///
-/// Reads go to the primary as well, because an append decides by what it has read there. Writes use
+/// Reads go to the primary as well, because appends decide by what they have read. Writes use
 /// majority and journal, so that an acknowledged write survives. There is no `wtimeout`, because it
 /// would turn waiting into an unknown outcome. The timeouts are short enough that a hung primary is
 /// noticed within two seconds. The driver has no socket timeout, so the deadline of a call is the

@@ -208,8 +208,8 @@ fn is_transaction_conflict(error: &Error) -> bool {
     error.contains_label(TRANSIENT_TRANSACTION_ERROR) || is_duplicate_key(error)
 }
 
-/// The pauses between rounds. They are short, because transactions end soon, and random, so that
-/// two conflicting transactions do not meet again.
+/// Returns the pauses between rounds. They are short, because transactions end soon, and random, so that
+/// two transactions do not conflict again and again.
 fn pauses() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(1))
