@@ -72,7 +72,7 @@ impl Proxy {
         self.address.to_string()
     }
 
-    /// A URI through the proxy, to no other member of the replica set.
+    /// A URI that connects through the proxy to its member only.
     pub fn uri(&self) -> String {
         format!("mongodb://{}/?directConnection=true", self.address)
     }
@@ -91,23 +91,23 @@ impl Proxy {
         losses.cut = cut;
     }
 
-    /// Delays the next `times` commands of a name: their connections are closed at once, and they reach the
-    /// server with [`deliver_delayed`](Self::deliver_delayed), as after a packet that the network kept.
+    /// Delays the next `times` commands of a name, like packets that a network delivers late. Their connections
+    /// are closed at once. [`deliver_delayed`](Self::deliver_delayed) sends them to the server.
     pub fn delay_requests(&self, command: &str, times: usize) {
         self.delayed.begin(command, times);
     }
 
-    /// Sends the delayed requests to the server; returns how many it has executed.
+    /// Sends the delayed requests to the server. Returns how many of them it has executed.
     pub async fn deliver_delayed(&self) -> usize {
         self.delayed.deliver().await
     }
 
-    /// Withholds all data from and to a source, on connections that stay open.
+    /// Withholds all data from and to a source. The connections stay open.
     pub fn silence(&self, source: Source) {
         self.silence.begin(source);
     }
 
-    /// Passes everything on again, withheld data first; returns how often data was withheld.
+    /// Ends the silence: passes on the withheld data, and then new data. Returns how often data was withheld.
     pub fn speak(&self) -> usize {
         self.silence.end()
     }
@@ -124,7 +124,7 @@ impl Drop for Proxy {
     }
 }
 
-/// How to drop the reply to a request, if at all.
+/// Returns how to drop the reply to a request; `None` if it must not be dropped.
 fn loss(losses: &Mutex<Losses>, request: &[u8]) -> Option<Cut> {
     let mut losses = losses.lock().unwrap_or_else(PoisonError::into_inner);
     if losses.wanted == 0 || !has_command(request, &losses.command) {
@@ -135,7 +135,7 @@ fn loss(losses: &Mutex<Losses>, request: &[u8]) -> Option<Cut> {
     Some(losses.cut)
 }
 
-/// The bytes by which a request with a command is recognized: the key of its first element.
+/// Returns the bytes that identify a request with a command: the key of its first element.
 fn command_key(command: &str) -> Vec<u8> {
     [command.as_bytes(), b"\0"].concat()
 }
@@ -144,6 +144,8 @@ fn has_command(request: &[u8], key: &[u8]) -> bool {
     !key.is_empty() && request.windows(key.len()).any(|window| window == key)
 }
 
+/// Connects a client to the server and passes data between them. A request that is to be delayed ends the client's
+/// connection, and is sent later.
 async fn join(
     client: TcpStream,
     port: u16,
@@ -169,8 +171,8 @@ async fn join(
     Ok(())
 }
 
-/// Passes requests on, and reports the request whose reply is to be dropped; returns one that is to be
-/// delayed.
+/// Passes requests on to the server. Reports a request whose reply is to be dropped, and returns a request that
+/// is to be delayed.
 async fn requests(
     mut client: OwnedReadHalf,
     server: &mut OwnedWriteHalf,
@@ -196,7 +198,7 @@ async fn requests(
     }
 }
 
-/// Passes replies on, until one is to be dropped.
+/// Passes replies on to the client until one is to be dropped.
 async fn replies(
     server: &mut OwnedReadHalf,
     mut client: OwnedWriteHalf,
@@ -210,7 +212,7 @@ async fn replies(
             client.write_all(&reply[..reply.len().min(cut.after_bytes)]).await?;
             if cut.is_reset {
                 client.as_ref().set_zero_linger()?;
-                // Otherwise it would be shut down first, as it is when it is closed.
+                // Dropping the half would shut the connection down first, so it would be closed, not reset.
                 client.forget();
             }
             return Ok(());

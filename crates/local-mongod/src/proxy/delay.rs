@@ -13,7 +13,8 @@ pub(super) struct Delayed(Mutex<Inner>);
 struct Inner {
     command: Vec<u8>,
     wanted: usize,
-    /// One for each delayed request: tells its connection to send it, and where to report the reply.
+    /// One sender for each delayed request. It tells the connection to send the request, and passes the sender that
+    /// reports the reply.
     waiting: Vec<oneshot::Sender<oneshot::Sender<()>>>,
 }
 
@@ -24,7 +25,7 @@ impl Delayed {
         inner.wanted = times;
     }
 
-    /// Tells whether a request is to be delayed.
+    /// Returns whether to delay this request.
     pub(super) fn takes(&self, request: &[u8]) -> bool {
         let mut inner = self.inner();
         let is_taken = inner.wanted > 0 && has_command(request, &inner.command);
@@ -32,18 +33,18 @@ impl Delayed {
         is_taken
     }
 
-    /// Waits until a delayed request is to be sent; the reply is reported to the returned sender.
+    /// Waits until the delayed request is to be sent. The caller reports the reply to the returned sender.
     pub(super) async fn wait(&self) -> oneshot::Sender<()> {
         let (sender, receiver) = oneshot::channel();
         self.inner().waiting.push(sender);
         match receiver.await {
             Ok(executed) => executed,
-            // The proxy is gone, and its connections with it.
+            // The proxy was dropped, so its connections end as well.
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Has the delayed requests sent; returns how many were answered.
+    /// Lets the connections send their delayed requests. Returns how many were answered.
     pub(super) async fn deliver(&self) -> usize {
         let waiting = mem::take(&mut self.inner().waiting);
         let mut answered = 0;
