@@ -16,18 +16,18 @@ use crate::faults::checker::{Finding, Kind};
 use crate::faults::cluster::{Cluster, command};
 use crate::faults::fault::{Fault, Scene};
 
-/// Callers of transactions disconnect before they are answered, while the primary steps down.
+/// Cancels calls that run transactions, while the primary steps down.
 ///
-/// The chats are those that others append to: a transaction that is left open would keep its chat locked.
+/// Other clients append to the same chats. A transaction that stays open would block their appends.
 pub(super) struct CancelCallers;
 
-/// Callers at the same time.
+/// The number of concurrent callers.
 const CALLERS: u64 = 6;
 
-/// A caller disconnects after at most so long; most calls take longer.
+/// How long a caller waits before it disconnects, in microseconds. Most calls take longer.
 const PATIENCE_US: std::ops::Range<u64> = 300..5_000;
 
-/// How long a transaction may stay open after the last caller has gone.
+/// How long a transaction may stay open after the last caller has disconnected.
 const MAX_OPEN: Duration = Duration::from_secs(2);
 
 #[async_trait(?Send)]
@@ -54,7 +54,7 @@ impl Fault for CancelCallers {
     }
 }
 
-/// Calls a service again and again, and disconnects early; returns how often it did before the answer.
+/// Calls services repeatedly and disconnects early. Returns how often it disconnected before the answer.
 async fn call_and_leave(
     number: u64,
     services: Vec<watch::Receiver<Client>>,
@@ -82,14 +82,15 @@ async fn call_and_leave(
                 timeout(patience, chat.send(Method::DELETE, &path, None)).await
             }
         };
-        // An answer in time, whatever it says, is none of this fault's business.
+        // This fault only counts cancelled calls, so it ignores answers that arrive in time.
         cancelled += u64::from(called.is_err());
         sleep(Duration::from_millis(rng.u64(1..20))).await;
     }
     cancelled
 }
 
-/// Returns how many transactions a member keeps open for longer than it may; `None` if it soon had none.
+/// Returns the number of transactions that the primary still has open after [`MAX_OPEN`]. Returns `None` as soon
+/// as it has none.
 async fn left_open(cluster: &Cluster) -> Result<Option<i64>> {
     let begun = Instant::now();
     loop {
