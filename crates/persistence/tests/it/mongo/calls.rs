@@ -24,7 +24,7 @@ async fn usage(database: &Database, chat_id: &ChatId) -> Usage {
     database.chat_usage(&scope(), chat_id).await.unwrap()
 }
 
-/// Returns the sum of a field over the rollups of a kind: the totals or those of hours.
+/// Returns the sum of a field over the rollups of a kind: the hourly rollups or the totals.
 async fn sum(database: &Database, kind: &str, by_hour: bool, field: &str) -> i64 {
     let counts = |rollup: &RawDocumentBuf| {
         let id = rollup.get_document("_id").unwrap();
@@ -142,14 +142,15 @@ async fn an_exchange_that_fails_half_way_changes_nothing() {
     }
 }
 
-/// A message that fills a good part of a segment, and names a call if one is given.
+/// Returns a message of about 2 kB, which names a call if one is given.
 fn large(call_id: Option<&str>) -> NewMessage {
     let mut body = MessageBody::new("assistant", Some("planner"), "x".repeat(2_000));
     body.extra.extend(call_id.map(|id| (MessageBody::PRODUCED_BY.to_owned(), id.into())));
     body.into()
 }
 
-/// A chat with so many batches of sealed messages; the first message of each names the call that is returned.
+/// Creates a chat with this many batches of sealed messages. In each batch that `is_named` selects, the first
+/// message names `call_1`.
 async fn chat_of(database: &Database, batches: usize, is_named: impl Fn(usize) -> bool) -> ChatId {
     let chat_id = chat(database).await;
     for batch in 0..batches {
@@ -174,7 +175,7 @@ async fn links(database: &Database, chat_id: &ChatId) -> usize {
     links
 }
 
-/// Deletes the call under the profiler; returns what was done to the collections with this name.
+/// Deletes `call_1` with the profiler on. Returns the operations on the collections with these names.
 async fn delete_profiled(database: &Database, chat_id: &ChatId, names: &str) -> Vec<Document> {
     let profile = database.raw.collection::<RawDocumentBuf>("system.profile");
     profile.drop().await.unwrap();
@@ -200,7 +201,7 @@ async fn deleting_a_call_reads_only_the_segments_that_name_it() {
     }
 }
 
-/// Appends to the chat wait for one batch at most, not for all.
+/// Appends to the chat wait for at most one batch of the deletion.
 #[tokio::test]
 async fn a_call_that_many_messages_name_is_deleted_in_batches() {
     const BATCHES: usize = 150;
@@ -224,7 +225,7 @@ async fn a_call_that_many_messages_name_is_deleted_in_batches() {
     assert_eq!(head.revision, BATCHES as u64 + 1);
 
     let chat_id = chat_of(&database, BATCHES, |_| true).await;
-    // Each transaction begins with the session, and goes on with segments.
+    // Each transaction updates the session first, and then segments.
     let mut transactions: Vec<usize> = Vec::new();
     for operation in delete_profiled(&database, &chat_id, "chat_sessions|chat_segments").await {
         let is_of_segments = operation.get_str("ns").unwrap().ends_with("chat_segments");

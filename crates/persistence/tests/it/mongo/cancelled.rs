@@ -200,7 +200,7 @@ async fn act(store: &dyn Store, chat_id: &ChatId, user_id: &UserId, round: usize
     }
 }
 
-/// Repeats the calls of a round whose order does not matter, and completes them.
+/// Repeats a call of a round whose order does not matter, and waits until it succeeds.
 async fn repeat(store: &dyn Store, chat_id: &ChatId, user_id: &UserId, round: usize) {
     let scope = &scope();
     match round % 20 {
@@ -220,7 +220,7 @@ async fn open_transactions(database: &Database) -> i64 {
     status.get_document("transactions").unwrap().get_i64("currentOpen").unwrap()
 }
 
-/// Checks that the writes without a caller end, and leave no transaction open.
+/// Checks that writes whose callers were dropped end and leave no transaction open.
 async fn no_transaction_is_open(database: &Database) {
     let ending = timeout(Duration::from_secs(30), database.finish_tasks()).await;
     ending.expect("a write without a caller does not end");
@@ -245,7 +245,8 @@ async fn new_chat(store: &dyn Store, index: usize) -> ChatId {
     chat_id
 }
 
-/// Drops this many calls half way, then proves that they leave nothing open.
+/// Makes this many calls and drops many of them early. Then checks that they leave no transaction open and that all
+/// records are consistent.
 async fn drop_calls(calls: usize) {
     let (_server, database) = database().await;
     let rounds = calls / CHATS;

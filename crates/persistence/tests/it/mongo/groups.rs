@@ -109,8 +109,8 @@ async fn a_refused_group_is_tried_one_by_one() {
     assert_eq!(count(&database, &chat_id).await, 2);
 }
 
-/// The server refuses a group of two, then hangs for the first of them until its caller gives up. The second
-/// has entered the queue later, so its deadline leaves time to try it.
+/// The server refuses a group of two appends, and then hangs on the first of them until its caller gives up. The
+/// second append entered the queue later, so its deadline leaves time to try it.
 #[tokio::test]
 async fn a_refused_group_goes_on_after_one_of_its_appends_got_no_answer() {
     const MS: Duration = Duration::from_millis(1);
@@ -138,7 +138,7 @@ async fn a_refused_group_goes_on_after_one_of_its_appends_got_no_answer() {
             store.append(scope, chat_id, messages).await
         }
     };
-    // Many messages are written with an insert and an update: the two others gather behind the insert.
+    // A large append writes with an insert and an update. The two other appends wait behind its insert.
     let first = append(Duration::ZERO, (0..100).flat_map(|_| message(None)).collect());
     let release = async {
         tokio::time::sleep(3_000 * MS).await;

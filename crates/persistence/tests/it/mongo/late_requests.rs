@@ -1,7 +1,7 @@
 //! A request that reaches the server after its call was answered changes nothing.
 //!
-//! A connection that breaks, or a server that hangs, may keep a request for any time. The call has retried
-//! by then, and other calls have followed.
+//! A broken connection or a hanging server may delay a request for any time. Meanwhile its call has been
+//! retried, and other calls have changed the chat.
 
 use local_mongod::Proxy;
 use persistence::mongo::Interruption;
@@ -41,7 +41,7 @@ async fn a_late_append_stores_nothing_again() {
     }
 }
 
-/// The tail has no trace of the message any more.
+/// The message is no longer in the tail, so the tail cannot show that it is a duplicate.
 #[tokio::test]
 async fn a_late_append_is_known_after_its_message_was_sealed() {
     let (_server, proxy, database) = database_behind_proxy().await;
