@@ -32,7 +32,7 @@ impl ReadAt<'_> {
         })
     }
 
-    /// Returns at most so many of the documents that a query finds, in one reply, which may hold fewer.
+    /// Returns at most `most` documents of a query, in one reply. The server may return fewer.
     ///
     /// No cursor stays open on the server, however slowly the documents are used.
     pub(crate) async fn one_reply(
