@@ -1,7 +1,7 @@
 //! Marks by which a retry recognises its own earlier write.
 //!
-//! Another caller may overwrite the write of a session document at once. Therefore each such write
-//! also adds the id of its call to a list of the session's last writes. If a retry finds its mark,
+//! Another caller may overwrite what a call has written to a session document. Therefore each such
+//! write also adds the id of its call to a list of the session's last writes. If a retry finds its mark,
 //! the write was applied, whatever the session contains now. The update is conditional on the
 //! absence of its mark, so that a delayed attempt changes nothing.
 
