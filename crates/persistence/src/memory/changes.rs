@@ -50,15 +50,15 @@ impl Changes for MemoryStore {
 impl MemoryStore {
     /// Notifies listeners that messages were appended to a chat.
     pub(super) fn notify_append(&self, chat: &Chat) {
-        self.tell(chat, Some(chat.session.last_sequence));
+        self.notify(chat, Some(chat.session.last_sequence));
     }
 
     /// Notifies listeners that something else in a chat has changed.
     pub(super) fn notify_change(&self, chat: &Chat) {
-        self.tell(chat, None);
+        self.notify(chat, None);
     }
 
-    fn tell(&self, chat: &Chat, last_sequence: Option<u64>) {
+    fn notify(&self, chat: &Chat, last_sequence: Option<u64>) {
         let chat_id = chat.session.chat_id.clone();
         // `send` fails only if there is no listener.
         let _ = self.changes.send(Change::Chat(ChatChange { chat_id, last_sequence }));

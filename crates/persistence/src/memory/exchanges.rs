@@ -41,7 +41,7 @@ impl Exchanges for MemoryStore {
         chat_id: &ChatId,
         call_id: &CallId,
     ) -> Result<(), StoreError> {
-        self.observe(Call::DeletionOfCalls, || {
+        self.observe(Call::DeleteCall, || {
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
                 chat.check_fence(scope.fencing_token)?;

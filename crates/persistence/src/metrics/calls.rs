@@ -43,7 +43,7 @@ label! {
         ListCalls = "list_calls",
         ChatUsage = "chat_usage",
         AppendExchange = "append_exchange",
-        DeletionOfCalls = "delete_call",
+        DeleteCall = "delete_call",
         RequestInput = "request_input",
         GetInputRequest = "get_input_request",
         ListInputRequests = "list_input_requests",

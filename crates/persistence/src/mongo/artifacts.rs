@@ -33,7 +33,7 @@ impl Artifacts for MongoStore {
             let payload = to_bson(&artifact.payload);
             let placed = self.place(scope, chat_id, BlobKind::Artifact, payload, bytes)?;
             let inline = placed.inline.clone().unwrap_or(Bson::Null);
-            let new = NewLast {
+            let new = NewLastArtifact {
                 filter: Document::new(),
                 change: doc! {
                     "last_artifact": embedded(&ArtifactDocument::new(&artifact, inline))?,
@@ -64,7 +64,7 @@ impl Artifacts for MongoStore {
 
     async fn clear_last_artifact(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), StoreError> {
         self.observe(Call::ClearLastArtifact, Some(chat_id), async {
-            let new = NewLast {
+            let new = NewLastArtifact {
                 filter: doc! { "last_artifact": { "$ne": Bson::Null } },
                 change: doc! {
                     "last_artifact": Bson::Null,
@@ -81,7 +81,7 @@ impl Artifacts for MongoStore {
 }
 
 /// A new value for the last artifact.
-struct NewLast {
+struct NewLastArtifact {
     /// Further conditions on the session.
     filter: Document,
     change: Document,
@@ -133,7 +133,7 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        new: NewLast,
+        new: NewLastArtifact,
     ) -> Result<(), StoreError> {
         let (scope, chat_id) = (scope.clone(), chat_id.clone());
         self.write(|call| async move {
@@ -155,7 +155,7 @@ impl MongoStore {
         attempt: Attempt,
         scope: &Scope,
         chat_id: &ChatId,
-        new: &NewLast,
+        new: &NewLastArtifact,
     ) -> Result<Option<RawDocumentBuf>, Failure> {
         if self.was_written(&attempt, scope, chat_id, &new.write_id).await? {
             return Ok(None);

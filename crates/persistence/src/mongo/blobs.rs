@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    BlobDocument, BlobKind, CHAT_BLOBS, blob_data, blob_range, encode, one_blob,
+    BlobDocument, BlobKind, CHAT_BLOBS, blob_data, blob_filter, blobs_filter, encode,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::transaction::Transaction;
@@ -108,7 +108,7 @@ impl MongoStore {
         let Some(replaced) = replaced.filter(|replaced| Some(*replaced) != current) else {
             return;
         };
-        let mut abandoned = blob_range(scope, chat_id, kind);
+        let mut abandoned = blobs_filter(scope, chat_id, kind);
         let horizon = DateTime::from_chrono(self.inner.clock.now() - ABANDONED_AFTER);
         abandoned.insert("created_at", doc! { "$lt": horizon });
         abandoned.insert("_id.blob", doc! { "$ne": current });
@@ -131,7 +131,7 @@ impl MongoStore {
         blob: Option<&str>,
     ) -> Result<(), Failure> {
         let Some(blob) = blob else { return Ok(()) };
-        let filter = one_blob(scope, chat_id, kind, blob);
+        let filter = blob_filter(scope, chat_id, kind, blob);
         self.inner.chat_blobs.delete_one(filter).await?;
         Ok(())
     }
@@ -151,7 +151,7 @@ impl MongoStore {
         kind: BlobKind,
         blob: &str,
     ) -> Result<Option<Value>, Failure> {
-        let filter = one_blob(scope, chat_id, kind, blob);
+        let filter = blob_filter(scope, chat_id, kind, blob);
         let Some(raw) = self.inner.chat_blobs.find_one(filter).await? else { return Ok(None) };
         Ok(Some(blob_data(&raw)?))
     }

@@ -75,12 +75,12 @@ impl Changes for MongoStore {
 impl MongoStore {
     /// Notifies listeners that messages were appended to a chat.
     pub(crate) fn notify_append(&self, chat_id: &ChatId, last_sequence: u64) {
-        self.tell(chat_id, Some(last_sequence));
+        self.notify(chat_id, Some(last_sequence));
     }
 
     /// Notifies listeners that something else in a chat has changed.
     pub(crate) fn notify_change(&self, chat_id: &ChatId) {
-        self.tell(chat_id, None);
+        self.notify(chat_id, None);
     }
 
     /// Notifies listeners that a chat may have been paused because its calls could not be paid for.
@@ -90,7 +90,7 @@ impl MongoStore {
         }
     }
 
-    fn tell(&self, chat_id: &ChatId, last_sequence: Option<u64>) {
+    fn notify(&self, chat_id: &ChatId, last_sequence: Option<u64>) {
         let chat_id = chat_id.clone();
         self.announce_change(Change::Chat(ChatChange { chat_id, last_sequence }));
     }

@@ -17,7 +17,7 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{ABANDONED_AFTER, MAX_BLOB_READ_ATTEMPTS};
 use crate::mongo::documents::{
-    BlobKind, StoredContext, blob_id, blob_range, context_version_id, context_versions_between,
+    BlobKind, StoredContext, blob_id, blobs_filter, context_version_id, context_versions_filter,
     counter, encode, open_chat_session,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
@@ -124,7 +124,7 @@ impl MongoStore {
             }
         }
         if versions.len() <= limit {
-            let filter = context_versions_between(scope, chat_id, cut_at, below.min(before));
+            let filter = context_versions_filter(scope, chat_id, cut_at, below.min(before));
             let find = self.inner.context_snapshots.find(filter).sort(doc! { "_id": -1 });
             let find = find.projection(doc! { "data": 0 });
             let mut found = find.limit(limit_and_one(limit - versions.len())).await?;
@@ -162,7 +162,7 @@ impl MongoStore {
             }
             let raw;
             if found.is_none() {
-                let mut filter = context_versions_between(scope, chat_id, cut_at, below);
+                let mut filter = context_versions_filter(scope, chat_id, cut_at, below);
                 which.restrict(chat_id, &mut filter);
                 let find = self.inner.context_snapshots.find_one(filter);
                 raw = find.sort(doc! { "_id": -1 }).await?;
@@ -209,11 +209,11 @@ impl MongoStore {
     }
 
     /// Starts to move the replaced snapshots of a session to separate documents, in the background.
-    pub(crate) fn move_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
+    pub(crate) fn archive_contexts_soon(&self, scope: &Scope, chat_id: &ChatId) {
         let (store, chat_id) = (self.clone(), chat_id.clone());
         let scope = Scope::service(scope.app_id.clone());
         self.spawn(async move {
-            let moving = timeout(store.inner.deadline, store.move_contexts(&scope, &chat_id));
+            let moving = timeout(store.inner.deadline, store.archive_contexts(&scope, &chat_id));
             if !matches!(moving.await, Ok(Ok(()))) {
                 // The snapshots stay in the session until a later write tries again.
                 tracing::warn!(%chat_id, "failed to move replaced context snapshots; a later write retries");
@@ -222,7 +222,7 @@ impl MongoStore {
     }
 
     /// Moves the replaced snapshots, and removes those beyond the bound with their blobs.
-    async fn move_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
+    async fn archive_contexts(&self, scope: &Scope, chat_id: &ChatId) -> Result<(), Failure> {
         let projection = doc! {
             "context_version": 1, "context_blob": 1, "context_recent": 1, "schema_version": 1,
         };
@@ -277,7 +277,7 @@ impl MongoStore {
         in_session: Vec<String>,
     ) -> Result<(), Failure> {
         let snapshots = &self.inner.context_snapshots;
-        let old = context_versions_between(scope, chat_id, 0, cut_at.saturating_add(1));
+        let old = context_versions_filter(scope, chat_id, 0, cut_at.saturating_add(1));
         let removed = self.blobs_of(chat_id, old.clone()).await?;
         // The snapshots are removed first, because a snapshot without its blob would be corrupt.
         snapshots.delete_many(old).await?;
@@ -290,10 +290,10 @@ impl MongoStore {
         if removed.is_empty() && in_session.is_empty() {
             return Ok(());
         }
-        let kept = context_versions_between(scope, chat_id, cut_at, u64::MAX);
+        let kept = context_versions_filter(scope, chat_id, cut_at, u64::MAX);
         let mut referred = self.blobs_of(chat_id, kept).await?;
         referred.extend(in_session);
-        let mut abandoned = blob_range(scope, chat_id, BlobKind::Context);
+        let mut abandoned = blobs_filter(scope, chat_id, BlobKind::Context);
         let horizon = DateTime::from_chrono(self.inner.clock.now() - ABANDONED_AFTER);
         abandoned.insert("created_at", doc! { "$lt": horizon });
         abandoned.insert("_id.blob", doc! { "$nin": referred });

@@ -11,7 +11,9 @@ use crate::mongo::MongoStore;
 use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
 use crate::mongo::context_history::{ContextSelector, RECENT};
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{BlobKind, open_chat_session, replaced_context, written_document};
+use crate::mongo::documents::{
+    BlobKind, context_written_document, open_chat_session, recent_contexts_expression,
+};
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_document;
@@ -99,7 +101,7 @@ impl MongoStore {
         chat_id: &ChatId,
         new: &NewContext,
     ) -> Result<u64, Failure> {
-        let earlier = self.written_earlier(scope, chat_id, &attempt, &new.write_id).await?;
+        let earlier = self.find_written_context(scope, chat_id, &attempt, &new.write_id).await?;
         if let Some(written) = earlier {
             return Ok(written.sequence);
         }
@@ -117,7 +119,7 @@ impl MongoStore {
         patch: &JsonObject,
         write_id: &str,
     ) -> Result<ContextSnapshot, Failure> {
-        let earlier = self.written_earlier(scope, chat_id, &attempt, write_id).await?;
+        let earlier = self.find_written_context(scope, chat_id, &attempt, write_id).await?;
         if let Some(written) = earlier {
             return Ok(written);
         }
@@ -137,7 +139,7 @@ impl MongoStore {
     }
 
     /// Returns the snapshot that an earlier attempt of the call has written.
-    async fn written_earlier(
+    async fn find_written_context(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
@@ -185,7 +187,7 @@ impl MongoStore {
         let fields = open_chat_session(&after)?;
         let recent = fields.documents("context_recent")?.count();
         if recent > 0 && recent.is_multiple_of(RECENT) {
-            self.move_contexts_soon(scope, chat_id);
+            self.archive_contexts_soon(scope, chat_id);
         }
         Ok(Some(fields.count("last_sequence")?))
     }
@@ -240,12 +242,12 @@ fn context_update(new: &NewContext, now: DateTime<Utc>) -> Document {
     let NewContext { placed, bytes, write_id } = new;
     let inline = placed.inline.clone().unwrap_or_else(|| Bson::Document(Document::new()));
     doc! { "$set": {
-        "context_recent": replaced_context(),
+        "context_recent": recent_contexts_expression(),
         "context_snapshot": { "$literal": inline },
         "context_blob": { "$literal": placed.blob.as_deref() },
         "context_sequence": "$last_sequence",
         "context_version": { "$add": ["$context_version", 1_i64] },
-        "context_written": { "$literal": written_document(now, *bytes, write_id) },
+        "context_written": { "$literal": context_written_document(now, *bytes, write_id) },
         "last_updated_at": BsonTime::from_chrono(now),
     } }
 }

@@ -52,7 +52,7 @@ impl Exchanges for MongoStore {
         chat_id: &ChatId,
         call_id: &CallId,
     ) -> Result<(), StoreError> {
-        self.observe(Call::DeletionOfCalls, Some(chat_id), async {
+        self.observe(Call::DeleteCall, Some(chat_id), async {
             let (scope, chat_id, call_id) = (scope.clone(), chat_id.clone(), call_id.clone());
             self.write(|call| async move {
                 let mut done = Progress::default();

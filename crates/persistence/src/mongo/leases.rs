@@ -14,7 +14,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
     LeaseDocument, NEWEST_VERSION, chat_session_record, counter, embedded, lease_record,
-    open_chat_session, status_of,
+    open_chat_session, read_status,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
@@ -120,26 +120,26 @@ impl Leases for MongoStore {
 }
 
 /// The stored state of a chat's lease.
-struct Held {
+struct HeldLease {
     status: ChatStatus,
     lease: Option<Lease>,
     /// The token of the newest lease; 0 if there was none.
     fencing_token: u64,
 }
 
-impl Held {
+impl HeldLease {
     fn read(raw: &RawDocumentBuf) -> Result<Self, StoreError> {
         let fields = open_chat_session(raw)?;
         let lease = fields.optional_document("lease")?;
         Ok(Self {
-            status: status_of(&fields.field("status")?)?,
+            status: read_status(&fields.field("status")?)?,
             lease: lease.map(|lease| lease_record(&fields.inside(lease))).transpose()?,
             fencing_token: fields.field("fencing_token")?.optional_number()?.unwrap_or_default(),
         })
     }
 }
 
-fn held_projection() -> Document {
+fn lease_projection() -> Document {
     doc! { "lease": 1, "fencing_token": 1, "status": 1, "schema_version": 1 }
 }
 
@@ -151,8 +151,8 @@ impl MongoStore {
         wanted: &Lease,
     ) -> Result<Lease, Failure> {
         loop {
-            let raw = self.session_within(scope, chat_id, held_projection()).await?;
-            let Held { status, lease, fencing_token } = Held::read(&raw)?;
+            let raw = self.session_within(scope, chat_id, lease_projection()).await?;
+            let HeldLease { status, lease, fencing_token } = HeldLease::read(&raw)?;
             if status.is_ended() {
                 return Err(StoreError::ChatEnded { chat_id: chat_id.clone(), status }.into());
             }
@@ -196,8 +196,8 @@ impl MongoStore {
         let set = doc! { "$set": { "lease.expires_at": DateTime::from_chrono(expires_at) } };
         let sessions = &self.inner.chat_sessions;
         let renew = sessions.find_one_and_update(writable_chat(scope, chat_id), set);
-        let renew = renew.projection(held_projection()).return_document(ReturnDocument::After);
-        let lease = renew.await?.map(|raw| Held::read(&raw)).transpose()?;
+        let renew = renew.projection(lease_projection()).return_document(ReturnDocument::After);
+        let lease = renew.await?.map(|raw| HeldLease::read(&raw)).transpose()?;
         match lease.and_then(|held| held.lease) {
             Some(lease) => Ok(lease),
             None => Err(self.classify_unmatched(scope, chat_id).await?),
@@ -254,8 +254,8 @@ impl MongoStore {
         if scope.fencing_token.is_none() {
             return Ok(());
         }
-        let raw = self.session_within(scope, chat_id, held_projection()).await?;
-        let held = Held::read(&raw)?.lease.map(|lease| lease.fencing_token);
+        let raw = self.session_within(scope, chat_id, lease_projection()).await?;
+        let held = HeldLease::read(&raw)?.lease.map(|lease| lease.fencing_token);
         Ok(check_fence(chat_id, scope.fencing_token, held)?)
     }
 

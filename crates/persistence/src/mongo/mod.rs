@@ -202,7 +202,7 @@ impl Store for MongoStore {
             let prepare = async || {
                 let hello =
                     || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
-                self.inner.change_streams.note_server(&self.read(hello).await?);
+                self.inner.change_streams.record_server(&self.read(hello).await?);
                 indexes::ensure(self).await?;
                 self.log_format().await
             };

@@ -9,7 +9,7 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     ParticipantDocument, SCHEMA_VERSION, StoredParticipant, embedded, participant_records,
-    participants_with, participants_without,
+    participants_with_user, participants_without_user,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
@@ -114,7 +114,7 @@ impl MongoStore {
         user_id: &UserId,
     ) -> Result<(), Failure> {
         self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
-        let with = participants_with(scope, chat_id, user_id);
+        let with = participants_with_user(scope, chat_id, user_id);
         let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
         self.inner.chat_participants.update_one(with, pull).await?;
         self.notify_presence(chat_id);
@@ -128,7 +128,7 @@ impl MongoStore {
         chat_id: &ChatId,
         joining: &StoredParticipant,
     ) -> Result<bool, Failure> {
-        let without = participants_without(scope, chat_id, &joining.participant.user_id);
+        let without = participants_without_user(scope, chat_id, &joining.participant.user_id);
         let push = doc! {
             "$push": { "participants": { "$each": [embedded(&ParticipantDocument::from(joining))?] } },
             "$setOnInsert": { "schema_version": SCHEMA_VERSION },
@@ -155,7 +155,7 @@ impl MongoStore {
     ) -> Result<Option<Participant>, Failure> {
         let kept = kept.participant;
         let Some(name) = &named.display_name else { return Ok(Some(kept)) };
-        let with = participants_with(scope, chat_id, &kept.user_id);
+        let with = participants_with_user(scope, chat_id, &kept.user_id);
         let set = doc! { "$set": { "participants.$.display_name": name.as_str() } };
         let renamed = self.inner.chat_participants.update_one(with, set).await?;
         self.notify_presence(chat_id);

@@ -9,7 +9,9 @@ use records::{ChatId, Connection, Scope};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{PRESENCE, announced_record, announcement, presence_id, present_in};
+use crate::mongo::documents::{
+    PRESENCE, announcement, announcement_record, presence_filter, presence_id,
+};
 use crate::mongo::engine::failure::Failure;
 use crate::store::{ChatPresence, Presence};
 
@@ -58,12 +60,12 @@ impl Presence for MongoStore {
             self.read(|| async {
                 self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
                 let now = self.inner.clock.now();
-                let find = self.inner.presence.find(present_in(scope, chat_id, now));
+                let find = self.inner.presence.find(presence_filter(scope, chat_id, now));
                 let found: Vec<RawDocumentBuf> = find.await?.try_collect().await?;
                 if found.is_empty() {
                     return Ok(ChatPresence::default());
                 }
-                let announced = found.iter().map(|raw| announced_record(raw));
+                let announced = found.iter().map(|raw| announcement_record(raw));
                 let announced = announced.collect::<Result<Vec<_>, _>>()?;
                 let participants = self.participants_within(scope, chat_id).await?;
                 let participants: Vec<_> =

@@ -11,7 +11,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::blobs::MAX_BLOB_READ_ATTEMPTS;
 use crate::mongo::documents::{
     BlobKind, chat_session_record, counter, input_key, input_record, open_chat_session,
-    point_record, points_of,
+    point_record, turn_points_filter,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::below;
@@ -34,7 +34,7 @@ impl Resumption for MongoStore {
         chat_id: &ChatId,
     ) -> Result<ResumeState, StoreError> {
         self.observe(Call::ResumeState, Some(chat_id), async {
-            let look = || async {
+            let attempt = || async {
                 for _ in 0..MAX_BLOB_READ_ATTEMPTS {
                     if let Some(state) = self.read_state_snapshot(scope, chat_id).await? {
                         return Ok(state);
@@ -42,7 +42,7 @@ impl Resumption for MongoStore {
                 }
                 Err(Self::missing_blob_error(chat_id, BlobKind::Context))
             };
-            self.read(look).await
+            self.read(attempt).await
         })
         .await
     }
@@ -108,7 +108,7 @@ impl MongoStore {
         session: &mut ClientSession,
     ) -> Result<Vec<ResumePoint>, Failure> {
         let Some(turn) = &chat.last_turn else { return Ok(Vec::new()) };
-        let mut filter = points_of(scope, &chat.chat_id, &turn.request_id);
+        let mut filter = turn_points_filter(scope, &chat.chat_id, &turn.request_id);
         let mut points = Vec::new();
         let is_all = self.add_points(&filter, Document::new(), &mut points, session).await?;
         if let Some(first) = points.last().filter(|_| !is_all) {

@@ -5,7 +5,7 @@ use futures::TryStreamExt;
 
 use super::MongoStore;
 use super::documents::{
-    Lineage, NEWEST_VERSION, STORE_FORMAT, one_format, open_chat_session, raised_format,
+    Lineage, NEWEST_VERSION, STORE_FORMAT, format_filter, open_chat_session, raise_format_update,
 };
 use super::engine::format::Shape;
 use crate::StoreError;
@@ -92,7 +92,7 @@ impl MongoStore {
             let now = DateTime::from_chrono(self.inner.clock.now());
             self.write_until(self.deadline(), |_| async {
                 let format = &self.inner.store_format;
-                let raise = format.update_one(one_format(), raised_format(to, now));
+                let raise = format.update_one(format_filter(), raise_format_update(to, now));
                 Ok(raise.upsert(true).await?)
             })
             .await?;
@@ -104,7 +104,7 @@ impl MongoStore {
     ///
     /// It reads all sessions page by page; each page has its own deadline.
     async fn mark_shared_chats(&self) -> Result<u64, StoreError> {
-        let projection = Lineage::projected(doc! { "revision": 1, "schema_version": 1 });
+        let projection = Lineage::add_to_projection(doc! { "revision": 1, "schema_version": 1 });
         let version = Shape::Forks.format();
         let (mut after, mut seen, mut marked) = (String::new(), 0_u64, 0_u64);
         loop {

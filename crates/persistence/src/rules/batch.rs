@@ -79,7 +79,7 @@ impl Batch {
             let detail = format!("are {bytes} bytes; the limit is {most_bytes} bytes");
             return Err(Invalid::too_large("/messages", detail));
         }
-        let repeats = find_repeats(&entries)?;
+        let repeats = find_repeated_ids(&entries)?;
         Ok(Self { entries, repeats, bytes })
     }
 
@@ -175,7 +175,7 @@ fn author(caller: &Caller, stated: Option<Author>) -> Result<Option<Author>, Inv
     }
 }
 
-fn find_repeats(entries: &[Entry]) -> Result<Vec<Option<usize>>, Invalid> {
+fn find_repeated_ids(entries: &[Entry]) -> Result<Vec<Option<usize>>, Invalid> {
     let mut first_by_id: HashMap<&EventId, usize> = HashMap::new();
     let mut repeats = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
@@ -218,7 +218,7 @@ impl<'a> Plan<'a> {
     /// Messages that the batch names by id are left out of the comparison, with one exception: a
     /// message after one of them in the batch must also be after it in the chat.
     pub(crate) fn recognise(&mut self, newest: &[Message]) {
-        self.join_neighbours();
+        self.mark_adjacent_repeats();
         let entries = &self.batch.entries;
         let named: HashSet<&EventId> = self.known().map(|index| &entries[index].event_id).collect();
         let is_unnamed = |message: &&Message| !named.contains(&message.event_id);
@@ -241,7 +241,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn join_neighbours(&mut self) {
+    fn mark_adjacent_repeats(&mut self) {
         let entries = &self.batch.entries;
         for index in 1..entries.len() {
             let (before, entry) = (&entries[index - 1], &entries[index]);

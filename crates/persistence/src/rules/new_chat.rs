@@ -66,7 +66,7 @@ pub(crate) fn moved(
     let duration = if next.is_ended() { now - chat.created_at } else { TimeDelta::zero() };
     ChatSession {
         status: next,
-        status_reason: kept_reason(next, reason),
+        status_reason: stored_reason(next, reason),
         completed_at: (next == ChatStatus::Completed).then_some(now),
         duration_sec: duration.as_seconds_f64().max(0.0),
         last_updated_at: now,
@@ -94,7 +94,7 @@ pub(crate) fn changes_pause_reason(
 }
 
 /// Returns the reason that a change to `status` stores: only those of a pause and of a failure.
-fn kept_reason(status: ChatStatus, reason: Option<&str>) -> Option<String> {
+fn stored_reason(status: ChatStatus, reason: Option<&str>) -> Option<String> {
     let is_kept = matches!(status, ChatStatus::Paused | ChatStatus::Failed);
     reason.filter(|_| is_kept).map(str::to_owned)
 }

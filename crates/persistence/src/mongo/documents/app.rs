@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::documents::stored::read_record;
-use crate::mongo::documents::word::Word;
+use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{APPS, SCHEMA_VERSION};
 
 /// A stored app.
@@ -12,7 +12,7 @@ use crate::mongo::documents::{APPS, SCHEMA_VERSION};
 pub(crate) struct AppDocument {
     #[serde(rename = "_id")]
     app_id: AppId,
-    status: Word<AppStatus>,
+    status: StoredName<AppStatus>,
     created_at: DateTime,
     last_updated_at: DateTime,
     schema_version: i64,
@@ -22,7 +22,7 @@ impl From<&App> for AppDocument {
     fn from(app: &App) -> Self {
         Self {
             app_id: app.app_id.clone(),
-            status: Word(app.status),
+            status: StoredName(app.status),
             created_at: DateTime::from_chrono(app.created_at),
             last_updated_at: DateTime::from_chrono(app.last_updated_at),
             schema_version: SCHEMA_VERSION,

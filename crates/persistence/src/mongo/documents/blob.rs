@@ -76,12 +76,12 @@ pub(crate) fn blob_id(chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document 
 }
 
 /// Returns the filter for one blob.
-pub(crate) fn one_blob(scope: &Scope, chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document {
+pub(crate) fn blob_filter(scope: &Scope, chat_id: &ChatId, kind: BlobKind, blob: &str) -> Document {
     doc! { "_id": blob_id(chat_id, kind, blob), "app_id": scope.app_id.as_str() }
 }
 
 /// Returns the filter for all blobs of one kind in a chat.
-pub(crate) fn blob_range(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Document {
+pub(crate) fn blobs_filter(scope: &Scope, chat_id: &ChatId, kind: BlobKind) -> Document {
     let end = "\u{10ffff}";
     let range = doc! { "$gte": blob_id(chat_id, kind, ""), "$lt": blob_id(chat_id, kind, end) };
     doc! { "_id": range, "app_id": scope.app_id.as_str() }

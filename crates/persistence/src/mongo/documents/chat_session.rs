@@ -15,7 +15,7 @@ use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
-use crate::mongo::documents::word::{StatusNumber, Word};
+use crate::mongo::documents::word::{StatusNumber, StoredName};
 use crate::mongo::documents::{Base, CHAT_SESSIONS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
@@ -37,7 +37,7 @@ pub(crate) struct ChatSessionDocument<'a> {
     workflow_name: WorkflowName,
     user_id: Option<UserId>,
     team_id: Option<TeamId>,
-    visibility: Word<Visibility>,
+    visibility: StoredName<Visibility>,
     cache_seed: u32,
     status: StatusNumber,
     status_reason: Option<String>,
@@ -53,11 +53,11 @@ pub(crate) struct ChatSessionDocument<'a> {
     #[serde(skip_deserializing)]
     revision: i64,
     #[serde(skip_deserializing)]
-    recent_edits: Nothing,
+    recent_edits: EmptyArray,
     #[serde(skip_deserializing)]
     pub(crate) tail_bytes: u64,
-    #[serde(default, deserialize_with = "unread")]
-    last_artifact: Option<Nothing>,
+    #[serde(default, deserialize_with = "skip_value")]
+    last_artifact: Option<EmptyArray>,
     #[serde(skip_deserializing)]
     artifact_blob: Option<String>,
     #[serde(skip_deserializing)]
@@ -71,10 +71,10 @@ pub(crate) struct ChatSessionDocument<'a> {
     last_turn: Option<LastTurnDocument>,
     turns: Option<u64>,
     #[serde(skip_deserializing)]
-    recent_turns: Nothing,
+    recent_turns: EmptyArray,
     pending_inputs: Option<Vec<InputRequestId>>,
     #[serde(skip_deserializing)]
-    recent_inputs: Nothing,
+    recent_inputs: EmptyArray,
     #[serde(skip_deserializing)]
     input_version: u64,
     /// The id of the call that creates the session, by which a retry recognises its own write.
@@ -83,9 +83,9 @@ pub(crate) struct ChatSessionDocument<'a> {
     #[serde(skip_deserializing)]
     pub(crate) schema_version: i64,
     /// `None` if the caller appends the messages to the encoded document.
-    #[serde(default, deserialize_with = "unread", skip_serializing_if = "Option::is_none")]
-    pub(crate) messages: Option<Nothing>,
-    #[serde(default, deserialize_with = "unread")]
+    #[serde(default, deserialize_with = "skip_value", skip_serializing_if = "Option::is_none")]
+    pub(crate) messages: Option<EmptyArray>,
+    #[serde(default, deserialize_with = "skip_value")]
     pub(crate) context_snapshot: Document,
     #[serde(skip_deserializing)]
     pub(crate) context_blob: Option<String>,
@@ -95,8 +95,8 @@ pub(crate) struct ChatSessionDocument<'a> {
     pub(crate) context_version: u64,
     #[serde(skip_deserializing)]
     pub(crate) context_written: Option<Document>,
-    #[serde(default, deserialize_with = "unread")]
-    context_recent: Nothing,
+    #[serde(default, deserialize_with = "skip_value")]
+    context_recent: EmptyArray,
     #[serde(skip_serializing_if = "Option::is_none")]
     forked_from: Option<OriginDocument>,
     /// Present in every fork, even if empty; absent in other sessions.
@@ -105,10 +105,10 @@ pub(crate) struct ChatSessionDocument<'a> {
 }
 
 /// An array that is empty in a new session.
-pub(crate) type Nothing = [(); 0];
+pub(crate) type EmptyArray = [(); 0];
 
 /// Skips a field that may be large, and returns the default value instead.
-fn unread<'de, D: Deserializer<'de>, T: Default>(deserializer: D) -> Result<T, D::Error> {
+fn skip_value<'de, D: Deserializer<'de>, T: Default>(deserializer: D) -> Result<T, D::Error> {
     RawBsonRef::deserialize(deserializer).map(|_| T::default())
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct LeaseDocument {
 #[derive(Debug, Serialize, Deserialize)]
 struct LastTurnDocument {
     request_id: TurnId,
-    outcome: Word<TurnOutcome>,
+    outcome: StoredName<TurnOutcome>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -159,7 +159,7 @@ impl<'a> ChatSessionDocument<'a> {
             workflow_name: chat.workflow_name.clone(),
             user_id: chat.user_id.clone(),
             team_id: chat.team_id.clone(),
-            visibility: Word(chat.visibility),
+            visibility: StoredName(chat.visibility),
             cache_seed: chat.cache_seed,
             status: StatusNumber(chat.status),
             status_reason: chat.status_reason.clone(),
@@ -303,7 +303,7 @@ pub(crate) fn chat_session_record(raw: &RawDocument) -> Result<ChatSession, Stor
 }
 
 /// Reads the status of a chat, which is stored as a number.
-pub(crate) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
+pub(crate) fn read_status(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
     field.required(field.number().ok().and_then(ChatStatus::from_number))
 }
 
@@ -312,7 +312,7 @@ pub(crate) fn status_of(field: &Field<'_>) -> Result<ChatStatus, StoreError> {
 const RECENT_TURNS: i64 = -16;
 
 /// Returns the `$push` of `recent_turns` that adds a turn.
-pub(crate) fn recent_turn(turn: &TurnMark) -> RawDocumentBuf {
+pub(crate) fn recent_turns_push(turn: &TurnMark) -> RawDocumentBuf {
     let mut each = RawArrayBuf::new();
     let digest = super::binary(&turn.digest);
     each.push(rawdoc! { "request_id": turn.request_id.as_str(), "digest": digest });
@@ -337,7 +337,7 @@ pub(crate) fn recent_digest(
 }
 
 /// Adds the fields of the last turn to the `$set` of a chat's update.
-pub(crate) fn append_turn_mark(set: &mut RawDocumentBuf, turn: &TurnMark) {
+pub(crate) fn append_last_turn(set: &mut RawDocumentBuf, turn: &TurnMark) {
     let TurnMark { request_id, outcome, connector, mode, .. } = turn;
     let last = rawdoc! { "request_id": request_id.as_str(), "outcome": outcome.as_str() };
     set.append(cstr!("last_turn"), last);
@@ -399,7 +399,7 @@ impl Tail {
             first_sequence: fields.count("first_sequence")?,
             revision: fields.integer("revision")?,
             bytes: fields.count("tail_bytes")?,
-            status: status_of(&fields.field("status")?)?,
+            status: read_status(&fields.field("status")?)?,
             fencing_token: match fields.optional_document("lease")? {
                 Some(lease) => Some(fields.inside(lease).count("fencing_token")?),
                 None => None,
@@ -437,7 +437,7 @@ pub(crate) fn chat_head_record(raw: &RawDocument) -> Result<ChatHead, StoreError
         last_sequence: field("last_sequence").number()?,
         revision: field("revision").number()?,
         recent_edits: edits.optional_numbers()?,
-        status: status_of(&field("status"))?,
+        status: read_status(&field("status"))?,
         status_reason: field("status_reason").optional_string()?,
         context_version: field("context_version").number()?,
         artifact_version: field("artifact_version").optional_number()?.unwrap_or_default(),

@@ -81,7 +81,7 @@ fn null<'a>() -> RawBsonRef<'a> {
 }
 
 /// Creates the metadata of a snapshot; `bytes` is its size.
-pub(crate) fn written_document(now: Time<Utc>, bytes: u64, write_id: &str) -> Document {
+pub(crate) fn context_written_document(now: Time<Utc>, bytes: u64, write_id: &str) -> Document {
     doc! { "at": DateTime::from_chrono(now), "bytes": counter(bytes), "write_id": write_id }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn context_version_id(chat_id: &ChatId, version: u64) -> Document {
 }
 
 /// Returns the filter for the replaced snapshots of a chat between two versions, both exclusive.
-pub(crate) fn context_versions_between(
+pub(crate) fn context_versions_filter(
     scope: &Scope,
     chat_id: &ChatId,
     above: u64,
@@ -108,7 +108,7 @@ pub(crate) fn context_versions_between(
 ///
 /// It adds the current snapshot, unless this has no `context_written`: then it is either the empty snapshot of
 /// a new session or from before versions existed, and is not kept.
-pub(crate) fn replaced_context() -> Bson {
+pub(crate) fn recent_contexts_expression() -> Bson {
     let recent = doc! { "$ifNull": ["$context_recent", []] };
     let replaced = doc! {
         "version": "$context_version",

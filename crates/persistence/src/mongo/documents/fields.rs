@@ -82,13 +82,13 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads all fields in one pass, for a caller that needs many of them by name.
-    pub(crate) fn collect(&self) -> Result<Collected<'a>, StoreError> {
-        let mut found = Vec::with_capacity(Collected::USUAL);
+    pub(crate) fn collect(&self) -> Result<FieldList<'a>, StoreError> {
+        let mut found = Vec::with_capacity(FieldList::INITIAL_CAPACITY);
         for field in self.each() {
             let field = field?;
             found.push((field.name(), field.raw()));
         }
-        Ok(Collected { fields: *self, found, next: Cell::new(0) })
+        Ok(FieldList { fields: *self, found, next: Cell::new(0) })
     }
 
     /// Returns the value of a required field; `None` is `Corrupt`.
@@ -162,16 +162,16 @@ impl<'a> Fields<'a> {
 
 /// The fields of a stored document, as a list of names and values.
 #[derive(Debug)]
-pub(crate) struct Collected<'a> {
+pub(crate) struct FieldList<'a> {
     fields: Fields<'a>,
     found: Vec<(&'a str, RawBsonRef<'a>)>,
     /// Where to start the next search, because callers mostly read fields in the stored order.
     next: Cell<usize>,
 }
 
-impl<'a> Collected<'a> {
+impl<'a> FieldList<'a> {
     /// The initial capacity: about the number of fields of the largest documents.
-    const USUAL: usize = 32;
+    const INITIAL_CAPACITY: usize = 32;
 
     /// Returns a field. A missing field reads as null.
     pub(crate) fn field(&self, name: &'a str) -> Field<'a> {

@@ -62,7 +62,7 @@ fn read(Fixture { record, raw, .. }: &Fixture) -> Result<(), StoreError> {
         "context_snapshot" => StoredContext::open(&chat_id, raw).map(drop),
         "input_request" => input_record(raw).map(drop),
         "message_version" => version_message(&chat_id, raw).map(drop),
-        "presence" => announced_record(raw).map(drop),
+        "presence" => announcement_record(raw).map(drop),
         "provider_call" => call_record(&open_call(raw)?).map(drop),
         "resume_point" | "resume_point_cut" => point_record(raw).map(drop),
         "rollup" | "workflow_stats" => rollup_sums(raw).map(drop),

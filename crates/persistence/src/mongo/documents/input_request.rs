@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::mongo::documents::stored::{FieldError, embedded, read_document, read_record};
-use crate::mongo::documents::word::Word;
+use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{INPUT_REQUESTS, SCHEMA_VERSION};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::Json;
@@ -39,7 +39,7 @@ pub(crate) struct InputRequestDocument<'a> {
     state: State,
     prompt: String,
     agent: Option<String>,
-    kind: Word<InputKind>,
+    kind: StoredName<InputKind>,
     options: Vec<String>,
     tool_call: Option<ToolCallDocument<'a>>,
     metadata: Json<Cow<'a, JsonObject>>,
@@ -120,7 +120,7 @@ impl<'a> InputRequestDocument<'a> {
             state: State::Pending,
             prompt: question.prompt.clone(),
             agent: question.agent.clone(),
-            kind: Word(question.kind),
+            kind: StoredName(question.kind),
             options: question.options.clone(),
             tool_call,
             metadata: Json(Cow::Borrowed(&question.metadata)),

@@ -33,7 +33,7 @@ pub(crate) struct Lineage {
 
 impl Lineage {
     /// Adds the fields that [`read`](Self::read) needs to the projection of a tail.
-    pub(crate) fn projected(mut projection: Document) -> Document {
+    pub(crate) fn add_to_projection(mut projection: Document) -> Document {
         projection.extend(doc! { "bases": 1, "shared_below": 1, "shared_revision": 1 });
         projection
     }
@@ -120,7 +120,7 @@ impl Lineage {
 
     /// Returns the bases of a fork that takes the messages below `sequence`. The fork shares those that are
     /// sealed, which are below `sealed_below`.
-    pub(crate) fn of_fork(&self, sequence: u64, sealed_below: u64) -> Vec<Base> {
+    pub(crate) fn fork_bases(&self, sequence: u64, sealed_below: u64) -> Vec<Base> {
         let own =
             Base { chat_id: self.chat_id.clone(), below: sealed_below, revision: self.revision };
         let mut bases: Vec<Base> = Vec::new();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_cut_into_what_each_chat_has() {
+    fn a_span_is_split_by_chat() {
         let lineage = lineage(&[("chat_a", 10, 0), ("chat_b", 10, 2), ("chat_c", 30, 0)], 0);
         let pieces = |span| -> Vec<_> {
             let pieces = lineage.pieces(span).into_iter();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_chats_that_were_edited_are_asked_for_edits() {
+    fn only_edited_chats_are_editors() {
         let lineage = lineage(&[("chat_a", 10, 0), ("chat_b", 10, 2), ("chat_c", 30, 4)], 1);
         assert_eq!(
             named(&lineage.editors(&(5..20))),
@@ -187,18 +187,18 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_goes_on_from_those_that_have_something_for_it() {
+    fn a_fork_has_a_base_for_each_chat_with_messages_or_overlays() {
         let edited = lineage(&[("chat_a", 10, 0), ("chat_b", 20, 2)], 3);
         assert_eq!(
-            named(&edited.of_fork(40, 30)),
+            named(&edited.fork_bases(40, 30)),
             [("chat_a", 10, 0), ("chat_b", 20, 2), ("chat_own", 30, 3)]
         );
         assert_eq!(
-            named(&edited.of_fork(5, 5)),
+            named(&edited.fork_bases(5, 5)),
             [("chat_a", 5, 0), ("chat_b", 5, 2), ("chat_own", 5, 3)]
         );
         let untouched = lineage(&[("chat_a", 10, 0)], 0);
-        assert_eq!(named(&untouched.of_fork(20, 10)), [("chat_a", 10, 0)]);
-        assert_eq!(named(&untouched.of_fork(0, 0)), []);
+        assert_eq!(named(&untouched.fork_bases(20, 10)), [("chat_a", 10, 0)]);
+        assert_eq!(named(&untouched.fork_bases(0, 0)), []);
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn version_id(chat_id: &ChatId, sequence: u64, revision: i64) -> Docu
 }
 
 /// Returns the filter for the versions of messages from `start` on that a chat with these editors may show.
-pub(crate) fn versions_by(scope: &Scope, editors: &[Base], start: u64) -> Document {
+pub(crate) fn versions_filter(scope: &Scope, editors: &[Base], start: u64) -> Document {
     let by = |editor: &Base| {
         let Base { chat_id, below, revision } = editor;
         let range = doc! {

@@ -43,47 +43,49 @@ use bson::Binary;
 use bson::spec::BinarySubtype;
 
 pub(crate) use app::{AppDocument, app_record};
-pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_id, blob_range, one_blob};
+pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_filter, blob_id, blobs_filter};
 pub(crate) use chat_session::{
     ArtifactDocument, ChatSessionDocument, LeaseDocument, Tail, WITHOUT_LARGE_FIELDS,
-    append_turn_mark, artifact_record, chat_head_record, chat_session_record, head_projection,
-    lease_record, open_chat_session, recent_digest, recent_turn, status_of,
+    append_last_turn, artifact_record, chat_head_record, chat_session_record, head_projection,
+    lease_record, open_chat_session, read_status, recent_digest, recent_turns_push,
 };
 pub(crate) use context_version::{
-    StoredContext, context_version_id, context_versions_between, replaced_context, written_document,
+    StoredContext, context_version_id, context_versions_filter, context_written_document,
+    recent_contexts_expression,
 };
 pub(crate) use input_request::{
     InputRequestDocument, PENDING, StoredInput, closing_fields, input_app, input_key, input_record,
 };
 pub(crate) use lineage::{Base, Lineage};
 pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
-pub(crate) use message_version::{VersionKey, version_document, version_message, versions_by};
+pub(crate) use message_version::{VersionKey, version_document, version_message, versions_filter};
 pub(crate) use participant::{
-    ParticipantDocument, StoredParticipant, participant_records, participants_with,
-    participants_without,
+    ParticipantDocument, StoredParticipant, participant_records, participants_with_user,
+    participants_without_user,
 };
-pub(crate) use presence::{announced_record, announcement, presence_id, present_in};
+pub(crate) use presence::{announcement, announcement_record, presence_filter, presence_id};
 pub(crate) use provider_call::{CallDocument, call_key, call_record, open_call};
 pub(crate) use resume_point::{
-    ResumePointDocument, TurnPoints, point_digest, point_record, points_in, points_of,
+    ResumePointDocument, TurnPoints, chat_points_filter, point_digest, point_record,
+    turn_points_filter,
 };
 pub(crate) use rollup::{
     AGENT, CHAT, MODEL, StoredRollup, WORKFLOW, chat_stats, rollup_id, rollup_statement,
     rollup_sums, rollup_update,
 };
 pub(crate) use segment::{
-    LINK, Segment, SegmentHead, segment_document, segment_id, segments_between,
+    PRODUCED_BY_PATH, Segment, SegmentHead, segment_document, segment_id, segments_filter,
 };
 pub(crate) use status_change::{StatusChangeDocument, status_change_id, status_change_record};
-pub(crate) use store_format::{FormatDocument, format_number, one_format, raised_format};
+pub(crate) use store_format::{FormatDocument, format_filter, format_number, raise_format_update};
 pub(crate) use stored::{embedded, encode};
 pub(crate) use ticket::{TicketDocument, ticket_record};
 pub(crate) use turn_without_messages::{
     TurnWithoutMessagesDocument, turn_without_messages, turn_without_messages_digest,
 };
 pub(crate) use wallet::{
-    EntryDocument, LineDocument, StoredWallet, WalletDocument, line_id, line_record, one_wallet,
-    stored_wallet, wallet_id, wallets_after,
+    EntryDocument, LineDocument, StoredWallet, WalletDocument, line_id, line_record, stored_wallet,
+    wallet_filter, wallet_id, wallets_after,
 };
 
 /// Chat sessions, each with the tail of its messages.

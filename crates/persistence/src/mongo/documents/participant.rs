@@ -50,7 +50,7 @@ impl From<ParticipantDocument> for StoredParticipant {
 }
 
 /// Returns the filter for the participants document of a chat.
-pub(crate) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
+pub(crate) fn participants_filter(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! {
         "_id": chat_id.as_str(),
         "app_id": scope.app_id.as_str(),
@@ -59,16 +59,24 @@ pub(crate) fn participants_of(scope: &Scope, chat_id: &ChatId) -> Document {
 }
 
 /// Returns the filter for the participants document of a chat, if it has this user.
-pub(crate) fn participants_with(scope: &Scope, chat_id: &ChatId, user_id: &UserId) -> Document {
-    let mut filter = participants_of(scope, chat_id);
+pub(crate) fn participants_with_user(
+    scope: &Scope,
+    chat_id: &ChatId,
+    user_id: &UserId,
+) -> Document {
+    let mut filter = participants_filter(scope, chat_id);
     filter.insert("participants.user_id", user_id.as_str());
     filter
 }
 
 /// Returns the filter for the participants document of a chat, if it lacks this user and has room for one
 /// more participant.
-pub(crate) fn participants_without(scope: &Scope, chat_id: &ChatId, user_id: &UserId) -> Document {
-    let mut filter = participants_of(scope, chat_id);
+pub(crate) fn participants_without_user(
+    scope: &Scope,
+    chat_id: &ChatId,
+    user_id: &UserId,
+) -> Document {
+    let mut filter = participants_filter(scope, chat_id);
     filter.insert("participants.user_id", doc! { "$ne": user_id.as_str() });
     let last = format!("participants.{}", Limits::PARTICIPANTS - 1);
     filter.insert(last, doc! { "$exists": false });

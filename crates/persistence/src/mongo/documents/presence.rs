@@ -18,7 +18,7 @@ pub(crate) fn presence_id(connection: &Connection) -> Document {
 }
 
 /// Returns the filter for the announcements of a chat that have not expired.
-pub(crate) fn present_in(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Document {
+pub(crate) fn presence_filter(scope: &Scope, chat_id: &ChatId, now: Time<Utc>) -> Document {
     let id =
         |connection_id: Bson| doc! { "chat_id": chat_id.as_str(), "connection_id": connection_id };
     doc! {
@@ -73,6 +73,6 @@ impl From<AnnouncementDocument> for Announced {
 }
 
 /// Reads an announcement.
-pub(crate) fn announced_record(raw: &RawDocument) -> Result<Announced, StoreError> {
+pub(crate) fn announcement_record(raw: &RawDocument) -> Result<Announced, StoreError> {
     read_record::<AnnouncementDocument, _>(PRESENCE, raw)
 }

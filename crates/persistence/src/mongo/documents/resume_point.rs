@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::documents::stored::{read_document, read_record};
-use crate::mongo::documents::word::Word;
+use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
@@ -24,8 +24,8 @@ pub(crate) struct ResumePointDocument<'a> {
     app_id: AppId,
     turn: u64,
     #[serde(rename = "type")]
-    kind: Word<StepKind>,
-    status: Word<StepStatus>,
+    kind: StoredName<StepKind>,
+    status: StoredName<StepStatus>,
     assistant_id: Option<String>,
     stack_id: StackId,
     stack_parent_id: Option<StackId>,
@@ -52,14 +52,14 @@ struct ResumePointKey {
 }
 
 /// Returns the filter for the resume points of a turn.
-pub(crate) fn points_of(scope: &Scope, chat_id: &ChatId, request_id: &TurnId) -> Document {
-    let mut points = points_in(scope, chat_id);
+pub(crate) fn turn_points_filter(scope: &Scope, chat_id: &ChatId, request_id: &TurnId) -> Document {
+    let mut points = chat_points_filter(scope, chat_id);
     points.insert("_id.request_id", request_id.as_str());
     points
 }
 
 /// Returns the filter for all resume points of a chat.
-pub(crate) fn points_in(scope: &Scope, chat_id: &ChatId) -> Document {
+pub(crate) fn chat_points_filter(scope: &Scope, chat_id: &ChatId) -> Document {
     doc! { "app_id": scope.app_id.as_str(), "_id.chat_id": chat_id.as_str() }
 }
 
@@ -87,8 +87,8 @@ impl<'a> ResumePointDocument<'a> {
             },
             app_id: scope.app_id.clone(),
             turn: *turn,
-            kind: Word(step.kind),
-            status: Word(step.status),
+            kind: StoredName(step.kind),
+            status: StoredName(step.status),
             assistant_id: step.assistant_id.clone(),
             stack_id: step.frame.stack_id.clone(),
             stack_parent_id: step.frame.parent_id.clone(),

@@ -9,7 +9,7 @@ use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
 
 /// The path, in a session or a segment, to the ids of the provider calls that produced the messages.
-pub(crate) const LINK: &str = "messages.produced_by_call_id";
+pub(crate) const PRODUCED_BY_PATH: &str = "messages.produced_by_call_id";
 
 /// A segment: consecutive sealed messages in one document.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) fn segment_id(chat_id: &ChatId, first_sequence: u64) -> Document {
 }
 
 /// Returns the filter for the segments of a chat whose first sequence is in a span.
-pub(crate) fn segments_between(scope: &Scope, chat_id: &ChatId, span: Range<u64>) -> Document {
+pub(crate) fn segments_filter(scope: &Scope, chat_id: &ChatId, span: Range<u64>) -> Document {
     doc! {
         "app_id": scope.app_id.as_str(),
         "_id": { "$gte": segment_id(chat_id, span.start), "$lt": segment_id(chat_id, span.end) },

@@ -26,12 +26,12 @@ impl FormatDocument {
 }
 
 /// Returns the filter for the only document.
-pub(crate) fn one_format() -> Document {
+pub(crate) fn format_filter() -> Document {
     doc! { "_id": ID }
 }
 
 /// Returns the upsert that raises the format.
-pub(crate) fn raised_format(format: i64, now: DateTime) -> Document {
+pub(crate) fn raise_format_update(format: i64, now: DateTime) -> Document {
     doc! {
         "$max": { "format": format },
         "$set": { "changed_at": now },

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::mongo::documents::stored::{FieldError, read_record};
-use crate::mongo::documents::word::Word;
+use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS};
 
 /// A wallet with its newest entries.
@@ -23,7 +23,7 @@ pub(crate) fn wallet_id(app_id: &AppId, user_id: impl Into<Bson>) -> Document {
 }
 
 /// Returns the filter for one wallet.
-pub(crate) fn one_wallet(scope: &Scope, user_id: &UserId) -> Document {
+pub(crate) fn wallet_filter(scope: &Scope, user_id: &UserId) -> Document {
     doc! { "_id": wallet_id(&scope.app_id, user_id.as_str()) }
 }
 
@@ -63,7 +63,7 @@ struct WalletKey {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct EntryDocument {
     entry_id: EntryId,
-    kind: Word<EntryKind>,
+    kind: StoredName<EntryKind>,
     amount: i64,
     reason: Option<String>,
     created_at: DateTime,
@@ -80,7 +80,7 @@ pub(crate) struct LineDocument {
     balance: i64,
     schema_version: i64,
     entry_id: EntryId,
-    kind: Word<EntryKind>,
+    kind: StoredName<EntryKind>,
     amount: i64,
     reason: Option<String>,
     created_at: DateTime,
@@ -114,7 +114,7 @@ impl From<&WalletEntry> for EntryDocument {
     fn from(entry: &WalletEntry) -> Self {
         Self {
             entry_id: entry.entry_id.clone(),
-            kind: Word(entry.kind),
+            kind: StoredName(entry.kind),
             amount: entry.amount,
             reason: entry.reason.clone(),
             created_at: DateTime::from_chrono(entry.created_at),

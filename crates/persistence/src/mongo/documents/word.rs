@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value of an enum, stored as its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word<T>(pub(crate) T);
+pub(crate) struct StoredName<T>(pub(crate) T);
 
 /// An enum whose values have stored names.
-pub(crate) trait Named: Copy + 'static {
+pub(crate) trait StoredEnum: Copy + 'static {
     /// Every value.
     const VALUES: &'static [Self];
 
@@ -17,10 +17,10 @@ pub(crate) trait Named: Copy + 'static {
     fn name(self) -> &'static str;
 }
 
-/// Implements [`Named`] for enums with `ALL` and `as_str`.
+/// Implements [`StoredEnum`] for enums with `ALL` and `as_str`.
 macro_rules! named {
     ($($name:ident),*) => {$(
-        impl Named for $name {
+        impl StoredEnum for $name {
             const VALUES: &'static [Self] = &$name::ALL;
 
             fn name(self) -> &'static str {
@@ -32,7 +32,7 @@ macro_rules! named {
 
 named!(AppStatus, EntryKind, InputKind, StepKind, StepStatus, TurnOutcome);
 
-impl Named for Visibility {
+impl StoredEnum for Visibility {
     const VALUES: &'static [Self] = &[Self::App, Self::Team, Self::Private];
 
     fn name(self) -> &'static str {
@@ -41,7 +41,7 @@ impl Named for Visibility {
 }
 
 /// The stored name of a chat's status; see [`StatusNumber`] for documents that store its number.
-impl Named for ChatStatus {
+impl StoredEnum for ChatStatus {
     const VALUES: &'static [Self] = &Self::ALL;
 
     fn name(self) -> &'static str {
@@ -49,13 +49,13 @@ impl Named for ChatStatus {
     }
 }
 
-impl<T: Named> Serialize for Word<T> {
+impl<T: StoredEnum> Serialize for StoredName<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.name())
     }
 }
 
-impl<'de, T: Named> Deserialize<'de> for Word<T> {
+impl<'de, T: StoredEnum> Deserialize<'de> for StoredName<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = <&str>::deserialize(deserializer)?;
         let value = T::VALUES.iter().find(|value| value.name() == word);

@@ -69,7 +69,7 @@ impl ChangeStreams {
 
     /// Reads from a server's `hello` reply whether it has change streams: only members of a replica
     /// set and routers have them.
-    pub(crate) fn note_server(&self, hello: &Document) {
+    pub(crate) fn record_server(&self, hello: &Document) {
         let is_router = hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
         self.are_supported.store(is_router || hello.contains_key("setName"), Ordering::Relaxed);
     }

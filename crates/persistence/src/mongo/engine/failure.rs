@@ -12,7 +12,7 @@ use crate::{BoxError, StoreError};
 pub(crate) enum Failure {
     /// The call is decided: this error is its answer.
     Decided(StoreError),
-    /// The driver returned an error; [`meaning`] interprets it.
+    /// The driver returned an error; [`classify_error`] interprets it.
     Driver(Error),
     /// The write was applied, but may be rolled back.
     NotDurable(BoxError),
@@ -37,7 +37,7 @@ impl Failure {
     pub(crate) fn may_have_applied(&self) -> bool {
         match self {
             Self::Decided(_) | Self::Ended(_) => false,
-            Self::Driver(error) => meaning(error) == Meaning::Unknown,
+            Self::Driver(error) => classify_error(error) == ErrorClass::Unknown,
             Self::NotDurable(_) | Self::Unfinished(_) => true,
         }
     }
@@ -46,7 +46,7 @@ impl Failure {
     pub(crate) fn into_final(self) -> Result<StoreError, BoxError> {
         match self {
             Self::Decided(error) => Ok(error),
-            Self::Driver(error) if meaning(&error) == Meaning::Refused => {
+            Self::Driver(error) if classify_error(&error) == ErrorClass::Refused => {
                 Ok(StoreError::Refused { source: error.into() })
             }
             Self::Driver(error) => Err(error.into()),
@@ -62,7 +62,7 @@ fn reason(error: &Error) -> FailureReason {
         ErrorKind::ConnectionPoolCleared { .. } => FailureReason::PoolCleared,
         ErrorKind::Io(_) | ErrorKind::InvalidResponse { .. } => FailureReason::Network,
         ErrorKind::Write(WriteFailure::WriteConcernError(_)) => FailureReason::WriteConcern,
-        _ if meaning(error) == Meaning::Refused => FailureReason::Refused,
+        _ if classify_error(error) == ErrorClass::Refused => FailureReason::Refused,
         _ => FailureReason::Transient,
     }
 }
@@ -94,7 +94,7 @@ impl From<Error> for Failure {
 
 /// What a driver error says about its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum ErrorClass {
     /// The command was not applied; a retry may succeed.
     NotApplied,
     /// The command may have been applied; a retry may find out.
@@ -124,23 +124,23 @@ pub(crate) const DUPLICATE_KEY: i32 = 11_000;
 /// normally precedes the write, such as "not primary", may therefore hide a first try that was
 /// applied. Only two errors prove that nothing was applied: no server could be selected, so nothing
 /// was sent, or the server says so itself.
-pub(crate) fn meaning(error: &Error) -> Meaning {
+pub(crate) fn classify_error(error: &Error) -> ErrorClass {
     if error.contains_label(NO_WRITES_PERFORMED) {
-        return Meaning::NotApplied;
+        return ErrorClass::NotApplied;
     }
     // This applies even if no server could be selected, because the selection may have failed for
     // the driver's retry.
     if error.contains_label(UNKNOWN_TRANSACTION_COMMIT_RESULT) {
-        return Meaning::Unknown;
+        return ErrorClass::Unknown;
     }
     match &*error.kind {
-        ErrorKind::ServerSelection { .. } => Meaning::NotApplied,
+        ErrorKind::ServerSelection { .. } => ErrorClass::NotApplied,
         ErrorKind::ConnectionPoolCleared { .. }
         | ErrorKind::Io(_)
         | ErrorKind::InvalidResponse { .. }
-        | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => Meaning::Unknown,
-        _ if is_transient(error) => Meaning::Unknown,
-        _ => Meaning::Refused,
+        | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => ErrorClass::Unknown,
+        _ if is_transient(error) => ErrorClass::Unknown,
+        _ => ErrorClass::Refused,
     }
 }
 

@@ -13,7 +13,8 @@ use bson::{DateTime, doc};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    COLLECTIONS, FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_number, one_format,
+    COLLECTIONS, FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_filter,
+    format_number,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
@@ -92,7 +93,7 @@ impl MongoStore {
     /// Reads the format of the database. In a new database it stores the newest format first.
     pub(crate) async fn stored_format(&self) -> Result<i64, Failure> {
         loop {
-            if let Some(raw) = self.inner.store_format.find_one(one_format()).await? {
+            if let Some(raw) = self.inner.store_format.find_one(format_filter()).await? {
                 return Ok(format_number(&raw)?);
             }
             // A collection without documents counts as well, because a running process has created it.

@@ -6,7 +6,7 @@ use mongodb::{Collection, IndexModel};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::LINK;
+use crate::mongo::documents::PRODUCED_BY_PATH;
 use crate::mongo::engine::failure::{Failure, code};
 
 /// The state of an index after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
@@ -45,7 +45,7 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
             .name(name.to_owned())
             .expire_after(name.ends_with("_ttl").then_some(Duration::ZERO))
             .partial_filter_expression(
-                (name == SEGMENT_CALLS).then(|| doc! { LINK: { "$exists": true } }),
+                (name == SEGMENT_CALLS).then(|| doc! { PRODUCED_BY_PATH: { "$exists": true } }),
             )
             .build();
         let index = IndexModel::builder().keys(keys).options(options).build();
@@ -122,7 +122,7 @@ fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Do
         (
             segments,
             SEGMENT_CALLS,
-            doc! { "app_id": 1, "_id.chat_id": 1, LINK: 1, "_id.first_sequence": 1 },
+            doc! { "app_id": 1, "_id.chat_id": 1, PRODUCED_BY_PATH: 1, "_id.first_sequence": 1 },
         ),
         (
             calls,

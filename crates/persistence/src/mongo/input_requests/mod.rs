@@ -357,7 +357,7 @@ impl MongoStore {
         let pending = doc! { "pending_inputs": request_id.as_str() };
         let noting = self.note_input(tx, scope, chat, &kept.request, "$pull", pending);
         let Some(chat) = noting.await? else { return Ok(None) };
-        let mut one = one_input(scope, chat_id, request_id);
+        let mut one = input_filter(scope, chat_id, request_id);
         one.insert("state", PENDING);
         let update = doc! { "$set": closing_fields(closing, answered)? };
         let update = self.inner.input_requests.update_one(one, update);
@@ -399,7 +399,7 @@ impl MongoStore {
     ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
-        let mut update = noted([&request.request_id]);
+        let mut update = push_recent_inputs([&request.request_id]);
         update.insert(
             "$set",
             doc! { "last_updated_at": DateTime::from_chrono(self.inner.clock.now()) },
@@ -439,7 +439,7 @@ impl MongoStore {
         end.session(&mut *tx.session().await?).await?;
 
         let one = doc! { "_id": chat.chat_id.as_str(), "app_id": chat.app_id.as_str() };
-        let mut update = noted(&pending);
+        let mut update = push_recent_inputs(&pending);
         update.insert("$set", doc! { "pending_inputs": Bson::Array(Vec::new()) });
         let update = self.inner.chat_sessions.update_one(one, update);
         update.session(&mut *tx.session().await?).await?;
@@ -465,18 +465,18 @@ impl MongoStore {
         chat_id: &ChatId,
         request_id: &InputRequestId,
     ) -> Result<Option<StoredInput>, Failure> {
-        let one = one_input(scope, chat_id, request_id);
+        let one = input_filter(scope, chat_id, request_id);
         let found = self.inner.input_requests.find_one(one).await?;
         Ok(found.as_ref().map(input_record).transpose()?)
     }
 }
 
-fn one_input(scope: &Scope, chat_id: &ChatId, request_id: &InputRequestId) -> Document {
+fn input_filter(scope: &Scope, chat_id: &ChatId, request_id: &InputRequestId) -> Document {
     doc! { "_id": input_key(chat_id, request_id), "app_id": scope.app_id.as_str() }
 }
 
 /// Returns the update that records in a chat which requests were created or closed.
-fn noted<'a>(request_ids: impl IntoIterator<Item = &'a InputRequestId>) -> Document {
+fn push_recent_inputs<'a>(request_ids: impl IntoIterator<Item = &'a InputRequestId>) -> Document {
     let ids: Vec<&str> = request_ids.into_iter().map(InputRequestId::as_str).collect();
     let last = -counter(ChatHead::RECENT_INPUTS as u64);
     doc! {

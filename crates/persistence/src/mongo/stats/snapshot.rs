@@ -29,7 +29,7 @@ pub(super) struct Query {
 }
 
 /// A cursor of documents from a snapshot.
-pub(super) type Found = SessionCursor<RawDocumentBuf>;
+pub(super) type SnapshotCursor = SessionCursor<RawDocumentBuf>;
 
 /// How long a reply may take. The driver itself waits forever for a server that hangs.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
@@ -48,7 +48,7 @@ impl Snapshot {
         &mut self,
         collection: &Collection<RawDocumentBuf>,
         query: Query,
-    ) -> Result<Found, Failure> {
+    ) -> Result<SnapshotCursor, Failure> {
         let Query { filter, projection, sort, limit } = query;
         // The session holds the snapshot time. The read concern is set for each query, because the
         // client's own concern would apply otherwise.
@@ -65,7 +65,7 @@ impl Snapshot {
 
     pub(super) async fn next(
         &mut self,
-        found: &mut Found,
+        found: &mut SnapshotCursor,
     ) -> Result<Option<RawDocumentBuf>, Failure> {
         let next = timeout(MAX_SILENCE, found.next(&mut self.session)).await;
         Ok(next.map_err(|_| silence())?.transpose()?)

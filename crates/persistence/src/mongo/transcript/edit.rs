@@ -25,13 +25,13 @@ use crate::store::ChatHead;
 const SPLIT_BYTES: u64 = 1 << 20;
 
 /// A message and its place.
-pub(crate) struct Found {
+pub(crate) struct FoundMessage {
     pub(crate) stored: StoredMessage,
-    pub(crate) place: Place,
+    pub(crate) place: MessageLocation,
 }
 
 /// Where a message is stored.
-pub(crate) enum Place {
+pub(crate) enum MessageLocation {
     Tail(Tail),
     /// A segment that only this chat uses.
     Segment(Segment, Lineage),
@@ -141,7 +141,7 @@ impl MongoStore {
         at: chrono::DateTime<Utc>,
     ) -> Result<Round<Message>, Failure> {
         let is_written = self.was_written(tx.attempt(), scope, chat_id, write_id).await?;
-        let Found { stored: old, place } =
+        let FoundMessage { stored: old, place } =
             self.find_message_within(scope, chat_id, sequence).await?;
         if is_written {
             return Ok(Round::Done(old.message));
@@ -154,11 +154,15 @@ impl MongoStore {
         stored.bytes = (stored.message.body.check()? + MESSAGE_OVERHEAD) as u64;
         let change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
-            Place::Tail(tail) => self.write_in_tail(scope, chat_id, &tail, &old, &change).await?,
-            Place::Segment(segment, lineage) => {
+            MessageLocation::Tail(tail) => {
+                self.write_in_tail(scope, chat_id, &tail, &old, &change).await?
+            }
+            MessageLocation::Segment(segment, lineage) => {
                 self.write_in_segment(&tx, scope, &lineage, segment, &change).await?
             }
-            Place::Shared(shared) => self.write_overlay(&tx, scope, &shared, &change).await?,
+            MessageLocation::Shared(shared) => {
+                self.write_overlay(&tx, scope, &shared, &change).await?
+            }
         };
         Ok(Round::of(written.map(|()| change.stored.message)))
     }
@@ -168,7 +172,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         sequence: u64,
-    ) -> Result<Found, Failure> {
+    ) -> Result<FoundMessage, Failure> {
         for _ in 0..MAX_READ_ATTEMPTS {
             let raw = self.session_within(scope, chat_id, SessionView::projection()).await?;
             let session = SessionView::read(chat_id, &raw)?;
@@ -177,7 +181,10 @@ impl MongoStore {
                 let message = session.tail_messages(&span, Direction::NewestFirst)?.pop();
                 let chat_id = chat_id.clone();
                 let message = message.ok_or(StoreError::MessageNotFound { chat_id, sequence })?;
-                return Ok(Found { stored: message.decode()?, place: Place::Tail(session.tail) });
+                return Ok(FoundMessage {
+                    stored: message.decode()?,
+                    place: MessageLocation::Tail(session.tail),
+                });
             }
             if let Some(found) = self.find_sealed(scope, session.lineage, sequence).await? {
                 return Ok(found);
@@ -192,7 +199,7 @@ impl MongoStore {
         scope: &Scope,
         lineage: Lineage,
         sequence: u64,
-    ) -> Result<Option<Found>, Failure> {
+    ) -> Result<Option<FoundMessage>, Failure> {
         let span = sequence..sequence.saturating_add(1);
         let mut cursor = SealedCursor::new(lineage.clone(), span, Direction::NewestFirst);
         let fetched = self.fetch_sealed(&mut ReadAt::Latest, scope, &cursor, u64::MAX).await?;
@@ -200,11 +207,14 @@ impl MongoStore {
         let (stored, overlay) = (message.decode()?, message.overlay);
         if sequence < lineage.shared_below() {
             let version = overlay.map(|overlay| overlay.key.clone());
-            return Ok(Some(Found { stored, place: Place::Shared(Shared { lineage, version }) }));
+            return Ok(Some(FoundMessage {
+                stored,
+                place: MessageLocation::Shared(Shared { lineage, version }),
+            }));
         }
         let segment = fetched.segments()?.pop().ok_or_else(|| gap_error(&fetched.owner))?;
         let segment = Segment::read(&fetched.owner, segment)?;
-        Ok(Some(Found { stored, place: Place::Segment(segment, lineage) }))
+        Ok(Some(FoundMessage { stored, place: MessageLocation::Segment(segment, lineage) }))
     }
 
     /// Writes a message to the tail. Returns `None` if the tail has changed since it was read, or was sealed
@@ -229,11 +239,11 @@ impl MongoStore {
         let growth = counter(stored.bytes) - counter(old.bytes);
         let mut update = doc! {
             "$set": {
-                format!("messages.{index}"): decoded(&stored.document())?,
+                format!("messages.{index}"): decode_document(&stored.document())?,
                 "last_updated_at": DateTime::from_chrono(*at),
             },
             "$inc": { "revision": 1_i64, "tail_bytes": growth },
-            "$push": noted([stored.message.sequence]),
+            "$push": push_recent_edits([stored.message.sequence]),
         };
         with_mark(write_id, &mut filter, &mut update);
         let sessions = &self.inner.chat_sessions;
@@ -264,15 +274,15 @@ impl MongoStore {
         // A fork may begin to share the segment at the same time.
         lineage.condition(&mut filter);
         tx.begin().await?;
-        if !self.touch(tx, filter, change).await? {
+        if !self.record_edit(tx, filter, change).await? {
             return Ok(None);
         }
         if segment.bytes() > SPLIT_BYTES && segment.messages.len() > 1 {
             return self.split_within(tx, scope, chat_id, segment, index).await;
         }
-        let filter = one_segment(scope, chat_id, &segment.head);
+        let filter = segment_filter(scope, chat_id, &segment.head);
         let update = doc! {
-            "$set": { format!("messages.{index}"): decoded(&change.stored.document())? },
+            "$set": { format!("messages.{index}"): decode_document(&change.stored.document())? },
             "$inc": { "edits": 1_i64 },
         };
         let updating = self.inner.chat_segments.update_one(filter, update);
@@ -294,7 +304,7 @@ impl MongoStore {
         lineage.condition(&mut filter);
         filter.insert("revision", lineage.next_revision() - 1);
         tx.begin().await?;
-        if !self.touch(tx, filter, change).await? {
+        if !self.record_edit(tx, filter, change).await? {
             return Ok(None);
         }
         let (stored, before) = (&change.stored, version.as_ref());
@@ -305,7 +315,7 @@ impl MongoStore {
     ///
     /// This is the first write of a transaction, so that concurrent appends wait for the transaction, and not
     /// the reverse.
-    async fn touch(
+    async fn record_edit(
         &self,
         tx: &Transaction<'_>,
         mut filter: Document,
@@ -314,7 +324,7 @@ impl MongoStore {
         let mut update = doc! {
             "$set": { "last_updated_at": DateTime::from_chrono(change.at) },
             "$inc": { "revision": 1_i64 },
-            "$push": noted([change.stored.message.sequence]),
+            "$push": push_recent_edits([change.stored.message.sequence]),
         };
         with_mark(&change.write_id, &mut filter, &mut update);
         let touching = self.inner.chat_sessions.update_one(filter, update);
@@ -343,7 +353,7 @@ impl MongoStore {
         });
         let pieces: Vec<_> = pieces.collect();
         let segments = &self.inner.chat_segments;
-        let whole = one_segment(scope, chat_id, &head);
+        let whole = segment_filter(scope, chat_id, &head);
         let delete = segments.delete_one(whole).session(&mut *tx.session().await?).await?;
         if delete.deleted_count == 0 {
             return Ok(None);
@@ -354,7 +364,7 @@ impl MongoStore {
 }
 
 /// Returns the filter for a segment that no edit has changed since it was read.
-fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
+fn segment_filter(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document {
     doc! {
         "_id": segment_id(chat_id, head.first_sequence),
         "app_id": scope.app_id.as_str(),
@@ -363,13 +373,13 @@ fn one_segment(scope: &Scope, chat_id: &ChatId, head: &SegmentHead) -> Document 
 }
 
 /// Returns the `$push` that adds messages to `recent_edits`. Every increment of the revision needs one entry.
-pub(crate) fn noted(sequences: impl IntoIterator<Item = u64>) -> Document {
+pub(crate) fn push_recent_edits(sequences: impl IntoIterator<Item = u64>) -> Document {
     let sequences: Vec<_> = sequences.into_iter().map(counter).collect();
     let last = -i64::try_from(ChatHead::RECENT_EDITS).unwrap_or(i64::MAX);
     doc! { "recent_edits": { "$each": sequences, "$slice": last } }
 }
 
 /// Decodes a raw document, because an update consists of decoded ones.
-fn decoded(document: &RawDocument) -> Result<Document, Failure> {
+fn decode_document(document: &RawDocument) -> Result<Document, Failure> {
     Ok(Document::try_from(document).map_err(mongodb::error::Error::from)?)
 }

@@ -12,8 +12,8 @@ use crate::mongo::blobs::Placed;
 use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    Base, BlobKind, ChatSessionDocument, Lineage, Tail, chat_session_record, counter, encode,
-    open_chat_session, written_document,
+    Base, BlobKind, ChatSessionDocument, Lineage, Tail, chat_session_record,
+    context_written_document, counter, encode, open_chat_session,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
@@ -156,7 +156,7 @@ impl MongoStore {
             document.context_snapshot = inline.clone();
         }
         let write_id = self.inner.ids.mint("write_");
-        let written = written_document(version.created_at, version.bytes, &write_id);
+        let written = context_written_document(version.created_at, version.bytes, &write_id);
         document.context_blob.clone_from(&placed.blob);
         document.context_sequence = version.sequence;
         document.context_version = 1;
@@ -202,7 +202,7 @@ impl Inherited {
     /// Reads what a fork that continues from a sequence inherits.
     fn read(source: &ChatId, fields: &Fields<'_>, sequence: u64) -> Result<Self, StoreError> {
         let sealed_below = Tail::read(fields)?.first_sequence;
-        let bases = Lineage::read(source, fields)?.of_fork(sequence, sealed_below);
+        let bases = Lineage::read(source, fields)?.fork_bases(sequence, sealed_below);
         let (mut messages, mut bytes) = (RawArrayBuf::new(), 0);
         for (_, message) in (sealed_below..sequence).zip(fields.documents("messages")?) {
             let message = message?;

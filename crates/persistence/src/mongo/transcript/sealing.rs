@@ -76,7 +76,7 @@ pub enum Interruption {
 
 /// What a sealing does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
+enum SealingTarget {
     /// Anything, if the tail is within its bound; otherwise the newest messages.
     Bound,
     /// Only the newest messages.
@@ -160,7 +160,10 @@ impl MongoStore {
         self.write_until(self.deadline(), |_| async {
             match interruption {
                 Interruption::Never => self.seal_within(app_id, chat_id).await,
-                _ => self.seal_once(app_id, chat_id, Goal::Newest, interruption).await.map(|_| ()),
+                _ => self
+                    .seal_once(app_id, chat_id, SealingTarget::Newest, interruption)
+                    .await
+                    .map(|_| ()),
             }
         })
         .await
@@ -171,7 +174,7 @@ impl MongoStore {
     /// It does not continue until only the newest messages are left: behind a steady writer, there would
     /// always be one or two more to seal, and as many tiny segments.
     async fn seal_down_to_bound(&self, app_id: &AppId, chat_id: &ChatId) -> Result<(), Failure> {
-        let once = || self.seal_once(app_id, chat_id, Goal::Bound, Interruption::Never);
+        let once = || self.seal_once(app_id, chat_id, SealingTarget::Bound, Interruption::Never);
         while let Some(left) = once().await? {
             if self.inner.sealer.bounds.admit(left.len(), left.bytes) {
                 break;
@@ -186,7 +189,7 @@ impl MongoStore {
         app_id: &AppId,
         chat_id: &ChatId,
     ) -> Result<(), Failure> {
-        let once = || self.seal_once(app_id, chat_id, Goal::Newest, Interruption::Never);
+        let once = || self.seal_once(app_id, chat_id, SealingTarget::Newest, Interruption::Never);
         while once().await?.is_some() {}
         Ok(())
     }
@@ -196,7 +199,7 @@ impl MongoStore {
         &self,
         app_id: &AppId,
         chat_id: &ChatId,
-        goal: Goal,
+        goal: SealingTarget,
         interruption: Interruption,
     ) -> Result<Option<Tail>, Failure> {
         let sessions = &self.inner.chat_sessions;
@@ -208,11 +211,11 @@ impl MongoStore {
         };
         let fields = open_chat_session(&raw)?;
         let tail = Tail::read(&fields)?;
-        if goal == Goal::Bound && self.inner.sealer.bounds.admit(tail.len(), tail.bytes) {
+        if goal == SealingTarget::Bound && self.inner.sealer.bounds.admit(tail.len(), tail.bytes) {
             return Ok(None);
         }
         let mut messages = fields.documents("messages")?.collect::<Result<Vec<_>, _>>()?;
-        self.inner.sealer.bounds.leave_newest(&mut messages)?;
+        self.inner.sealer.bounds.keep_newest_in_tail(&mut messages)?;
         self.inner.sealer.bounds.cut_to_segment(&mut messages)?;
         let Some(sealed) = self.insert_segment(app_id, chat_id, &tail, &messages).await? else {
             return Ok(None);
@@ -304,23 +307,23 @@ impl Sealed {
 
 impl SealingBounds {
     /// Removes the newest messages, which stay in the tail, from the messages to seal.
-    fn leave_newest(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
+    fn keep_newest_in_tail(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
         let newest = messages.iter().rev().take(self.keep_messages);
-        let staying = fitting(newest, self.keep_bytes)?;
+        let staying = within_bytes(newest, self.keep_bytes)?;
         messages.truncate(messages.len() - staying);
         Ok(())
     }
 
     /// Keeps as many of the oldest messages as fit into one segment, and at least one.
     fn cut_to_segment(&self, messages: &mut Vec<Fields<'_>>) -> Result<(), StoreError> {
-        let fitting = fitting(messages.iter(), self.segment_bytes)?;
+        let fitting = within_bytes(messages.iter(), self.segment_bytes)?;
         messages.truncate(fitting.max(1));
         Ok(())
     }
 }
 
 /// Returns how many messages, from the first on, have at most this many bytes together.
-fn fitting<'m, 'a: 'm>(
+fn within_bytes<'m, 'a: 'm>(
     messages: impl Iterator<Item = &'m Fields<'a>>,
     most_bytes: u64,
 ) -> Result<usize, StoreError> {

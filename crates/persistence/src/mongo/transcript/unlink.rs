@@ -12,13 +12,13 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    CHAT_SEGMENTS, LINK, Lineage, Segment, Tail, VersionKey, counter, open_chat_session,
-    segment_id, versions_by,
+    CHAT_SEGMENTS, Lineage, PRODUCED_BY_PATH, Segment, Tail, VersionKey, counter,
+    open_chat_session, segment_id, versions_filter,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::transaction::Transaction;
-use crate::mongo::transcript::edit::{Found, Place, noted};
+use crate::mongo::transcript::edit::{FoundMessage, MessageLocation, push_recent_edits};
 use crate::mongo::transcript::reader::gap_error;
 
 /// Where the version of a message names the call that has produced the message.
@@ -79,7 +79,7 @@ impl MongoStore {
         // edits then wait for this transaction. Otherwise each of them could make it fail.
         let unlink = doc! { "$set": nothing(), "$inc": { "revision": 1_i64 } };
         let unlink = sessions.find_one_and_update(writable_chat(scope, chat_id), unlink);
-        let fields = Lineage::projected(with_links(Tail::projection()));
+        let fields = Lineage::add_to_projection(with_links(Tail::projection()));
         let unlink = unlink.array_filters([of_call()]).projection(fields);
         let before = unlink.session(&mut *tx.session().await?).await?;
         let Some(before) = before else {
@@ -89,7 +89,7 @@ impl MongoStore {
         let first_sequence = Tail::read(&fields)?.first_sequence;
         let lineage = Lineage::read(chat_id, &fields)?;
 
-        let own = self.unlink_own(tx, scope, &lineage, first_sequence, call_id).await?;
+        let own = self.unlink_unshared(tx, scope, &lineage, first_sequence, call_id).await?;
         let shared = self.unlink_all_shared(tx, scope, &lineage, call_id, &mut progress).await?;
         let mut unlinked = own.sequences;
         unlinked.extend(shared.sequences);
@@ -97,7 +97,7 @@ impl MongoStore {
 
         // The first update has already incremented the revision by one.
         let further = counter(unlinked.len() as u64) - 1;
-        let note = doc! { "$inc": { "revision": further }, "$push": noted(unlinked) };
+        let note = doc! { "$inc": { "revision": further }, "$push": push_recent_edits(unlinked) };
         let update = sessions.update_one(writable_chat(scope, chat_id), note);
         update.session(&mut *tx.session().await?).await?;
         progress.is_complete = !own.has_more && !shared.has_more;
@@ -105,7 +105,7 @@ impl MongoStore {
     }
 
     /// Unlinks sealed messages that belong to this chat alone, in their segments, the newest first.
-    async fn unlink_own(
+    async fn unlink_unshared(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
@@ -207,7 +207,7 @@ impl MongoStore {
         let filter = doc! {
             "app_id": scope.app_id.as_str(),
             "_id.chat_id": chat_id.as_str(),
-            LINK: call_id.as_str(),
+            PRODUCED_BY_PATH: call_id.as_str(),
             "_id.first_sequence": { "$gte": counter(span.start), "$lt": counter(span.end) },
         };
         let find = self.inner.chat_segments.find(filter);
@@ -236,7 +236,7 @@ impl MongoStore {
         if editors.is_empty() {
             return Ok(Vec::new());
         }
-        let mut filter = versions_by(scope, &editors, 0);
+        let mut filter = versions_filter(scope, &editors, 0);
         filter.insert(VERSION_LINK, call_id.as_str());
         let find = self.inner.message_versions.find(filter);
         let found = find.projection(VersionKey::projection()).await?;
@@ -260,10 +260,11 @@ impl MongoStore {
         call_id: &CallId,
     ) -> Result<bool, Failure> {
         let found = self.find_sealed(scope, lineage.clone(), sequence).await?;
-        let Found { mut stored, place } = found.ok_or_else(|| gap_error(lineage.chat_id()))?;
+        let FoundMessage { mut stored, place } =
+            found.ok_or_else(|| gap_error(lineage.chat_id()))?;
         let link = stored.message.body.extra.get_mut(MessageBody::PRODUCED_BY);
         let link = link.filter(|link| link.as_str() == Some(call_id.as_str()));
-        let (Some(link), Place::Shared(shared)) = (link, place) else { return Ok(false) };
+        let (Some(link), MessageLocation::Shared(shared)) = (link, place) else { return Ok(false) };
         *link = Value::Null;
         let before = shared.version.as_ref();
         self.write_version(tx, scope, lineage, &stored, before).await?;
@@ -272,7 +273,7 @@ impl MongoStore {
 }
 
 fn with_links(mut projection: Document) -> Document {
-    projection.insert(LINK, 1);
+    projection.insert(PRODUCED_BY_PATH, 1);
     projection
 }
 

@@ -8,7 +8,7 @@ use records::{ChatId, NewTurn, ResumePoint, Scope, TurnId};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{counter, point_record, points_in, points_of};
+use crate::mongo::documents::{chat_points_filter, counter, point_record, turn_points_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{below, limit_and_one};
 use crate::mongo::engine::scope::writable_chat;
@@ -79,8 +79,8 @@ impl Turns for MongoStore {
     ) -> Result<u64, StoreError> {
         self.observe(Call::DeleteResumePoints, Some(chat_id), async {
             let points = match request_id {
-                Some(request_id) => points_of(scope, chat_id, request_id),
-                None => points_in(scope, chat_id),
+                Some(request_id) => turn_points_filter(scope, chat_id, request_id),
+                None => chat_points_filter(scope, chat_id),
             };
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
@@ -105,8 +105,8 @@ impl MongoStore {
     ) -> Result<ResumePointPage, Failure> {
         self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
         let mut query = match &filter.request_id {
-            Some(request_id) => points_of(scope, chat_id, request_id),
-            None => points_in(scope, chat_id),
+            Some(request_id) => turn_points_filter(scope, chat_id, request_id),
+            None => chat_points_filter(scope, chat_id),
         };
         if let Some(stack_id) = &filter.stack_id {
             query.insert("stack_id", stack_id.as_str());

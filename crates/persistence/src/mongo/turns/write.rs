@@ -12,7 +12,8 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     ResumePointDocument, Tail, TurnPoints, TurnWithoutMessagesDocument, encode, open_chat_session,
-    point_digest, points_of, recent_digest, turn_without_messages, turn_without_messages_digest,
+    point_digest, recent_digest, turn_points_filter, turn_without_messages,
+    turn_without_messages_digest,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -187,7 +188,8 @@ impl MongoStore {
             }
         }
         // Older releases recorded turns without messages only in their resume points.
-        let find = self.inner.resume_points.find_one(points_of(scope, chat_id, request_id));
+        let find =
+            self.inner.resume_points.find_one(turn_points_filter(scope, chat_id, request_id));
         let find = find.projection(doc! { "digest": 1, "schema_version": 1 });
         let found = find.sort(doc! { "turn": 1, "_id.sequence": 1 }).await?;
         Ok(found.map(|raw| point_digest(&raw)).transpose()?)

@@ -10,7 +10,7 @@ use records::{Scope, UserId, WalletEntry};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    LineDocument, NEWEST_VERSION, StoredWallet, counter, encode, one_wallet,
+    LineDocument, NEWEST_VERSION, StoredWallet, counter, encode, wallet_filter,
 };
 use crate::mongo::engine::failure::{DUPLICATE_KEY, Failure};
 
@@ -62,7 +62,7 @@ impl MongoStore {
             _ => {}
         }
         let ids: Vec<&str> = stored.tail.iter().map(|entry| entry.entry_id.as_str()).collect();
-        let mut filter = one_wallet(scope, &stored.wallet.user_id);
+        let mut filter = wallet_filter(scope, &stored.wallet.user_id);
         filter.insert("first_sequence", counter(stored.first_sequence));
         filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
         let cut = doc! {

@@ -5,7 +5,7 @@ use records::{ChatSession, ChatStatus, EntryKind, Scope};
 
 use crate::mongo::MongoStore;
 use crate::mongo::calls::RecordingMark;
-use crate::mongo::documents::{one_wallet, stored_wallet};
+use crate::mongo::documents::{stored_wallet, wallet_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::wallets::archive::{FULL_TAIL, is_due};
@@ -30,7 +30,7 @@ impl MongoStore {
         let now = self.inner.clock.now();
         let change =
             Change { user_id: &bill.user_id, new: &bill.entry, kind: EntryKind::Debit, now };
-        let find = self.inner.wallets.find_one(one_wallet(&scope, &bill.user_id));
+        let find = self.inner.wallets.find_one(wallet_filter(&scope, &bill.user_id));
         let stored = find.session(&mut *tx.session().await?).await?;
         let stored = stored.map(|raw| stored_wallet(&raw)).transpose()?;
         let balance = stored.as_ref().map_or(0, |stored| stored.wallet.balance);

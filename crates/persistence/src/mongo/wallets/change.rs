@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
     EntryDocument, NEWEST_VERSION, StoredWallet, counter, embedded, line_id, line_record,
-    one_wallet, stored_wallet,
+    stored_wallet, wallet_filter,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
@@ -99,7 +99,7 @@ impl MongoStore {
 /// The tail was not cut since the lines were searched, and the tail does not contain the id, so the
 /// id is new. A delayed attempt finds one of these conditions false.
 pub(crate) fn admitting(scope: &Scope, change: &Change<'_>, first_sequence: u64) -> Document {
-    let mut filter = one_wallet(scope, change.user_id);
+    let mut filter = wallet_filter(scope, change.user_id);
     let balance = if change.kind == EntryKind::Debit {
         doc! { "$gte": change.new.amount }
     } else {

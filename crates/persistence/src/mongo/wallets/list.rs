@@ -5,7 +5,7 @@ use records::{AppId, Caller, Scope, UserId, WalletEntry};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    counter, line_record, one_wallet, stored_wallet, wallet_id, wallets_after,
+    counter, line_record, stored_wallet, wallet_filter, wallet_id, wallets_after,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::limit_and_one;
@@ -54,7 +54,7 @@ impl MongoStore {
     ) -> Result<WalletPage, Failure> {
         let mut query = wallets_after(&scope.app_id, after);
         if let Caller::User { user_id, .. } = &scope.caller {
-            query = doc! { "$and": [query, one_wallet(scope, user_id)] };
+            query = doc! { "$and": [query, wallet_filter(scope, user_id)] };
         }
         let find = self.inner.wallets.find(query).sort(doc! { "_id": 1 });
         let cursor = find.limit(limit_and_one(limit)).await?;

@@ -20,7 +20,7 @@ use records::{AppId, EntryId, EntryKind, NewWalletEntry, Scope, UserId, Wallet, 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{StoredWallet, WalletDocument, encode, one_wallet, stored_wallet};
+use crate::mongo::documents::{StoredWallet, WalletDocument, encode, stored_wallet, wallet_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::rules::ledger::{check_open, initial_entry, new_wallet};
@@ -142,7 +142,7 @@ impl MongoStore {
         scope: &Scope,
         user_id: &UserId,
     ) -> Result<Option<StoredWallet>, Failure> {
-        let raw = self.inner.wallets.find_one(one_wallet(scope, user_id)).await?;
+        let raw = self.inner.wallets.find_one(wallet_filter(scope, user_id)).await?;
         Ok(raw.map(|raw| stored_wallet(&raw)).transpose()?)
     }
 }

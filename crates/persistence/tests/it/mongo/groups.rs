@@ -112,7 +112,7 @@ async fn a_refused_group_is_tried_one_by_one() {
 /// The server refuses a group of two appends, and then hangs on the first of them until its caller gives up. The
 /// second append entered the queue later, so its deadline leaves time to try it.
 #[tokio::test]
-async fn a_refused_group_goes_on_after_one_of_its_appends_got_no_answer() {
+async fn a_refused_group_continues_after_one_append_times_out() {
     const MS: Duration = Duration::from_millis(1);
     let (server, mut database) = database().await;
     database.options.deadline = 6_000 * MS;

@@ -8,7 +8,7 @@ use mongodb::Collection;
 use records::{ChatId, ProviderCall, Rollup, RollupKey, StatusChange, Tally, hour_of};
 use tokio::time::Instant;
 
-use super::super::snapshot::{Found, Query, Snapshot};
+use super::super::snapshot::{Query, Snapshot, SnapshotCursor};
 use super::{MAX_FOUND, Position, Verification, Workflow};
 use crate::StoreError;
 use crate::mongo::chat_sessions::without_large_fields;
@@ -26,7 +26,7 @@ type ReadTimed<T> = fn(&RawDocumentBuf) -> Result<(DateTime<Utc>, T), StoreError
 
 /// Documents ordered by a time, with the next one read ahead.
 struct Timeline<T> {
-    found: Found,
+    found: SnapshotCursor,
     next: Option<(DateTime<Utc>, T)>,
     read: ReadTimed<T>,
 }
@@ -91,7 +91,7 @@ impl Verification<'_> {
             }
             (self.read)();
         }
-        self.tally_ends(hour, &ended, &mut tally, snapshot).await?;
+        self.tally_chat_ends(hour, &ended, &mut tally, snapshot).await?;
         let mut kept: BTreeMap<RollupKey, Rollup> = BTreeMap::new();
         while let Some((key, rollup)) = timelines.rollups.next_before(end, snapshot).await? {
             kept.entry(key).or_default().merge(&rollup, 1);
@@ -110,7 +110,7 @@ impl Verification<'_> {
     }
 
     /// Counts the chats that ended in an hour and were not reopened since.
-    async fn tally_ends(
+    async fn tally_chat_ends(
         &self,
         hour: DateTime<Utc>,
         chats: &BTreeSet<ChatId>,
@@ -142,7 +142,7 @@ impl Verification<'_> {
         let inner = &self.store.inner;
         let by = |field: &'static str| {
             let mut filter = self.records();
-            filter.insert(field, not_before(from));
+            filter.insert(field, since_filter(from));
             let sort = Some(doc! { field: 1 });
             Query { filter, sort, ..Query::default() }
         };
@@ -154,7 +154,7 @@ impl Verification<'_> {
         let (calls, moves) = (&inner.provider_calls, &inner.status_changes);
         Ok(Timelines {
             calls: Timeline::open(calls, by("called_at"), read_call, snapshot).await?,
-            moves: Timeline::open(moves, by("changed_at"), read_move, snapshot).await?,
+            moves: Timeline::open(moves, by("changed_at"), read_status_change, snapshot).await?,
             starts: Timeline::open(&inner.chat_sessions, starts, read_start, snapshot).await?,
             rollups: {
                 let query = self.rollups_of_hours(from);
@@ -169,7 +169,7 @@ impl Verification<'_> {
             "_id.app_id": app_id.as_str(),
             "_id.kind": { "$in": [WORKFLOW, AGENT, MODEL] },
             "_id.workflow_name": workflow_name.as_str(),
-            "_id.hour": not_before(from),
+            "_id.hour": since_filter(from),
         };
         Query { filter, sort: Some(doc! { "_id.hour": 1 }), ..Query::default() }
     }
@@ -217,7 +217,7 @@ impl<T> Timeline<T> {
     }
 }
 
-fn not_before(from: DateTime<Utc>) -> Document {
+fn since_filter(from: DateTime<Utc>) -> Document {
     doc! { "$gte": BsonTime::from_chrono(from) }
 }
 
@@ -226,7 +226,7 @@ fn read_call(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, ProviderCall), Stor
     Ok((call.called_at, call))
 }
 
-fn read_move(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, StatusChange), StoreError> {
+fn read_status_change(raw: &RawDocumentBuf) -> Result<(DateTime<Utc>, StatusChange), StoreError> {
     let change = status_change_record(raw)?;
     Ok((change.changed_at, change))
 }

@@ -18,7 +18,7 @@ impl Verification<'_> {
         for (subject, off) in &self.off_in_hours {
             expected.entry(subject.clone()).or_default().merge(off, -1);
         }
-        let of_chats = self.sum_of_chats(snapshot).await?;
+        let of_chats = self.sum_chat_rollups(snapshot).await?;
         expected.entry(Subject::Workflow).or_default().merge(&of_chats, 1);
         for (subject, expected) in expected {
             let kept = kept.remove(&subject).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Verification<'_> {
 
     /// Returns what only chats determine: the number of chats in each status, and the distribution
     /// of their usage.
-    async fn sum_of_chats(&self, snapshot: &mut Snapshot) -> Result<Rollup, Failure> {
+    async fn sum_chat_rollups(&self, snapshot: &mut Snapshot) -> Result<Rollup, Failure> {
         let filter = self.chat_rollups(None);
         let query = Query { filter, ..Query::default() };
         let mut found = snapshot.find(&self.store.inner.workflow_stats, query).await?;

@@ -26,11 +26,11 @@ use crate::mongo::documents::Tail;
 #[derive(Debug)]
 pub(crate) struct ChatCache {
     hasher: RandomState,
-    chats: Cache<ChatId, Arc<Mutex<Held>>>,
+    chats: Cache<ChatId, Arc<Mutex<CachedChat>>>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct CachedChat {
     /// Where the tail began after the last append.
     first_sequence: u64,
     /// `ids` has the hashes of the ids of all messages below this sequence.
@@ -66,7 +66,7 @@ impl Default for ChatCache {
     fn default() -> Self {
         let chats = Cache::builder()
             .max_capacity(Self::MAX_BYTES)
-            .weigher(|chat_id: &ChatId, held: &Arc<Mutex<Held>>| {
+            .weigher(|chat_id: &ChatId, held: &Arc<Mutex<CachedChat>>| {
                 let bytes = Self::ENTRY_BYTES + chat_id.as_str().len() + lock(held).bytes();
                 u32::try_from(bytes).unwrap_or(u32::MAX)
             })
@@ -196,7 +196,7 @@ impl ChatCache {
     ///
     /// The cache weighs an entry only when it is inserted, so an entry whose size has changed is inserted
     /// again. Ids change the size only when their table grows.
-    fn change<T>(&self, chat_id: &ChatId, change: impl FnOnce(&mut Held) -> T) -> T {
+    fn change<T>(&self, chat_id: &ChatId, change: impl FnOnce(&mut CachedChat) -> T) -> T {
         let known = self.chats.get(chat_id);
         let is_new = known.is_none();
         let entry = known.unwrap_or_default();
@@ -213,7 +213,7 @@ impl ChatCache {
     }
 }
 
-impl Held {
+impl CachedChat {
     /// Returns the memory on the heap, in bytes.
     fn bytes(&self) -> usize {
         // A table fills at most seven eighths of its slots, and has a control byte for each slot.
@@ -233,7 +233,7 @@ impl Held {
     }
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+fn lock(held: &Mutex<CachedChat>) -> MutexGuard<'_, CachedChat> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_not_learnt_over() {
+    fn a_gap_in_sequences_is_not_learned() {
         let ids = ChatCache::default();
         let chat = chat("chat_a");
         ids.learn(&chat, 0, ["a", "b"].into_iter());
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chats_used_last_are_kept() {
+    fn the_most_recently_used_chats_are_kept() {
         let known = ChatCache::default();
         let (first, ids) =
             (chat("chat_first"), (0..4_000).map(|n| n.to_string()).collect::<Vec<_>>());
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_is_expected_while_nobody_else_appends_or_cuts() {
+    fn a_tail_is_expected_while_no_other_process_appends_or_seals() {
         let known = ChatCache::default();
         let (chat, ours) = (chat("chat_a"), scope("app_a"));
         let append = |first, last| {

@@ -10,10 +10,10 @@ use tokio::time::timeout_at;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::Tail;
 use crate::mongo::engine::calls::Attempt;
-use crate::mongo::engine::failure::{Failure, Meaning, meaning};
+use crate::mongo::engine::failure::{ErrorClass, Failure, classify_error};
 use crate::mongo::transcript::append::probe::answer_without_write;
 use crate::mongo::transcript::append::push::{Condition, Pushed};
-use crate::mongo::transcript::append::queue::{Group, Serving, Waiting};
+use crate::mongo::transcript::append::queue::{Group, QueueRunner, WaitingAppend};
 use crate::rules::batch::{Entry, Known, Plan};
 use crate::store::Append;
 use crate::{BoxError, StoreError};
@@ -26,7 +26,7 @@ struct DatabaseUnavailable;
 
 impl MongoStore {
     /// Serves the queue of a chat until it is empty.
-    pub(crate) async fn serve(self, mut serving: Serving) {
+    pub(crate) async fn serve(self, mut serving: QueueRunner) {
         let mut is_unavailable = false;
         while let Some(group) = serving.next_group() {
             if is_unavailable {
@@ -86,7 +86,7 @@ impl MongoStore {
             let outcome = self.append_group_once(chat_id, &sent, &attempt).await;
             if let Err(Failure::Driver(error)) = &outcome
                 && !attempt.may_have_applied()
-                && meaning(error) == Meaning::NotApplied
+                && classify_error(error) == ErrorClass::NotApplied
             {
                 // Nothing was stored, so a caller may withdraw its append again before the next attempt.
                 group.recall();
@@ -103,7 +103,7 @@ impl MongoStore {
     async fn append_group_once(
         &self,
         chat_id: &ChatId,
-        sent: &[&Waiting],
+        sent: &[&WaitingAppend],
         attempt: &Attempt,
     ) -> Result<Vec<Answer>, Failure> {
         let Some(scope) = sent.first().map(|waiting| &waiting.scope) else {
@@ -177,7 +177,7 @@ type Plans<'a> = Vec<(usize, Result<Plan<'a>, StoreError>)>;
 /// The appends of a group, until each has its answer.
 struct OpenAppends<'a> {
     chat_id: &'a ChatId,
-    sent: &'a [&'a Waiting],
+    sent: &'a [&'a WaitingAppend],
     answers: Vec<Option<Answer>>,
     /// The messages that were found in the chat.
     known: Vec<Known>,
@@ -186,7 +186,7 @@ struct OpenAppends<'a> {
 }
 
 impl<'a> OpenAppends<'a> {
-    fn new(chat_id: &'a ChatId, sent: &'a [&'a Waiting]) -> Self {
+    fn new(chat_id: &'a ChatId, sent: &'a [&'a WaitingAppend]) -> Self {
         let answers = sent.iter().map(|_| None).collect();
         Self { chat_id, sent, answers, known: Vec::new(), absent_below: u64::MAX }
     }
@@ -199,7 +199,7 @@ impl<'a> OpenAppends<'a> {
         self.answers.iter().all(Option::is_some)
     }
 
-    fn open(&self) -> impl Iterator<Item = (usize, &'a Waiting)> {
+    fn open(&self) -> impl Iterator<Item = (usize, &'a WaitingAppend)> {
         let open = self.answers.iter().enumerate().filter(|(_, answer)| answer.is_none());
         open.map(|(index, _)| (index, self.sent[index]))
     }
@@ -226,7 +226,7 @@ impl<'a> OpenAppends<'a> {
 
     /// Plans each unanswered append, or refuses it if it conflicts with a message that was found.
     fn plans(&self) -> Plans<'a> {
-        let plan = |(index, waiting): (usize, &'a Waiting)| {
+        let plan = |(index, waiting): (usize, &'a WaitingAppend)| {
             (index, waiting.batch.plan(self.chat_id, &self.known))
         };
         self.open().map(plan).collect()

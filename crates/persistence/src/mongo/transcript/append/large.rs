@@ -7,11 +7,11 @@
 use bson::{Document, RawDocumentBuf};
 
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{SegmentHead, Tail, segment_document, segments_between};
+use crate::mongo::documents::{SegmentHead, Tail, segment_document, segments_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::transcript::append::push::Push;
-use crate::mongo::transcript::append::sealed::Before;
+use crate::mongo::transcript::append::sealed::PriorTail;
 
 impl MongoStore {
     /// Pushes any number of messages within a transaction; `None` if the condition does not hold.
@@ -21,7 +21,7 @@ impl MongoStore {
         tx: &Transaction<'_>,
     ) -> Result<Option<Tail>, Failure> {
         let raw = self.session_within(push.scope, push.chat_id, Tail::with_messages()).await?;
-        let Some(before) = Before::read(&raw, push)? else { return Ok(None) };
+        let Some(before) = PriorTail::read(&raw, push)? else { return Ok(None) };
         let after = before.after(push);
         let filter = before.condition(self.appendable(push));
         // The session is updated first, which locks it: concurrent appends wait for this transaction.
@@ -36,7 +36,7 @@ impl MongoStore {
         let segments = &self.inner.chat_segments;
         // A push that left one of these behind will find the counters changed, and never use it.
         let left_behind =
-            segments_between(push.scope, push.chat_id, before.tail.first_sequence..u64::MAX);
+            segments_filter(push.scope, push.chat_id, before.tail.first_sequence..u64::MAX);
         segments.delete_many(left_behind).session(&mut *tx.session().await?).await?;
         let insert = segments.insert_many(self.segments(push, &before));
         insert.session(&mut *tx.session().await?).await?;
@@ -44,7 +44,7 @@ impl MongoStore {
     }
 
     /// Returns segments of the usual size, with the messages of the tail and of the push.
-    fn segments(&self, push: &Push<'_>, before: &Before) -> Vec<RawDocumentBuf> {
+    fn segments(&self, push: &Push<'_>, before: &PriorTail) -> Vec<RawDocumentBuf> {
         let bound = self.inner.sealer.bounds().segment_bytes;
         let mut messages = before.messages.iter().chain(&push.documents).peekable();
         let mut segments = Vec::new();

@@ -45,7 +45,7 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Probe, Failure> {
-        let mut projection = Lineage::projected(Tail::projection());
+        let mut projection = Lineage::add_to_projection(Tail::projection());
         projection.insert("messages.event_id", 1);
         projection.insert("messages.digest", 1);
         let raw = self.session_within(scope, chat_id, projection).await?;

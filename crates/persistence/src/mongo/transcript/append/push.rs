@@ -7,8 +7,8 @@ use records::{ChatId, ChatStatus, Scope};
 
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, append_turn_mark, counter, encode, message_document,
-    open_chat_session, recent_turn,
+    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document,
+    open_chat_session, recent_turns_push,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
@@ -314,7 +314,7 @@ impl<'a> Push<'a> {
         }
         let mut pushed = rawdoc! { "messages": { "$each": messages } };
         if let Some(turn) = self.turn {
-            pushed.append(cstr!("recent_turns"), recent_turn(turn));
+            pushed.append(cstr!("recent_turns"), recent_turns_push(turn));
         }
         rawdoc! { "$push": pushed, "$inc": added, "$set": self.circumstances() }
     }
@@ -327,7 +327,7 @@ impl<'a> Push<'a> {
             set.append(cstr!("last_message_at"), now);
         }
         if let Some(turn) = self.turn {
-            append_turn_mark(&mut set, turn);
+            append_last_turn(&mut set, turn);
         }
         set
     }

@@ -72,7 +72,7 @@ impl Queues {
         chat_id: &ChatId,
         batch: Batch,
         deadline: Instant,
-    ) -> Result<(Ticket, Option<Serving>), StoreError> {
+    ) -> Result<(Ticket, Option<QueueRunner>), StoreError> {
         let bytes = u32::try_from(batch.bytes()).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.0.room).try_acquire_many_owned(bytes);
         let room = room.map_err(|_| self.0.overloaded(QueueBound::Total))?;
@@ -81,15 +81,16 @@ impl Queues {
         let send_state = Arc::new(SendState::default());
         let ticket = Ticket { send_state: Arc::clone(&send_state), answer };
         let scope = scope.clone();
-        let room = Room { _permit: room, _queued: Queued::new(&self.0.metrics, bytes) };
-        let waiting = Waiting { scope, batch, deadline, send_state, answer: sender, _room: room };
+        let room = BytesPermit { _permit: room, _queued: Queued::new(&self.0.metrics, bytes) };
+        let waiting =
+            WaitingAppend { scope, batch, deadline, send_state, answer: sender, _room: room };
         let mut chats = self.0.chats();
         let is_served = chats.contains_key(&chat);
         let queue = chats.entry(chat.clone()).or_default();
         if !queue.push(waiting, &self.0.bounds) {
             return Err(self.0.overloaded(QueueBound::Chat));
         }
-        let serve = || Serving { queues: Arc::clone(&self.0), chat, is_over: false };
+        let serve = || QueueRunner { queues: Arc::clone(&self.0), chat, is_over: false };
         Ok((ticket, (!is_served).then(serve)))
     }
 }
@@ -97,13 +98,13 @@ impl Queues {
 /// The waiting appends of one chat, oldest first.
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingAppend>,
     bytes: usize,
 }
 
 impl Queue {
     /// Adds an append if there is room; returns whether there was. An empty queue accepts any append.
-    fn push(&mut self, waiting: Waiting, bounds: &QueueBounds) -> bool {
+    fn push(&mut self, waiting: WaitingAppend, bounds: &QueueBounds) -> bool {
         let bytes = self.bytes + waiting.batch.bytes();
         let is_full = self.waiting.len() >= bounds.chat_appends || bytes > bounds.chat_bytes;
         if is_full && !self.waiting.is_empty() {
@@ -114,7 +115,7 @@ impl Queue {
         true
     }
 
-    fn pop_if(&mut self, is_wanted: impl FnOnce(&Waiting) -> bool) -> Option<Waiting> {
+    fn pop_if(&mut self, is_wanted: impl FnOnce(&WaitingAppend) -> bool) -> Option<WaitingAppend> {
         if !is_wanted(self.waiting.front()?) {
             return None;
         }
@@ -139,13 +140,13 @@ impl Inner {
 
 /// The duty to serve the queue of a chat; one task has it at a time.
 #[derive(Debug)]
-pub(crate) struct Serving {
+pub(crate) struct QueueRunner {
     queues: Arc<Inner>,
     chat: Chat,
     is_over: bool,
 }
 
-impl Serving {
+impl QueueRunner {
     pub(crate) fn chat_id(&self) -> &ChatId {
         &self.chat.1
     }
@@ -165,7 +166,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for QueueRunner {
     /// Removes the queue if its task fails; the waiting callers then get `OutcomeUnknown`.
     fn drop(&mut self) {
         if !self.is_over {
@@ -176,18 +177,18 @@ impl Drop for Serving {
 
 /// An append that waits or is running.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingAppend {
     pub(crate) scope: Scope,
     pub(crate) batch: Batch,
     deadline: Instant,
     send_state: Arc<SendState>,
     answer: oneshot::Sender<Result<Append, StoreError>>,
-    _room: Room,
+    _room: BytesPermit,
 }
 
 /// The share of `total_bytes` that an append has until it is answered.
 #[derive(Debug)]
-struct Room {
+struct BytesPermit {
     _permit: OwnedSemaphorePermit,
     _queued: Queued,
 }
@@ -195,7 +196,7 @@ struct Room {
 /// Appends that one update stores: neighbours in the queue with the same scope and no repeated id.
 #[derive(Debug)]
 pub(crate) struct Group {
-    members: Vec<Waiting>,
+    members: Vec<WaitingAppend>,
 }
 
 impl Group {
@@ -207,7 +208,7 @@ impl Group {
         let mut group = Self { members: Vec::new() };
         let mut ids: HashSet<EventId> = HashSet::new();
         let (mut messages, mut bytes) = (0, 0);
-        let mut fits = |group: &Self, next: &Waiting| {
+        let mut fits = |group: &Self, next: &WaitingAppend| {
             messages += next.batch.len();
             bytes += next.batch.bytes();
             let is_new = next.batch.event_ids().all(|id| !ids.contains(id));
@@ -240,7 +241,7 @@ impl Group {
     }
 
     /// Returns the members that were not withdrawn; from now on they cannot be withdrawn.
-    pub(crate) fn send(&self) -> Vec<&Waiting> {
+    pub(crate) fn send(&self) -> Vec<&WaitingAppend> {
         self.members.iter().filter(|member| member.send_state.send()).collect()
     }
 
@@ -268,7 +269,7 @@ impl Group {
     }
 }
 
-impl Waiting {
+impl WaitingAppend {
     fn answer(self, answer: Result<Append, StoreError>) {
         // A caller that is gone gets no answer; with ids of its own it can repeat the append safely.
         drop(self.answer.send(answer));

@@ -13,7 +13,7 @@ use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{
-    SegmentHead, Tail, counter, open_chat_session, recent_turn, segment_document,
+    SegmentHead, Tail, counter, open_chat_session, recent_turns_push, segment_document,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::transcript::append::push::{Condition, Push, Pushed};
@@ -22,7 +22,7 @@ use crate::mongo::transcript::append::push::{Condition, Push, Pushed};
 const LARGE: usize = 32;
 
 /// The tail before a push, whose messages are sealed together with those of the push.
-pub(crate) struct Before {
+pub(crate) struct PriorTail {
     pub(crate) tail: Tail,
     pub(crate) messages: Vec<RawDocumentBuf>,
 }
@@ -56,10 +56,10 @@ impl MongoStore {
     }
 
     /// Returns the tail before a push, if it is empty or would have to be sealed after the push.
-    async fn before(&self, push: &Push<'_>) -> Result<Option<Before>, Failure> {
+    async fn before(&self, push: &Push<'_>) -> Result<Option<PriorTail>, Failure> {
         let expected = self.expected_tail(push);
         if let Some(tail) = expected.filter(|tail| tail.len() == 0) {
-            return Ok(Some(Before { tail, messages: Vec::new() }));
+            return Ok(Some(PriorTail { tail, messages: Vec::new() }));
         }
         let (len, bytes) = expected.map_or((0, 0), |tail| (tail.len(), tail.bytes));
         let (len, bytes) = (len + push.documents.len() as u64, bytes + push.bytes);
@@ -67,11 +67,11 @@ impl MongoStore {
             return Ok(None);
         }
         let raw = self.session_within(push.scope, push.chat_id, Tail::with_messages()).await?;
-        Ok(Before::read(&raw, push)?)
+        Ok(PriorTail::read(&raw, push)?)
     }
 
     /// Inserts a segment of the tail and the push; returns whether its place was free.
-    async fn insert_appended(&self, push: &Push<'_>, before: &Before) -> Result<bool, Failure> {
+    async fn insert_appended(&self, push: &Push<'_>, before: &PriorTail) -> Result<bool, Failure> {
         let head = SegmentHead {
             first_sequence: before.tail.first_sequence,
             revision: before.tail.revision,
@@ -88,7 +88,7 @@ impl MongoStore {
     }
 }
 
-impl Before {
+impl PriorTail {
     /// Reads the tail; `None` if the condition of the push does not hold for it.
     pub(crate) fn read(raw: &RawDocument, push: &Push<'_>) -> Result<Option<Self>, StoreError> {
         let fields = open_chat_session(raw)?;
@@ -144,7 +144,7 @@ impl Before {
         let mut update = rawdoc! { "$set": set };
         if let Some(turn) = push.turn {
             update.append(cstr!("$inc"), rawdoc! { "turns": 1_i64 });
-            update.append(cstr!("$push"), rawdoc! { "recent_turns": recent_turn(turn) });
+            update.append(cstr!("$push"), rawdoc! { "recent_turns": recent_turns_push(turn) });
         }
         update
     }

@@ -45,11 +45,11 @@ pub(crate) struct CommandBatcher {
     free: Semaphore,
     /// One permit for each update that may be sent alone while all these commands are running.
     alone: Semaphore,
-    waiting: Mutex<VecDeque<Waiting>>,
+    waiting: Mutex<VecDeque<WaitingUpdate>>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingUpdate {
     update: RawDocumentBuf,
     trace: UpdateTrace,
     send_state: Arc<SendState>,
@@ -143,14 +143,14 @@ impl CommandBatcher {
         self.free.try_acquire().ok()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<WaitingUpdate>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the waiting updates for one command.
-    fn take(&self) -> Vec<Waiting> {
+    fn take(&self) -> Vec<WaitingUpdate> {
         let mut waiting = self.waiting();
-        let mut taken: Vec<Waiting> = Vec::new();
+        let mut taken: Vec<WaitingUpdate> = Vec::new();
         let mut bytes = 0;
         while taken.len() < SHARED_UPDATES
             && let Some(next) = waiting.pop_front()
@@ -201,7 +201,7 @@ impl MongoStore {
         let send_state = Arc::new(SendState::default());
         let (sender, mut outcome) = oneshot::channel();
         let waiting =
-            Waiting { update, trace, send_state: Arc::clone(&send_state), outcome: sender };
+            WaitingUpdate { update, trace, send_state: Arc::clone(&send_state), outcome: sender };
         let batcher = &self.inner.batcher;
         batcher.waiting().push_back(waiting);
         let turn = async {
@@ -228,7 +228,7 @@ impl MongoStore {
         Ok(Some(outcome.unwrap_or(Ok(Outcome::Unknown))?))
     }
 
-    async fn update_together(&self, waiting: Vec<Waiting>) {
+    async fn update_together(&self, waiting: Vec<WaitingUpdate>) {
         // After the deadline, no caller waits for these updates.
         let sending = timeout(self.inner.deadline, self.send_and_trace(&waiting));
         let Ok(outcomes) = sending.await else { return };
@@ -243,7 +243,7 @@ impl MongoStore {
     ///
     /// The reply says how many were applied. If that is neither all nor none, one query finds out for all
     /// of them, so that an update that does not match does not make the others repeat theirs.
-    async fn send_and_trace(&self, waiting: &[Waiting]) -> Result<Vec<Outcome>, Fault> {
+    async fn send_and_trace(&self, waiting: &[WaitingUpdate]) -> Result<Vec<Outcome>, Fault> {
         let updates: Vec<_> = waiting.iter().map(|waiting| &*waiting.update).collect();
         let outcome = self.send_updates(&updates).await?;
         let mut outcomes = vec![outcome; waiting.len()];
@@ -256,7 +256,7 @@ impl MongoStore {
         Ok(outcomes)
     }
 
-    async fn trace_updates(&self, waiting: &[Waiting]) -> Result<Vec<Outcome>, Failure> {
+    async fn trace_updates(&self, waiting: &[WaitingUpdate]) -> Result<Vec<Outcome>, Failure> {
         let traces: Vec<&UpdateTrace> = waiting.iter().map(|waiting| &waiting.trace).collect();
         let ids: Vec<&str> = traces.iter().map(|trace| trace.chat_id.as_str()).collect();
         let mut apps: Vec<&str> = traces.iter().map(|trace| trace.app_id.as_str()).collect();
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_tells_of_all_updates_at_once() {
+    fn one_reply_has_the_results_of_all_updates() {
         let of = |reply| Outcome::of(&reply, 3);
         assert_eq!(of(doc! { "n": 3, "ok": 1.0 }).unwrap(), Outcome::Done);
         assert_eq!(of(doc! { "n": 0, "ok": 1.0 }).unwrap(), Outcome::NotMatched);

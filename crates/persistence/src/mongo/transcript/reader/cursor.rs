@@ -21,7 +21,7 @@ pub(crate) struct SealedCursor {
     left: Range<u64>,
     /// The first sequence of the segment that holds the oldest of them, if known.
     pub(crate) start: Option<u64>,
-    usual: SegmentSize,
+    average: SegmentSize,
     /// The number of consecutive fetches without the next message.
     gaps: usize,
 }
@@ -34,13 +34,13 @@ struct SegmentSize {
 }
 
 /// The initial estimate, typical of a chat whose messages are appended one at a time.
-const USUAL_SEGMENT: SegmentSize = SegmentSize { messages: 28, bytes: 64 << 10 };
+const INITIAL_SEGMENT_SIZE: SegmentSize = SegmentSize { messages: 28, bytes: 64 << 10 };
 
 impl SealedCursor {
     /// Creates a cursor that begins with the oldest or newest message of a span.
     pub(crate) fn new(lineage: Lineage, span: Range<u64>, direction: Direction) -> Self {
         let start = (span.start == 0).then_some(0);
-        Self { lineage, direction, left: span, start, usual: USUAL_SEGMENT, gaps: 0 }
+        Self { lineage, direction, left: span, start, average: INITIAL_SEGMENT_SIZE, gaps: 0 }
     }
 
     /// Returns whether every message has been read.
@@ -63,8 +63,8 @@ impl SealedCursor {
     /// The result is at least 1. It allows for a first segment with only one of the messages, because another
     /// round trip costs far more than an unneeded segment.
     pub(crate) fn segments(&self, messages: u64, bytes: u64) -> u32 {
-        let holding = messages.saturating_sub(1).div_ceil(self.usual.messages) + 1;
-        let filling = bytes / self.usual.bytes;
+        let holding = messages.saturating_sub(1).div_ceil(self.average.messages) + 1;
+        let filling = bytes / self.average.bytes;
         u32::try_from(holding.min(filling).max(1)).unwrap_or(u32::MAX)
     }
 
@@ -109,7 +109,7 @@ impl SealedCursor {
     /// Updates the estimate with the segments of a fetch.
     fn learn(&mut self, messages: u64, segments: u64, bytes: u64) {
         let (messages, bytes) = (messages.div_ceil(segments), bytes.div_ceil(segments));
-        self.usual = SegmentSize { messages: messages.max(1), bytes: bytes.max(1) };
+        self.average = SegmentSize { messages: messages.max(1), bytes: bytes.max(1) };
     }
 }
 

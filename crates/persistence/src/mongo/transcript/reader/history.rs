@@ -56,7 +56,7 @@ impl MongoStore {
         mut history: History,
     ) -> Result<Option<(Vec<Message>, History)>, StoreError> {
         while let Some(fetching) = history.sealed.take() {
-            let (mut cursor, fetched) = joined(fetching).await?;
+            let (mut cursor, fetched) = wait_for_fetch(fetching).await?;
             let run = cursor.advance(&fetched)?;
             // The next fetch starts before the messages are decoded, so that both run at the same time.
             history.sealed = self.fetch_ahead(scope, cursor);
@@ -99,7 +99,7 @@ fn decode(run: &[RawMessage<'_>]) -> Result<Vec<Message>, StoreError> {
 }
 
 /// Waits for a fetch. A task that panicked or was cancelled is `Unavailable`.
-async fn joined(fetching: Prefetch) -> Result<(SealedCursor, FetchedSegments), StoreError> {
+async fn wait_for_fetch(fetching: Prefetch) -> Result<(SealedCursor, FetchedSegments), StoreError> {
     fetching.await.unwrap_or_else(|error| {
         Err(StoreError::Unavailable { retry_after: RETRY_AFTER, source: error.into() })
     })

@@ -5,7 +5,7 @@ use bson::{Document, RawDocumentBuf, doc};
 use records::Scope;
 
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{Base, VersionKey, versions_by};
+use crate::mongo::documents::{Base, VersionKey, versions_filter};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::transcript::reader::cursor::SealedCursor;
@@ -35,15 +35,15 @@ impl MongoStore {
         if span.is_empty() || editors.is_empty() {
             return Ok(Overlays { found: BTreeMap::new(), span });
         }
-        let find = self.inner.message_versions.find(versions_by(scope, &editors, span.start));
+        let find = self.inner.message_versions.find(versions_filter(scope, &editors, span.start));
         let found = at.all(find.projection(VersionKey::projection())).await?;
         let keys = found.iter().map(|raw| VersionKey::read(lineage.chat_id(), raw));
-        let mut keys = in_force(&editors, keys.collect::<Result<_, _>>()?);
+        let mut keys = visible_versions(&editors, keys.collect::<Result<_, _>>()?);
         if cursor.direction == Direction::NewestFirst {
             keys.reverse();
         }
         let mut found = BTreeMap::new();
-        for raw in self.fetch_versions(at, scope, fitting(&keys, bytes)).await? {
+        for raw in self.fetch_versions(at, scope, within_bytes(&keys, bytes)).await? {
             let key = VersionKey::read(lineage.chat_id(), &raw)?;
             found.insert(key.sequence, Overlay { key, raw });
         }
@@ -73,22 +73,22 @@ impl MongoStore {
 
 /// Selects the version of each message that the chat shows, in the order of the messages: of the last chat in
 /// the lineage with a version of the message, the newest one.
-fn in_force(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
+fn visible_versions(editors: &[Base], versions: Vec<VersionKey>) -> Vec<VersionKey> {
     let rank = |key: &VersionKey| {
         let editor = editors.iter().position(|editor| editor.chat_id == key.chat_id);
         (editor, key.revision)
     };
-    let mut in_force = BTreeMap::<u64, VersionKey>::new();
+    let mut visible_versions = BTreeMap::<u64, VersionKey>::new();
     for key in versions {
-        if in_force.get(&key.sequence).is_none_or(|other| rank(other) < rank(&key)) {
-            in_force.insert(key.sequence, key);
+        if visible_versions.get(&key.sequence).is_none_or(|other| rank(other) < rank(&key)) {
+            visible_versions.insert(key.sequence, key);
         }
     }
-    in_force.into_values().collect()
+    visible_versions.into_values().collect()
 }
 
 /// Returns the first versions with a total size of at most this many bytes, but at least one version.
-fn fitting(keys: &[VersionKey], bytes: u64) -> &[VersionKey] {
+fn within_bytes(keys: &[VersionKey], bytes: u64) -> &[VersionKey] {
     let mut total = 0_u64;
     let is_too_large = |key: &VersionKey| {
         total = total.saturating_add(key.bytes);

@@ -20,7 +20,7 @@ pub(crate) struct SessionView<'a> {
 impl<'a> SessionView<'a> {
     /// Returns the projection that [`read`](Self::read) needs.
     pub(crate) fn projection() -> Document {
-        Lineage::projected(Tail::with_messages())
+        Lineage::add_to_projection(Tail::with_messages())
     }
 
     /// Reads the view from a session document.
