@@ -6,7 +6,10 @@ use mongodb::{Collection, IndexModel};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::PRODUCED_BY_PATH;
+use crate::mongo::documents::{
+    CHAT_SEGMENTS, CHAT_SESSIONS, INPUT_REQUESTS, PRESENCE, PRODUCED_BY_PATH, PROVIDER_CALLS,
+    RESUME_POINTS, STATUS_CHANGES, TICKETS, WALLET_ENTRIES, WORKFLOW_STATS,
+};
 use crate::mongo::engine::failure::{Failure, code};
 
 /// The state of an index after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
@@ -40,22 +43,15 @@ pub(crate) async fn ensure(store: &MongoStore) -> Result<Vec<IndexReport>, Store
     // A new database is recognised by having no collections, and an index creates one.
     store.read(|| store.read_format_once()).await?;
     let mut reports = Vec::new();
-    for (collection, name, keys) in wanted(store) {
-        let options = IndexOptions::builder()
-            .name(name.to_owned())
-            .expire_after(name.ends_with("_ttl").then_some(Duration::ZERO))
-            .partial_filter_expression(
-                (name == SEGMENT_CALLS).then(|| doc! { PRODUCED_BY_PATH: { "$exists": true } }),
-            )
-            .build();
-        let index = IndexModel::builder().keys(keys).options(options).build();
-        let state = store.read(|| async { create(collection, index.clone()).await }).await?;
-        let report =
-            IndexReport { collection: collection.name().to_owned(), name: name.to_owned(), state };
+    for index in INDEXES {
+        let collection = store.inner.database.collection(index.collection);
+        let state = store.read(|| async { create(&collection, index.model()).await }).await?;
+        let (collection, name) = (index.collection.to_owned(), index.name.to_owned());
+        let report = IndexReport { collection, name, state };
         if state == IndexState::Conflicting {
             tracing::warn!(
                 collection = report.collection,
-                index = name,
+                index = report.name,
                 "an existing index conflicts with a required one"
             );
         }
@@ -77,95 +73,132 @@ async fn create(
     }
 }
 
+/// An index that the store needs.
+struct Index {
+    collection: &'static str,
+    name: &'static str,
+    /// The fields in order, each ascending (1) or descending (-1).
+    keys: &'static [(&'static str, i32)],
+}
+
+impl Index {
+    const fn of(
+        collection: &'static str,
+        name: &'static str,
+        keys: &'static [(&'static str, i32)],
+    ) -> Self {
+        Self { collection, name, keys }
+    }
+
+    fn model(&self) -> IndexModel {
+        let removes_expired = self.name.ends_with("_ttl").then_some(Duration::ZERO);
+        let partial =
+            (self.name == SEGMENT_CALLS).then(|| doc! { PRODUCED_BY_PATH: { "$exists": true } });
+        let options = IndexOptions::builder()
+            .name(self.name.to_owned())
+            .expire_after(removes_expired)
+            .partial_filter_expression(partial)
+            .build();
+        let keys: Document =
+            self.keys.iter().map(|(field, order)| ((*field).to_owned(), (*order).into())).collect();
+        IndexModel::builder().keys(keys).options(options).build()
+    }
+}
+
 /// The index that finds the sealed messages of a call. Chats whose messages name no call have no entries.
 const SEGMENT_CALLS: &str = "seg_app_chat_call";
 
-/// Returns one index for each kind of query; a query must never scan a collection.
+/// One index for each kind of query; a query must never scan a collection.
 ///
 /// An index whose name ends in `_ttl` removes expired documents. Lists of chats are ordered by
 /// creation and then by id, so their indexes end with these fields.
-fn wanted(store: &MongoStore) -> [(&Collection<RawDocumentBuf>, &'static str, Document); 22] {
-    let sessions = &store.inner.chat_sessions;
-    let segments = &store.inner.chat_segments;
-    let calls = &store.inner.provider_calls;
-    let inputs = &store.inner.input_requests;
-    let changes = &store.inner.status_changes;
-    let rollups = &store.inner.workflow_stats;
-    let lines = &store.inner.wallet_entries;
-    let tickets = &store.inner.tickets;
-    [
-        (&store.inner.presence, "presence_ttl", doc! { "expires_at": 1 }),
-        (sessions, "cs_ent_wf_created", doc! { "app_id": 1, "workflow_name": 1, "created_at": -1 }),
-        (sessions, "idx_status", doc! { "status": 1 }),
-        (sessions, "cs_status_lease", doc! { "status": 1, "lease.expires_at": 1 }),
-        (sessions, "cs_app_created", doc! { "app_id": 1, "created_at": -1, "_id": -1 }),
-        (
-            sessions,
-            "cs_app_workflow_created",
-            doc! { "app_id": 1, "workflow_name": 1, "created_at": -1, "_id": -1 },
-        ),
-        (
-            sessions,
-            "cs_app_user_created",
-            doc! { "app_id": 1, "user_id": 1, "created_at": -1, "_id": -1 },
-        ),
-        (
-            sessions,
-            "cs_app_status_created",
-            doc! { "app_id": 1, "status": 1, "created_at": -1, "_id": -1 },
-        ),
-        (
-            segments,
-            "seg_app_chat_event",
-            doc! { "app_id": 1, "_id.chat_id": 1, "messages.event_id": 1 },
-        ),
-        (
-            segments,
-            SEGMENT_CALLS,
-            doc! { "app_id": 1, "_id.chat_id": 1, PRODUCED_BY_PATH: 1, "_id.first_sequence": 1 },
-        ),
-        (
-            calls,
-            "call_app_chat_called",
-            doc! { "app_id": 1, "_id.chat_id": 1, "called_at": -1, "_id.call_id": -1 },
-        ),
-        (
-            calls,
-            "call_app_workflow_called",
-            doc! { "app_id": 1, "workflow_name": 1, "called_at": 1 },
-        ),
-        (
-            inputs,
-            "in_app_chat_created",
-            doc! { "app_id": 1, "_id.chat_id": 1, "created_at": -1, "_id.request_id": -1 },
-        ),
-        (inputs, "in_app_request", doc! { "app_id": 1, "_id.request_id": 1 }),
-        (inputs, "in_state_expires", doc! { "state": 1, "expires_at": 1 }),
-        (
-            &store.inner.resume_points,
-            "rp_app_chat_turn",
-            doc! { "app_id": 1, "_id.chat_id": 1, "turn": 1, "_id.sequence": 1 },
-        ),
-        (
-            changes,
-            "change_app_workflow_changed",
-            doc! { "app_id": 1, "workflow_name": 1, "changed_at": 1 },
-        ),
-        (
-            rollups,
-            "ws_app_kind_workflow_hour",
-            doc! { "_id.app_id": 1, "_id.kind": 1, "_id.workflow_name": 1, "_id.hour": 1 },
-        ),
-        (rollups, "ws_app_kind_hour", doc! { "_id.app_id": 1, "_id.kind": 1, "_id.hour": 1 }),
-        (
-            rollups,
-            "ws_app_workflow_kind_started",
-            doc! {
-                "_id.app_id": 1, "_id.workflow_name": 1, "_id.kind": 1, "started_at": -1,
-                "_id.name": -1,
-            },
-        ),
-        (lines, "we_app_user_sequence", doc! { "app_id": 1, "user_id": 1, "sequence": -1 }),
-        (tickets, "ticket_ttl", doc! { "expires_at": 1 }),
-    ]
-}
+const INDEXES: &[Index] = &[
+    Index::of(PRESENCE, "presence_ttl", &[("expires_at", 1)]),
+    Index::of(
+        CHAT_SESSIONS,
+        "cs_ent_wf_created",
+        &[("app_id", 1), ("workflow_name", 1), ("created_at", -1)],
+    ),
+    Index::of(CHAT_SESSIONS, "idx_status", &[("status", 1)]),
+    Index::of(CHAT_SESSIONS, "cs_status_lease", &[("status", 1), ("lease.expires_at", 1)]),
+    Index::of(CHAT_SESSIONS, "cs_app_created", &[("app_id", 1), ("created_at", -1), ("_id", -1)]),
+    Index::of(
+        CHAT_SESSIONS,
+        "cs_app_workflow_created",
+        &[("app_id", 1), ("workflow_name", 1), ("created_at", -1), ("_id", -1)],
+    ),
+    Index::of(
+        CHAT_SESSIONS,
+        "cs_app_user_created",
+        &[("app_id", 1), ("user_id", 1), ("created_at", -1), ("_id", -1)],
+    ),
+    Index::of(
+        CHAT_SESSIONS,
+        "cs_app_status_created",
+        &[("app_id", 1), ("status", 1), ("created_at", -1), ("_id", -1)],
+    ),
+    Index::of(
+        CHAT_SEGMENTS,
+        "seg_app_chat_event",
+        &[("app_id", 1), ("_id.chat_id", 1), ("messages.event_id", 1)],
+    ),
+    Index::of(
+        CHAT_SEGMENTS,
+        SEGMENT_CALLS,
+        &[("app_id", 1), ("_id.chat_id", 1), (PRODUCED_BY_PATH, 1), ("_id.first_sequence", 1)],
+    ),
+    Index::of(
+        PROVIDER_CALLS,
+        "call_app_chat_called",
+        &[("app_id", 1), ("_id.chat_id", 1), ("called_at", -1), ("_id.call_id", -1)],
+    ),
+    Index::of(
+        PROVIDER_CALLS,
+        "call_app_workflow_called",
+        &[("app_id", 1), ("workflow_name", 1), ("called_at", 1)],
+    ),
+    Index::of(
+        INPUT_REQUESTS,
+        "in_app_chat_created",
+        &[("app_id", 1), ("_id.chat_id", 1), ("created_at", -1), ("_id.request_id", -1)],
+    ),
+    Index::of(INPUT_REQUESTS, "in_app_request", &[("app_id", 1), ("_id.request_id", 1)]),
+    Index::of(INPUT_REQUESTS, "in_state_expires", &[("state", 1), ("expires_at", 1)]),
+    Index::of(
+        RESUME_POINTS,
+        "rp_app_chat_turn",
+        &[("app_id", 1), ("_id.chat_id", 1), ("turn", 1), ("_id.sequence", 1)],
+    ),
+    Index::of(
+        STATUS_CHANGES,
+        "change_app_workflow_changed",
+        &[("app_id", 1), ("workflow_name", 1), ("changed_at", 1)],
+    ),
+    Index::of(
+        WORKFLOW_STATS,
+        "ws_app_kind_workflow_hour",
+        &[("_id.app_id", 1), ("_id.kind", 1), ("_id.workflow_name", 1), ("_id.hour", 1)],
+    ),
+    Index::of(
+        WORKFLOW_STATS,
+        "ws_app_kind_hour",
+        &[("_id.app_id", 1), ("_id.kind", 1), ("_id.hour", 1)],
+    ),
+    Index::of(
+        WORKFLOW_STATS,
+        "ws_app_workflow_kind_started",
+        &[
+            ("_id.app_id", 1),
+            ("_id.workflow_name", 1),
+            ("_id.kind", 1),
+            ("started_at", -1),
+            ("_id.name", -1),
+        ],
+    ),
+    Index::of(
+        WALLET_ENTRIES,
+        "we_app_user_sequence",
+        &[("app_id", 1), ("user_id", 1), ("sequence", -1)],
+    ),
+    Index::of(TICKETS, "ticket_ttl", &[("expires_at", 1)]),
+];
