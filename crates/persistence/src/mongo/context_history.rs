@@ -10,7 +10,6 @@ use bson::{DateTime, Document, doc};
 use futures::TryStreamExt;
 use records::{AppId, ChatId, ContextSnapshot, ContextVersion, KeptContext, Scope};
 use serde_json::Value;
-use tokio::time::timeout;
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -213,10 +212,10 @@ impl MongoStore {
         let (store, chat_id) = (self.clone(), chat_id.clone());
         let scope = Scope::service(scope.app_id.clone());
         self.spawn(async move {
-            let moving = timeout(store.inner.deadline, store.archive_contexts(&scope, &chat_id));
-            if !matches!(moving.await, Ok(Ok(()))) {
+            let archive = |_| store.archive_contexts(&scope, &chat_id);
+            if let Err(error) = store.write_until(store.deadline(), archive).await {
                 // The snapshots stay in the session until a later write tries again.
-                tracing::warn!(%chat_id, "failed to move replaced context snapshots; a later write retries");
+                tracing::warn!(%error, %chat_id, "failed to move replaced context snapshots; a later write retries");
             }
         });
     }

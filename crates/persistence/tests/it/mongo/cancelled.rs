@@ -321,7 +321,7 @@ async fn agree(database: &Database, chat_ids: &[ChatId], rounds: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn calls_dropped_after_any_number_of_polls_leave_no_transaction_open() {
-    drop_calls(640).await;
+    drop_calls(2_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
