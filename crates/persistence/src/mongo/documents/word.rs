@@ -40,15 +40,6 @@ impl StoredEnum for Visibility {
     }
 }
 
-/// The stored name of a chat's status; see [`StatusNumber`] for documents that store its number.
-impl StoredEnum for ChatStatus {
-    const VALUES: &'static [Self] = &Self::ALL;
-
-    fn name(self) -> &'static str {
-        self.as_str()
-    }
-}
-
 impl<T: StoredEnum> Serialize for StoredName<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.name())

@@ -179,9 +179,7 @@ impl MongoStore {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let deadline = self.deadline();
-        let attempt = |_| attempt();
-        self.with_retries(Direction::Read, deadline, deadline, None, &Arc::default(), attempt).await
+        self.read_until(self.deadline(), attempt).await
     }
 
     /// Attempts a read until it succeeds or this deadline passes.

@@ -79,6 +79,8 @@ struct Index {
     name: &'static str,
     /// The fields in order, each ascending (1) or descending (-1).
     keys: &'static [(&'static str, i32)],
+    /// If set, only documents with this field have entries.
+    required_field: Option<&'static str>,
 }
 
 impl Index {
@@ -87,13 +89,16 @@ impl Index {
         name: &'static str,
         keys: &'static [(&'static str, i32)],
     ) -> Self {
-        Self { collection, name, keys }
+        Self { collection, name, keys, required_field: None }
+    }
+
+    const fn only_with(self, field: &'static str) -> Self {
+        Self { required_field: Some(field), ..self }
     }
 
     fn model(&self) -> IndexModel {
         let removes_expired = self.name.ends_with("_ttl").then_some(Duration::ZERO);
-        let partial =
-            (self.name == SEGMENT_CALLS).then(|| doc! { PRODUCED_BY_PATH: { "$exists": true } });
+        let partial = self.required_field.map(|field| doc! { field: { "$exists": true } });
         let options = IndexOptions::builder()
             .name(self.name.to_owned())
             .expire_after(removes_expired)
@@ -104,9 +109,6 @@ impl Index {
         IndexModel::builder().keys(keys).options(options).build()
     }
 }
-
-/// The index that finds the sealed messages of a call. Chats whose messages name no call have no entries.
-const SEGMENT_CALLS: &str = "seg_app_chat_call";
 
 /// One index for each kind of query; a query must never scan a collection.
 ///
@@ -142,11 +144,13 @@ const INDEXES: &[Index] = &[
         "seg_app_chat_event",
         &[("app_id", 1), ("_id.chat_id", 1), ("messages.event_id", 1)],
     ),
+    // Finds the sealed messages of a call.
     Index::of(
         CHAT_SEGMENTS,
-        SEGMENT_CALLS,
+        "seg_app_chat_call",
         &[("app_id", 1), ("_id.chat_id", 1), (PRODUCED_BY_PATH, 1), ("_id.first_sequence", 1)],
-    ),
+    )
+    .only_with(PRODUCED_BY_PATH),
     Index::of(
         PROVIDER_CALLS,
         "call_app_chat_called",

@@ -157,14 +157,13 @@ impl MongoStore {
         call_id: &CallId,
         progress: &mut Progress,
     ) -> Result<Unlinked, Failure> {
-        let mut unlinked = Unlinked::default();
+        let mut unlinked = Unlinked { has_more: true, ..Unlinked::default() };
         for (chat_id, piece) in lineage.pieces(progress.shared_below..lineage.shared_below()) {
             let found = self.linked_segments(tx, scope, chat_id, piece.clone(), 1, call_id).await?;
             let is_last = found.len() <= BATCH;
             for LinkedSegment { first_sequence, linked } in found {
                 progress.shared_below = first_sequence;
                 if unlinked.sequences.len() >= BATCH {
-                    unlinked.has_more = true;
                     return Ok(unlinked);
                 }
                 for sequence in linked.into_iter().filter(|sequence| piece.contains(sequence)) {
@@ -174,15 +173,13 @@ impl MongoStore {
                 }
             }
             if !is_last {
-                unlinked.has_more = true;
                 return Ok(unlinked);
             }
             progress.shared_below = piece.end;
         }
         for sequence in self.versions_of_call(scope, lineage, call_id).await? {
-            unlinked.has_more = unlinked.sequences.len() >= BATCH;
-            if unlinked.has_more {
-                break;
+            if unlinked.sequences.len() >= BATCH {
+                return Ok(unlinked);
             }
             if !unlinked.sequences.contains(&sequence)
                 && self.unlink_shared(tx, scope, lineage, sequence, call_id).await?
@@ -190,6 +187,7 @@ impl MongoStore {
                 unlinked.sequences.insert(sequence);
             }
         }
+        unlinked.has_more = false;
         Ok(unlinked)
     }
 

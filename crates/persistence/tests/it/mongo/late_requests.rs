@@ -4,8 +4,9 @@
 //! retried, and other calls have changed the chat.
 
 use local_mongod::Proxy;
-use persistence::mongo::Interruption;
+use persistence::mongo::{Interruption, MongoStore};
 use persistence::{Contexts, Messages, Outcome};
+use records::ChatId;
 use serde_json::json;
 
 use super::faults::{chat, count, database_behind_proxy, message, numbered, scope, sequences};
@@ -19,6 +20,14 @@ async fn delayed<T>(
 ) -> T {
     proxy.delay_requests(command, times);
     call.await
+}
+
+/// Appends 100 messages one at a time, and seals them.
+async fn append_and_seal(store: &MongoStore, chat_id: &ChatId) {
+    for _ in 0..100 {
+        store.append(&scope(), chat_id, message(None)).await.unwrap();
+    }
+    store.seal(&scope().app_id, chat_id, Interruption::Never).await.unwrap();
 }
 
 #[tokio::test]
@@ -50,10 +59,7 @@ async fn a_late_append_is_known_after_its_message_was_sealed() {
     let appending = database.append(&scope, &chat_id, message(None));
     delayed(&proxy, "findAndModify", 1, appending).await.unwrap();
     database.append(&scope, &chat_id, numbered("more", 100)).await.unwrap();
-    for _ in 0..100 {
-        database.append(&scope, &chat_id, message(None)).await.unwrap();
-    }
-    database.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
+    append_and_seal(&database, &chat_id).await;
     assert_eq!(proxy.deliver_delayed().await, 1);
     assert_eq!(count(&database, &chat_id).await, 201);
 }
@@ -62,19 +68,13 @@ async fn a_late_append_is_known_after_its_message_was_sealed() {
 #[tokio::test]
 async fn a_late_first_append_of_a_process_stores_nothing_again() {
     let (_server, proxy, database) = database_behind_proxy().await;
-    let other = persistence::mongo::MongoStore::connect(&database.options).await.unwrap();
+    let other = MongoStore::connect(&database.options).await.unwrap();
     let chat_id = chat(&database).await;
     let scope = scope();
-    for _ in 0..100 {
-        other.append(&scope, &chat_id, message(None)).await.unwrap();
-    }
-    other.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
+    append_and_seal(&other, &chat_id).await;
     let appending = database.append(&scope, &chat_id, message(None));
     delayed(&proxy, "findAndModify", 1, appending).await.unwrap();
-    for _ in 0..100 {
-        other.append(&scope, &chat_id, message(None)).await.unwrap();
-    }
-    other.seal(&scope.app_id, &chat_id, Interruption::Never).await.unwrap();
+    append_and_seal(&other, &chat_id).await;
     assert_eq!(proxy.deliver_delayed().await, 1);
     assert_eq!(count(&database, &chat_id).await, 201);
 }

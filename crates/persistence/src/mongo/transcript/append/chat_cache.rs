@@ -54,12 +54,17 @@ struct LastAppend {
 }
 
 /// What is remembered of a chat about some ids.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct IdLookup {
     /// The ids of all messages below this sequence are remembered.
     pub(crate) below: u64,
     /// One of the ids may be among them; `false` is certain, `true` may be a collision of hashes.
     pub(crate) may_hold: bool,
+    /// Where the tail began after the last append of this process, or 0 if that is not known.
+    ///
+    /// If the tail was sealed since, an append that relies on this sequence matches nothing, and reads the
+    /// session.
+    pub(crate) first_sequence: u64,
 }
 
 impl Default for ChatCache {
@@ -96,11 +101,11 @@ impl ChatCache {
     /// Looks up ids.
     pub(crate) fn recall(&self, chat_id: &ChatId, ids: &[&str]) -> IdLookup {
         let Some(held) = self.chats.get(chat_id) else {
-            return IdLookup { below: 0, may_hold: false };
+            return IdLookup::default();
         };
         let held = lock(&held);
         let may_hold = ids.iter().any(|id| held.ids.contains(&self.hasher.hash_one(id)));
-        IdLookup { below: held.below, may_hold }
+        IdLookup { below: held.below, may_hold, first_sequence: held.first_sequence }
     }
 
     /// Adds the ids of messages from a sequence on, unless that leaves a gap.
@@ -147,15 +152,6 @@ impl ChatCache {
         let last = held.last_append.as_ref()?;
         let is_known = last.follows_ours && last.is_whole && last.scope == *scope;
         is_known.then_some(last.tail)
-    }
-
-    /// Returns where the tail of a chat began after the last append of this process, or 0 if that is not
-    /// known.
-    ///
-    /// If the tail was sealed since, an append that relies on this sequence matches nothing, and reads the
-    /// session.
-    pub(crate) fn first_sequence(&self, chat_id: &ChatId) -> u64 {
-        self.chats.get(chat_id).map_or(0, |held| lock(&held).first_sequence)
     }
 
     /// Records the tail after an append, which gave its messages the sequences from `first_sequence` on.
@@ -348,11 +344,11 @@ mod tests {
     fn the_first_sequence_outlives_the_tail() {
         let known = ChatCache::default();
         let chat = chat("chat_a");
-        assert_eq!(known.first_sequence(&chat), 0);
+        assert_eq!(known.recall(&chat, &[]).first_sequence, 0);
         let sealed = Tail { first_sequence: 7, ..tail(9) };
         known.appended(&scope("app_a"), &chat, 8, &sealed);
         known.forget_tail(&chat);
-        assert_eq!(known.first_sequence(&chat), 7);
+        assert_eq!(known.recall(&chat, &[]).first_sequence, 7);
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl MongoStore {
         let mut open = OpenAppends::new(chat_id, sent);
         // The sealed messages below this sequence were searched for the ids of this group.
         let mut looked_below = None;
-        let mut first_sequence = self.inner.chat_cache.first_sequence(chat_id);
+        // Where the tail began when the session was last probed.
+        let mut probed = 0;
         while !open.is_answered() {
             let recall = self.inner.chat_cache.recall(chat_id, &open.event_ids());
             // The filter of an update sees only the ids in the tail. If one of the ids may be among the
@@ -127,7 +128,7 @@ impl MongoStore {
             let condition = if may_repeat {
                 Condition::NoneOfTheIds { sealed_below }
             } else {
-                Condition::NewIds { first_sequence }
+                Condition::NewIds { first_sequence: recall.first_sequence.max(probed) }
             };
             let plans = open.plans();
             let fresh: Vec<&Entry> = plans
@@ -152,7 +153,7 @@ impl MongoStore {
                 }
             }
             let probe = self.probe_session(scope, chat_id).await?;
-            first_sequence = probe.tail.first_sequence;
+            probed = probe.tail.first_sequence;
             if may_repeat && (recall.may_hold || probe.tail.first_sequence > sealed_below) {
                 let ids = open.event_ids();
                 open.learn(self.find_sealed_duplicates(scope, chat_id, ids, &probe).await?);
