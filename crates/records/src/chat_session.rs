@@ -62,6 +62,37 @@ pub struct ChatSession {
 }
 
 impl ChatSession {
+    /// Creates the session of a new chat, which is running and has no messages. `chat_id` replaces the id of
+    /// `new`.
+    #[must_use]
+    pub fn start(app_id: AppId, chat_id: ChatId, new: NewChatSession, now: DateTime<Utc>) -> Self {
+        Self {
+            cache_seed: new.cache_seed.unwrap_or_else(|| cache_seed(&app_id, &chat_id)),
+            chat_id,
+            app_id,
+            workflow_name: new.workflow_name,
+            user_id: new.user_id,
+            team_id: new.team_id,
+            visibility: new.visibility,
+            status: ChatStatus::Running,
+            status_reason: None,
+            title: new.title,
+            metadata: new.metadata,
+            created_at: now,
+            last_updated_at: now,
+            completed_at: None,
+            duration_sec: 0.0,
+            last_sequence: 0,
+            pending_inputs: Vec::new(),
+            lease: None,
+            last_message_at: None,
+            last_connector: None,
+            last_mode: None,
+            last_turn: None,
+            forked_from: None,
+        }
+    }
+
     /// Returns the duration of a run that has ended, in whole milliseconds.
     #[must_use]
     pub fn duration_ms(&self) -> u64 {

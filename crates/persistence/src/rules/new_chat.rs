@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
     ChatId, ChatSession, ChatStatus, Clock, Ids, InputRequest, Invalid, NewChatSession, NewFork,
-    Scope, cache_seed,
+    Scope,
 };
 
 /// Returns the chat session that a creation stores.
@@ -14,32 +14,8 @@ pub(crate) fn started(
     ids: &dyn Ids,
 ) -> ChatSession {
     let now = clock.now();
-    let chat_id = new.chat_id.unwrap_or_else(|| ChatId::mint(ids));
-    ChatSession {
-        cache_seed: new.cache_seed.unwrap_or_else(|| cache_seed(&scope.app_id, &chat_id)),
-        chat_id,
-        app_id: scope.app_id.clone(),
-        workflow_name: new.workflow_name,
-        user_id: new.user_id,
-        team_id: new.team_id,
-        visibility: new.visibility,
-        status: ChatStatus::Running,
-        status_reason: None,
-        title: new.title,
-        metadata: new.metadata,
-        created_at: now,
-        last_updated_at: now,
-        completed_at: None,
-        duration_sec: 0.0,
-        last_sequence: 0,
-        pending_inputs: Vec::new(),
-        lease: None,
-        last_message_at: None,
-        last_connector: None,
-        last_mode: None,
-        last_turn: None,
-        forked_from: None,
-    }
+    let chat_id = new.chat_id.clone().unwrap_or_else(|| ChatId::mint(ids));
+    ChatSession::start(scope.app_id.clone(), chat_id, new, now)
 }
 
 /// Returns the chat session that a fork stores, or an error if the fork is invalid.

@@ -143,35 +143,14 @@ fn duration_ms(chat: &ChatSession) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AppId, NewProviderCall, TeamId, Uuid7Ids, Visibility};
+    use crate::{NewChatSession, NewProviderCall, Uuid7Ids};
 
     fn chat(status: ChatStatus, duration_sec: f64) -> ChatSession {
         let created_at = DateTime::from_timestamp(7_100, 0).unwrap();
-        ChatSession {
-            chat_id: "chat_1".parse().unwrap(),
-            app_id: "acme_corp".parse::<AppId>().unwrap(),
-            workflow_name: "Generator".parse().unwrap(),
-            user_id: None,
-            team_id: None::<TeamId>,
-            visibility: Visibility::default(),
-            cache_seed: 1,
-            status,
-            status_reason: None,
-            title: None,
-            metadata: crate::JsonObject::new(),
-            created_at,
-            last_updated_at: created_at,
-            completed_at: None,
-            duration_sec,
-            last_sequence: 0,
-            pending_inputs: Vec::new(),
-            lease: None,
-            last_message_at: None,
-            last_connector: None,
-            last_mode: None,
-            last_turn: None,
-            forked_from: None,
-        }
+        let new = NewChatSession::of("Generator".parse().unwrap());
+        let (app_id, chat_id) = ("acme_corp".parse().unwrap(), "chat_1".parse().unwrap());
+        let chat = ChatSession::start(app_id, chat_id, new, created_at);
+        ChatSession { status, duration_sec, ..chat }
     }
 
     fn key(hour: Option<i64>) -> RollupKey {

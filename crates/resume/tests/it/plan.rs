@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
     ChatSession, ChatStatus, ContextSnapshot, InputKind, InputRequest, InputRequestId, JsonObject,
-    LastTurn, Message, Question, ResumePoint, ResumeState, StackFrame, StackId, Step, StepKind,
-    StepStatus, TurnId, TurnOutcome, Visibility,
+    LastTurn, Message, NewChatSession, Question, ResumePoint, ResumeState, StackFrame, StackId,
+    Step, StepKind, StepStatus, TurnId, TurnOutcome,
 };
 use resume::plan::{Action, Plan, TerminationCheck, plan};
 use resume::{DropReason, Dropped};
@@ -23,31 +23,11 @@ fn id<T: FromStr>(text: &str) -> T {
 
 fn state(messages: &[Value]) -> ResumeState {
     let messages: Vec<Message> = log(messages);
+    let new = NewChatSession::of(id("Generator"));
     let created_at = DateTime::<Utc>::UNIX_EPOCH;
     let chat = ChatSession {
-        chat_id: id("c1"),
-        app_id: id("acme"),
-        workflow_name: id("Generator"),
-        user_id: None,
-        team_id: None,
-        visibility: Visibility::App,
-        cache_seed: 1,
-        status: ChatStatus::Running,
-        status_reason: None,
-        title: None,
-        metadata: JsonObject::new(),
-        created_at,
-        last_updated_at: created_at,
-        completed_at: None,
-        duration_sec: 0.0,
         last_sequence: messages.len() as u64,
-        pending_inputs: Vec::new(),
-        lease: None,
-        last_message_at: None,
-        last_connector: None,
-        last_mode: None,
-        last_turn: None,
-        forked_from: None,
+        ..ChatSession::start(id("acme"), id("c1"), new, created_at)
     };
     ResumeState {
         chat,

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use persistence::Store;
 use persistence::memory::MemoryStore;
 use records::{Clock, Ids};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use service::{Config, router};
 use tower::ServiceExt as _;
 
@@ -209,5 +209,17 @@ impl Answer {
     pub(crate) fn snapshot(&self) -> Value {
         let body = if self.text.is_empty() { Value::Null } else { self.body() };
         json!({"status": self.status, "body": body})
+    }
+
+    /// Returns the status of the response, and the fields of its body that differ from those of `before`, for
+    /// a snapshot.
+    pub(crate) fn changes(&self, before: &Value) -> Value {
+        let body = self.body();
+        let (before, after) = (before.as_object().unwrap(), body.as_object().unwrap());
+        assert!(before.keys().eq(after.keys()), "{}", self.text);
+        let changed = after.iter().filter(|(field, value)| before[*field] != **value);
+        let changed: Map<_, _> =
+            changed.map(|(field, value)| (field.clone(), value.clone())).collect();
+        json!({"status": self.status, "changed": changed})
     }
 }
