@@ -12,8 +12,9 @@ use tokio::time::timeout;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::CHAT_BLOBS;
 use crate::mongo::documents::{
-    BlobDocument, BlobKind, CHAT_BLOBS, blob_data, blob_filter, blobs_filter, encode,
+    BlobDocument, BlobKind, blob_data, blob_filter, blobs_filter, encode,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::transaction::Transaction;

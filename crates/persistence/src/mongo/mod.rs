@@ -5,6 +5,7 @@
 //! with the chat. Large context snapshots and artifacts are separate documents, *blobs*, for the same
 //! reason. A wallet is also one document, and its older entries are separate documents, *lines*.
 
+mod collections;
 mod documents;
 mod engine;
 
@@ -31,6 +32,7 @@ mod turns;
 mod upgrade;
 mod wallets;
 
+pub use collections::{COLLECTIONS, StoredCollection};
 pub use engine::client::{ConnectError, MongoOptions};
 pub use engine::indexes::{IndexReport, IndexState};
 pub use stats::{StatsDifference, Workflow};
@@ -130,24 +132,24 @@ impl MongoStore {
         let client = Client::with_options(driver)?;
         let database = client.database(&options.database);
         let inner = Inner {
-            chat_sessions: database.collection(documents::CHAT_SESSIONS),
-            chat_segments: database.collection(documents::CHAT_SEGMENTS),
-            message_versions: database.collection(documents::MESSAGE_VERSIONS),
-            chat_blobs: database.collection(documents::CHAT_BLOBS),
-            context_snapshots: database.collection(documents::CONTEXT_SNAPSHOTS),
-            chat_participants: database.collection(documents::CHAT_PARTICIPANTS),
-            presence: database.collection(documents::PRESENCE),
-            provider_calls: database.collection(documents::PROVIDER_CALLS),
-            workflow_stats: database.collection(documents::WORKFLOW_STATS),
-            status_changes: database.collection(documents::STATUS_CHANGES),
-            input_requests: database.collection(documents::INPUT_REQUESTS),
-            resume_points: database.collection(documents::RESUME_POINTS),
-            turns_without_messages: database.collection(documents::TURNS_WITHOUT_MESSAGES),
-            apps: database.collection(documents::APPS),
-            wallets: database.collection(documents::WALLETS),
-            wallet_entries: database.collection(documents::WALLET_ENTRIES),
-            tickets: database.collection(documents::TICKETS),
-            store_format: database.collection(documents::STORE_FORMAT),
+            chat_sessions: database.collection(collections::CHAT_SESSIONS),
+            chat_segments: database.collection(collections::CHAT_SEGMENTS),
+            message_versions: database.collection(collections::MESSAGE_VERSIONS),
+            chat_blobs: database.collection(collections::CHAT_BLOBS),
+            context_snapshots: database.collection(collections::CONTEXT_SNAPSHOTS),
+            chat_participants: database.collection(collections::CHAT_PARTICIPANTS),
+            presence: database.collection(collections::PRESENCE),
+            provider_calls: database.collection(collections::PROVIDER_CALLS),
+            workflow_stats: database.collection(collections::WORKFLOW_STATS),
+            status_changes: database.collection(collections::STATUS_CHANGES),
+            input_requests: database.collection(collections::INPUT_REQUESTS),
+            resume_points: database.collection(collections::RESUME_POINTS),
+            turns_without_messages: database.collection(collections::TURNS_WITHOUT_MESSAGES),
+            apps: database.collection(collections::APPS),
+            wallets: database.collection(collections::WALLETS),
+            wallet_entries: database.collection(collections::WALLET_ENTRIES),
+            tickets: database.collection(collections::TICKETS),
+            store_format: database.collection(collections::STORE_FORMAT),
             format: KnownFormat::default(),
             database,
             deadline: options.deadline,

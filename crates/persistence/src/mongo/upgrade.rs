@@ -4,8 +4,9 @@ use bson::{DateTime, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 
 use super::MongoStore;
+use super::collections::STORE_FORMAT;
 use super::documents::{
-    Lineage, NEWEST_VERSION, STORE_FORMAT, format_filter, open_chat_session, raise_format_update,
+    Lineage, NEWEST_VERSION, format_filter, open_chat_session, raise_format_update,
 };
 use super::engine::format::Shape;
 use crate::StoreError;

@@ -3,9 +3,10 @@ use records::{App, AppId, AppStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::APPS;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::StoredName;
-use crate::mongo::documents::{APPS, SCHEMA_VERSION};
 
 /// A stored app.
 #[derive(Debug, Serialize, Deserialize)]

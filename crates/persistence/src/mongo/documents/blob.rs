@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
+use crate::mongo::collections::CHAT_BLOBS;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{CHAT_BLOBS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 
 /// The content of a blob.

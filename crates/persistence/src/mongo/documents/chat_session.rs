@@ -11,12 +11,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
+use crate::mongo::collections::CHAT_SESSIONS;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::time::Time;
 use crate::mongo::documents::word::{StatusNumber, StoredName};
-use crate::mongo::documents::{Base, CHAT_SESSIONS, SCHEMA_VERSION};
+use crate::mongo::documents::{Base, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;

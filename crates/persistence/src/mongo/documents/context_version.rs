@@ -4,9 +4,10 @@ use records::{AppId, ChatId, ContextVersion, JsonObject, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::CONTEXT_SNAPSHOTS;
 use crate::mongo::documents::field::Field;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{CONTEXT_SNAPSHOTS, SCHEMA_VERSION, counter};
+use crate::mongo::documents::{SCHEMA_VERSION, counter};
 
 /// One version of a context snapshot, stored in the session or, once replaced, in a separate document.
 #[derive(Debug, Clone)]

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
+use crate::mongo::collections::INPUT_REQUESTS;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{FieldError, embedded, read_document, read_record};
 use crate::mongo::documents::word::StoredName;
-use crate::mongo::documents::{INPUT_REQUESTS, SCHEMA_VERSION};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::Json;
 use crate::rules::input::KeptInput;

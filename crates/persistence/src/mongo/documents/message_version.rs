@@ -3,8 +3,9 @@ use records::{AppId, ChatId, Scope};
 use serde::Deserialize;
 
 use crate::StoreError;
+use crate::mongo::collections::MESSAGE_VERSIONS;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{Base, MESSAGE_VERSIONS, SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::documents::{Base, SCHEMA_VERSION, StoredMessage, counter};
 
 /// The key and size of an overlay: a version of a shared message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -88,65 +88,6 @@ pub(crate) use wallet::{
     wallet_filter, wallet_id, wallets_after,
 };
 
-/// Chat sessions, each with the tail of its messages.
-pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
-/// Sealed messages.
-pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
-/// Overlays: the edited versions of messages that several chats share.
-pub(crate) const MESSAGE_VERSIONS: &str = "message_versions";
-/// Large context snapshots and artifact payloads.
-pub(crate) const CHAT_BLOBS: &str = "chat_blobs";
-/// Replaced context snapshots.
-pub(crate) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
-/// The participants of chats.
-pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
-/// The connections over which users subscribe to chats.
-pub(crate) const PRESENCE: &str = "presence";
-/// Provider calls.
-pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
-/// Input requests.
-pub(crate) const INPUT_REQUESTS: &str = "input_requests";
-/// The steps from which turns can be resumed.
-pub(crate) const RESUME_POINTS: &str = "resume_points";
-/// The ids and digests of turns without messages, kept forever to recognise retries.
-pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
-/// The status changes of chats.
-pub(crate) const STATUS_CHANGES: &str = "status_changes";
-/// Rollups: the stats of workflows, agents, models and chats.
-pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";
-/// The registry of apps.
-pub(crate) const APPS: &str = "apps";
-/// Wallets, each with its newest entries.
-pub(crate) const WALLETS: &str = "wallets";
-/// The archived entries of wallets, one document (a *line*) for each.
-pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
-/// Tickets that admit a client to a chat.
-pub(crate) const TICKETS: &str = "tickets";
-
-/// The format of the database, in a single document.
-pub(crate) const STORE_FORMAT: &str = "store_format";
-
-/// Every collection except [`STORE_FORMAT`].
-pub(crate) const COLLECTIONS: [&str; 17] = [
-    CHAT_SESSIONS,
-    CHAT_SEGMENTS,
-    MESSAGE_VERSIONS,
-    CHAT_BLOBS,
-    CONTEXT_SNAPSHOTS,
-    CHAT_PARTICIPANTS,
-    PRESENCE,
-    PROVIDER_CALLS,
-    INPUT_REQUESTS,
-    RESUME_POINTS,
-    STATUS_CHANGES,
-    WORKFLOW_STATS,
-    APPS,
-    WALLETS,
-    WALLET_ENTRIES,
-    TICKETS,
-    TURNS_WITHOUT_MESSAGES,
-];
-
 /// The `schema_version` of documents that every release can read. A document of a newer
 /// [`Shape`](super::engine::format::Shape) has the format of that shape instead.
 pub(crate) const SCHEMA_VERSION: i64 = 1;

@@ -3,8 +3,9 @@ use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::CHAT_PARTICIPANTS;
+use crate::mongo::documents::NEWEST_VERSION;
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{CHAT_PARTICIPANTS, NEWEST_VERSION};
 
 /// A participant, with the store call that added it.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use records::{ChatId, Connection, Scope, UserId};
 use serde::Deserialize;
 
 use crate::StoreError;
+use crate::mongo::collections::PRESENCE;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_record;
-use crate::mongo::documents::{PRESENCE, SCHEMA_VERSION};
 use crate::rules::presence::Announced;
 
 /// Returns the id of a connection's announcement.

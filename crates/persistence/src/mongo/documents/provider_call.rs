@@ -5,8 +5,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::PROVIDER_CALLS;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{PROVIDER_CALLS, SCHEMA_VERSION};
 use crate::rules::call_batch::DigestedCall;
 
 /// A stored provider call.

@@ -10,9 +10,10 @@ use records::{
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::RESUME_POINTS;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{read_document, read_record};
 use crate::mongo::documents::word::StoredName;
-use crate::mongo::documents::{RESUME_POINTS, SCHEMA_VERSION};
 use crate::mongo::engine::json::Json;
 use crate::rules::turn_batch::TurnMark;
 

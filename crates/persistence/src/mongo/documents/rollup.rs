@@ -5,8 +5,9 @@ use records::{
 };
 
 use crate::StoreError;
+use crate::mongo::collections::WORKFLOW_STATS;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{SCHEMA_VERSION, WORKFLOW_STATS, encode};
+use crate::mongo::documents::{SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::store::ChatStats;
 

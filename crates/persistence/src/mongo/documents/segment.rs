@@ -5,8 +5,9 @@ use bson::{Document, RawDocument, RawDocumentBuf, doc, rawdoc};
 use records::{AppId, ChatId, Scope};
 
 use crate::StoreError;
+use crate::mongo::collections::CHAT_SEGMENTS;
 use crate::mongo::documents::fields::Fields;
-use crate::mongo::documents::{CHAT_SEGMENTS, SCHEMA_VERSION, StoredMessage, counter};
+use crate::mongo::documents::{SCHEMA_VERSION, StoredMessage, counter};
 
 /// The path, in a session or a segment, to the ids of the provider calls that produced the messages.
 pub(crate) const PRODUCED_BY_PATH: &str = "messages.produced_by_call_id";

@@ -3,9 +3,10 @@ use records::{AppId, ChatId, StatusChange, WorkflowName};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::STATUS_CHANGES;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::StatusNumber;
-use crate::mongo::documents::{SCHEMA_VERSION, STATUS_CHANGES};
 
 /// A stored change of a chat's status.
 #[derive(Debug, Serialize, Deserialize)]

@@ -2,8 +2,9 @@ use bson::{DateTime, Document, RawDocument, doc};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::STORE_FORMAT;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{SCHEMA_VERSION, STORE_FORMAT};
 
 /// The id of the only document.
 const ID: &str = "format";

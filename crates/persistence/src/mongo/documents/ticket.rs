@@ -4,8 +4,9 @@ use records::{AppId, Caller, ChatId, NewTicket, Scope, TeamId, Ticket, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::TICKETS;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{FieldError, read_record};
-use crate::mongo::documents::{SCHEMA_VERSION, TICKETS};
 
 /// A stored ticket that admits a client to a chat.
 #[derive(Debug, Serialize, Deserialize)]

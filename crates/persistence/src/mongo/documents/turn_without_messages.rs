@@ -5,8 +5,9 @@ use records::{AppId, ChatId, Scope, TurnId};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::TURNS_WITHOUT_MESSAGES;
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::read_document;
-use crate::mongo::documents::{SCHEMA_VERSION, TURNS_WITHOUT_MESSAGES};
 use crate::rules::turn_batch::TurnMark;
 
 /// A stored turn without messages. It keeps the id of the turn forever, so that a retry is recognised. Other

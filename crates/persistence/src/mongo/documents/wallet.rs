@@ -3,9 +3,10 @@ use records::{AppId, EntryId, EntryKind, Scope, UserId, Wallet, WalletEntry};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
+use crate::mongo::collections::{WALLET_ENTRIES, WALLETS};
+use crate::mongo::documents::SCHEMA_VERSION;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::word::StoredName;
-use crate::mongo::documents::{SCHEMA_VERSION, WALLET_ENTRIES, WALLETS};
 
 /// A wallet with its newest entries.
 #[derive(Debug)]

@@ -12,9 +12,9 @@ use bson::{DateTime, doc};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::{COLLECTIONS, STORE_FORMAT};
 use crate::mongo::documents::{
-    COLLECTIONS, FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_filter,
-    format_number,
+    FormatDocument, NEWEST_VERSION, SCHEMA_VERSION, encode, format_filter, format_number,
 };
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 
@@ -97,7 +97,9 @@ impl MongoStore {
                 return Ok(format_number(&raw)?);
             }
             // A collection without documents counts as well, because a running process has created it.
-            let ours = doc! { "name": { "$in": COLLECTIONS.to_vec() } };
+            let ours = COLLECTIONS.iter().map(|stored| stored.name);
+            let ours: Vec<&str> = ours.filter(|name| *name != STORE_FORMAT).collect();
+            let ours = doc! { "name": { "$in": ours } };
             let traces = self.inner.database.list_collection_names().filter(ours).await?;
             if !traces.is_empty() {
                 return Ok(SCHEMA_VERSION);

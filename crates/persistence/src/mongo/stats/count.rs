@@ -11,9 +11,8 @@ use records::{
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{
-    WORKFLOW_STATS, rollup_id, rollup_statement, rollup_sums, rollup_update,
-};
+use crate::mongo::collections::WORKFLOW_STATS;
+use crate::mongo::documents::{rollup_id, rollup_statement, rollup_sums, rollup_update};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::transaction::Transaction;
 use crate::mongo::stats::Stripe;

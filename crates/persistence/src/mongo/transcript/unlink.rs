@@ -10,10 +10,11 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
+use crate::mongo::collections::CHAT_SEGMENTS;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    CHAT_SEGMENTS, Lineage, PRODUCED_BY_PATH, Segment, Tail, VersionKey, counter,
-    open_chat_session, segment_id, versions_filter,
+    Lineage, PRODUCED_BY_PATH, Segment, Tail, VersionKey, counter, open_chat_session, segment_id,
+    versions_filter,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;

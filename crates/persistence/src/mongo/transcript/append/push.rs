@@ -6,9 +6,10 @@ use chrono::Utc;
 use records::{ChatId, ChatStatus, Scope};
 
 use crate::mongo::MongoStore;
+use crate::mongo::collections::CHAT_SESSIONS;
 use crate::mongo::documents::{
-    CHAT_SESSIONS, MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document,
-    open_chat_session, recent_turns_push,
+    MESSAGE_OVERHEAD, Tail, append_last_turn, counter, encode, message_document, open_chat_session,
+    recent_turns_push,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;

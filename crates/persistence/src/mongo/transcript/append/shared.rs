@@ -23,7 +23,8 @@ use tokio::time::timeout;
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{CHAT_SESSIONS, encode, open_chat_session};
+use crate::mongo::collections::CHAT_SESSIONS;
+use crate::mongo::documents::{encode, open_chat_session};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::transcript::append::send_state::SendState;
 

@@ -1,0 +1,336 @@
+//! The registry of collections: the one list from which everything about all collections follows.
+//!
+//! A new record adds a constant with the name of its collection, and one row to [`COLLECTIONS`]. From the
+//! row follow the indexes, the recognition of a new database, and the tests of queries and of golden
+//! documents.
+
+use bson::RawDocumentBuf;
+use records::ChatId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::StoreError;
+use crate::mongo::documents::fields::Fields;
+use crate::mongo::documents::stored::read_document;
+use crate::mongo::documents::{
+    AppDocument, BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LineDocument,
+    Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext, StoredMessage, Tail,
+    TicketDocument, TurnWithoutMessagesDocument, WalletDocument, announcement_record, app_record,
+    blob_data, call_record, chat_session_record, encode, format_number, input_record, line_record,
+    open_call, open_chat_session, participant_records, point_record, rollup_sums,
+    status_change_record, stored_wallet, ticket_record, turn_without_messages_digest,
+    version_message,
+};
+use crate::mongo::engine::failure::Failure;
+use crate::mongo::engine::indexes::Index;
+use crate::mongo::engine::json::Json;
+
+/// A collection of the database.
+#[derive(Debug)]
+pub struct StoredCollection {
+    /// The name of the collection.
+    pub name: &'static str,
+    /// The records that it holds. `fixtures/stored` has a folder of golden documents for each.
+    pub records: &'static [&'static str],
+    /// One index for each kind of query; a query must never scan the collection.
+    pub(crate) indexes: &'static [Index],
+    /// Reads a document as the calls of its record do, and writes it again.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests of golden documents"))]
+    pub(crate) rewrite: Rewrite,
+}
+
+/// Returns the document as the record's struct writes it; `None` for a record that is not written as one struct.
+pub(crate) type Rewrite = fn(&RawDocumentBuf) -> Result<Option<RawDocumentBuf>, Failure>;
+
+/// Chat sessions, each with the tail of its messages.
+pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
+/// Sealed messages.
+pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
+/// Overlays: the edited versions of messages that several chats share.
+pub(crate) const MESSAGE_VERSIONS: &str = "message_versions";
+/// Large context snapshots and artifact payloads.
+pub(crate) const CHAT_BLOBS: &str = "chat_blobs";
+/// Replaced context snapshots.
+pub(crate) const CONTEXT_SNAPSHOTS: &str = "context_snapshots";
+/// The participants of chats.
+pub(crate) const CHAT_PARTICIPANTS: &str = "chat_participants";
+/// The connections over which users subscribe to chats.
+pub(crate) const PRESENCE: &str = "presence";
+/// Provider calls.
+pub(crate) const PROVIDER_CALLS: &str = "provider_calls";
+/// Input requests.
+pub(crate) const INPUT_REQUESTS: &str = "input_requests";
+/// The steps from which turns can be resumed.
+pub(crate) const RESUME_POINTS: &str = "resume_points";
+/// The ids and digests of turns without messages, kept forever to recognise retries.
+pub(crate) const TURNS_WITHOUT_MESSAGES: &str = "turns_without_messages";
+/// The status changes of chats.
+pub(crate) const STATUS_CHANGES: &str = "status_changes";
+/// Rollups: the stats of workflows, agents, models and chats.
+pub(crate) const WORKFLOW_STATS: &str = "workflow_stats";
+/// The registry of apps.
+pub(crate) const APPS: &str = "apps";
+/// Wallets, each with its newest entries.
+pub(crate) const WALLETS: &str = "wallets";
+/// The archived entries of wallets, one document (a *line*) for each.
+pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
+/// Tickets that admit a client to a chat.
+pub(crate) const TICKETS: &str = "tickets";
+/// The format of the database, in a single document.
+pub(crate) const STORE_FORMAT: &str = "store_format";
+
+/// Every collection.
+pub static COLLECTIONS: &[StoredCollection] = &[
+    StoredCollection {
+        name: CHAT_SESSIONS,
+        records: &["chat_session", "chat_fork"],
+        indexes: &[
+            Index::of(
+                "cs_ent_wf_created",
+                &[("app_id", 1), ("workflow_name", 1), ("created_at", -1)],
+            ),
+            Index::of("idx_status", &[("status", 1)]),
+            Index::of("cs_status_lease", &[("status", 1), ("lease.expires_at", 1)]),
+            // Lists of chats are ordered by creation and then by id.
+            Index::of("cs_app_created", &[("app_id", 1), ("created_at", -1), ("_id", -1)]),
+            Index::of(
+                "cs_app_workflow_created",
+                &[("app_id", 1), ("workflow_name", 1), ("created_at", -1), ("_id", -1)],
+            ),
+            Index::of(
+                "cs_app_user_created",
+                &[("app_id", 1), ("user_id", 1), ("created_at", -1), ("_id", -1)],
+            ),
+            Index::of(
+                "cs_app_status_created",
+                &[("app_id", 1), ("status", 1), ("created_at", -1), ("_id", -1)],
+            ),
+        ],
+        rewrite: read_chat_session,
+    },
+    StoredCollection {
+        name: CHAT_SEGMENTS,
+        records: &["chat_segment"],
+        indexes: &[
+            Index::of(
+                "seg_app_chat_event",
+                &[("app_id", 1), ("_id.chat_id", 1), ("messages.event_id", 1)],
+            ),
+            // Finds the sealed messages of a call.
+            Index::of(
+                "seg_app_chat_call",
+                &[
+                    ("app_id", 1),
+                    ("_id.chat_id", 1),
+                    (PRODUCED_BY_PATH, 1),
+                    ("_id.first_sequence", 1),
+                ],
+            )
+            .only_with(PRODUCED_BY_PATH),
+        ],
+        rewrite: |raw| {
+            Segment::read(&chat_id(CHAT_SEGMENTS, raw)?, raw)?;
+            Ok(None)
+        },
+    },
+    StoredCollection {
+        name: MESSAGE_VERSIONS,
+        records: &["message_version"],
+        indexes: &[],
+        rewrite: |raw| {
+            version_message(&chat_id(MESSAGE_VERSIONS, raw)?, raw)?;
+            Ok(None)
+        },
+    },
+    StoredCollection {
+        name: CHAT_BLOBS,
+        records: &["chat_blob"],
+        indexes: &[],
+        rewrite: |raw| {
+            blob_data(raw)?;
+            rewritten::<BlobDocument<Json<Value>>>(CHAT_BLOBS, raw)
+        },
+    },
+    StoredCollection {
+        name: CONTEXT_SNAPSHOTS,
+        records: &["context_snapshot"],
+        indexes: &[],
+        rewrite: |raw| {
+            StoredContext::open(&chat_id(CONTEXT_SNAPSHOTS, raw)?, raw)?.data()?;
+            Ok(None)
+        },
+    },
+    StoredCollection {
+        name: CHAT_PARTICIPANTS,
+        records: &["chat_participants"],
+        indexes: &[],
+        rewrite: |raw| Ok(participant_records(raw).map(|_| None)?),
+    },
+    StoredCollection {
+        name: PRESENCE,
+        records: &["presence"],
+        indexes: &[Index::of("presence_ttl", &[("expires_at", 1)])],
+        rewrite: |raw| Ok(announcement_record(raw).map(|_| None)?),
+    },
+    StoredCollection {
+        name: PROVIDER_CALLS,
+        records: &["provider_call"],
+        indexes: &[
+            Index::of(
+                "call_app_chat_called",
+                &[("app_id", 1), ("_id.chat_id", 1), ("called_at", -1), ("_id.call_id", -1)],
+            ),
+            Index::of(
+                "call_app_workflow_called",
+                &[("app_id", 1), ("workflow_name", 1), ("called_at", 1)],
+            ),
+        ],
+        rewrite: |raw| {
+            call_record(&open_call(raw)?)?;
+            rewritten::<CallDocument>(PROVIDER_CALLS, raw)
+        },
+    },
+    StoredCollection {
+        name: INPUT_REQUESTS,
+        records: &["input_request"],
+        indexes: &[
+            Index::of(
+                "in_app_chat_created",
+                &[("app_id", 1), ("_id.chat_id", 1), ("created_at", -1), ("_id.request_id", -1)],
+            ),
+            Index::of("in_app_request", &[("app_id", 1), ("_id.request_id", 1)]),
+            Index::of("in_state_expires", &[("state", 1), ("expires_at", 1)]),
+        ],
+        rewrite: |raw| {
+            input_record(raw)?;
+            rewritten::<InputRequestDocument<'_>>(INPUT_REQUESTS, raw)
+        },
+    },
+    StoredCollection {
+        name: RESUME_POINTS,
+        records: &["resume_point", "resume_point_cut"],
+        indexes: &[Index::of(
+            "rp_app_chat_turn",
+            &[("app_id", 1), ("_id.chat_id", 1), ("turn", 1), ("_id.sequence", 1)],
+        )],
+        rewrite: |raw| Ok(point_record(raw).map(|_| None)?),
+    },
+    StoredCollection {
+        name: TURNS_WITHOUT_MESSAGES,
+        records: &["turn_without_messages"],
+        indexes: &[],
+        rewrite: |raw| {
+            turn_without_messages_digest(raw)?;
+            rewritten::<TurnWithoutMessagesDocument>(TURNS_WITHOUT_MESSAGES, raw)
+        },
+    },
+    StoredCollection {
+        name: STATUS_CHANGES,
+        records: &["status_change"],
+        indexes: &[Index::of(
+            "change_app_workflow_changed",
+            &[("app_id", 1), ("workflow_name", 1), ("changed_at", 1)],
+        )],
+        rewrite: |raw| {
+            status_change_record(raw)?;
+            rewritten::<StatusChangeDocument>(STATUS_CHANGES, raw)
+        },
+    },
+    StoredCollection {
+        name: WORKFLOW_STATS,
+        records: &["rollup", "workflow_stats"],
+        indexes: &[
+            Index::of(
+                "ws_app_kind_workflow_hour",
+                &[("_id.app_id", 1), ("_id.kind", 1), ("_id.workflow_name", 1), ("_id.hour", 1)],
+            ),
+            Index::of("ws_app_kind_hour", &[("_id.app_id", 1), ("_id.kind", 1), ("_id.hour", 1)]),
+            Index::of(
+                "ws_app_workflow_kind_started",
+                &[
+                    ("_id.app_id", 1),
+                    ("_id.workflow_name", 1),
+                    ("_id.kind", 1),
+                    ("started_at", -1),
+                    ("_id.name", -1),
+                ],
+            ),
+        ],
+        rewrite: |raw| Ok(rollup_sums(raw).map(|_| None)?),
+    },
+    StoredCollection {
+        name: APPS,
+        records: &["app"],
+        indexes: &[],
+        rewrite: |raw| {
+            app_record(raw)?;
+            rewritten::<AppDocument>(APPS, raw)
+        },
+    },
+    StoredCollection {
+        name: WALLETS,
+        records: &["wallet"],
+        indexes: &[],
+        rewrite: |raw| {
+            stored_wallet(raw)?;
+            rewritten::<WalletDocument>(WALLETS, raw)
+        },
+    },
+    StoredCollection {
+        name: WALLET_ENTRIES,
+        records: &["wallet_entry"],
+        indexes: &[Index::of(
+            "we_app_user_sequence",
+            &[("app_id", 1), ("user_id", 1), ("sequence", -1)],
+        )],
+        rewrite: |raw| {
+            line_record(raw)?;
+            rewritten::<LineDocument>(WALLET_ENTRIES, raw)
+        },
+    },
+    StoredCollection {
+        name: TICKETS,
+        records: &["ticket"],
+        indexes: &[Index::of("ticket_ttl", &[("expires_at", 1)])],
+        rewrite: |raw| {
+            ticket_record(raw)?;
+            rewritten::<TicketDocument>(TICKETS, raw)
+        },
+    },
+    StoredCollection {
+        name: STORE_FORMAT,
+        records: &["store_format"],
+        indexes: &[],
+        rewrite: |raw| {
+            format_number(raw)?;
+            rewritten::<FormatDocument>(STORE_FORMAT, raw)
+        },
+    },
+];
+
+/// Returns a document as its struct writes it.
+fn rewritten<'de, D: Deserialize<'de> + Serialize>(
+    collection: &'static str,
+    raw: &'de RawDocumentBuf,
+) -> Result<Option<RawDocumentBuf>, Failure> {
+    encode(&read_document::<D>(collection, raw)?).map(Some)
+}
+
+/// Returns the chat that a document belongs to, from its id.
+fn chat_id(collection: &'static str, raw: &RawDocumentBuf) -> Result<ChatId, StoreError> {
+    let fields = Fields::open(collection, "(a document)", raw)?;
+    fields.inside(fields.document("_id")?).parsed("chat_id")
+}
+
+/// Reads a session with everything that its document holds.
+fn read_chat_session(raw: &RawDocumentBuf) -> Result<Option<RawDocumentBuf>, Failure> {
+    let fields = open_chat_session(raw)?;
+    let chat = chat_session_record(raw)?;
+    Lineage::read(&chat.chat_id, &fields)?;
+    StoredContext::in_session(&fields)?;
+    Tail::read(&fields)?;
+    for message in fields.documents("messages")? {
+        StoredMessage::read(0, &message?)?;
+    }
+    Ok(None)
+}
