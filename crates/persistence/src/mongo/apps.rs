@@ -1,13 +1,17 @@
 use async_trait::async_trait;
-use bson::{DateTime, RawDocumentBuf, doc};
+use bson::{DateTime, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
 use records::{App, AppId, AppStatus};
+use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{AppDocument, NEWEST_VERSION, app_record, encode};
+use crate::mongo::collections::APPS;
+use crate::mongo::documents::stored::read_record;
+use crate::mongo::documents::word::StoredName;
+use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::mongo::engine::paging::limit_and_one;
@@ -96,4 +100,43 @@ impl MongoStore {
         let raw = self.inner.apps.find_one(doc! { "_id": app_id.as_str() }).await?;
         Ok(raw.map(|raw| app_record(&raw)).transpose()?)
     }
+}
+
+/// A stored app.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AppDocument {
+    #[serde(rename = "_id")]
+    app_id: AppId,
+    status: StoredName<AppStatus>,
+    created_at: DateTime,
+    last_updated_at: DateTime,
+    schema_version: i64,
+}
+
+impl From<&App> for AppDocument {
+    fn from(app: &App) -> Self {
+        Self {
+            app_id: app.app_id.clone(),
+            status: StoredName(app.status),
+            created_at: DateTime::from_chrono(app.created_at),
+            last_updated_at: DateTime::from_chrono(app.last_updated_at),
+            schema_version: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl From<AppDocument> for App {
+    fn from(document: AppDocument) -> Self {
+        Self {
+            app_id: document.app_id,
+            status: document.status.0,
+            created_at: document.created_at.to_chrono(),
+            last_updated_at: document.last_updated_at.to_chrono(),
+        }
+    }
+}
+
+/// Reads an app.
+pub(crate) fn app_record(raw: &RawDocument) -> Result<App, StoreError> {
+    read_record::<AppDocument, _>(APPS, raw)
 }

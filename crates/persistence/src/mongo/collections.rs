@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
+use crate::mongo::apps::{AppDocument, app_record};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
-    AppDocument, BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LineDocument,
-    Lineage, PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext, StoredMessage, Tail,
-    TicketDocument, TurnWithoutMessagesDocument, WalletDocument, announcement_record, app_record,
-    blob_data, call_record, chat_session_record, encode, format_number, input_record, line_record,
-    open_call, open_chat_session, participant_records, point_record, rollup_sums,
-    status_change_record, stored_wallet, ticket_record, turn_without_messages_digest,
-    version_message,
+    BlobDocument, CallDocument, FormatDocument, InputRequestDocument, LineDocument, Lineage,
+    PRODUCED_BY_PATH, Segment, StatusChangeDocument, StoredContext, StoredMessage, Tail,
+    TurnWithoutMessagesDocument, WalletDocument, announcement_record, blob_data, call_record,
+    chat_session_record, encode, format_number, input_record, line_record, open_call,
+    open_chat_session, participant_records, point_record, rollup_sums, status_change_record,
+    stored_wallet, turn_without_messages_digest, version_message,
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::indexes::Index;
 use crate::mongo::engine::json::Json;
+use crate::mongo::tickets::{TicketDocument, ticket_record};
 
 /// A collection of the database.
 #[derive(Debug)]

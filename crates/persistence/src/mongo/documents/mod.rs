@@ -1,5 +1,8 @@
 //! The stored shapes: conversions of records to documents and back.
 //!
+//! A small record that only its own calls use keeps its shape in their file, such as `mongo/tickets.rs`;
+//! all others are here.
+//!
 //! Most records have a struct whose name ends in `Document`. It lists the fields in the order in which they
 //! are stored. [`stored`] reads and writes it with serde, and code in the same file converts it to the
 //! record. Caller JSON is a [`Json`](super::engine::json::Json), which does not interpret keys.
@@ -10,7 +13,6 @@
 //! Rollups are read field by field as well, because the names of their sums are those of counters and
 //! measures.
 
-mod app;
 mod blob;
 mod chat_session;
 mod context_version;
@@ -30,11 +32,10 @@ mod segment;
 mod status_change;
 mod store_format;
 pub(crate) mod stored;
-mod ticket;
 mod time;
 mod turn_without_messages;
 mod wallet;
-mod word;
+pub(crate) mod word;
 
 #[cfg(test)]
 mod fixtures;
@@ -42,7 +43,6 @@ mod fixtures;
 use bson::Binary;
 use bson::spec::BinarySubtype;
 
-pub(crate) use app::{AppDocument, app_record};
 pub(crate) use blob::{BlobDocument, BlobKind, blob_data, blob_filter, blob_id, blobs_filter};
 pub(crate) use chat_session::{
     ArtifactDocument, ChatSessionDocument, LeaseDocument, Tail, WITHOUT_LARGE_FIELDS,
@@ -79,7 +79,6 @@ pub(crate) use segment::{
 pub(crate) use status_change::{StatusChangeDocument, status_change_id, status_change_record};
 pub(crate) use store_format::{FormatDocument, format_filter, format_number, raise_format_update};
 pub(crate) use stored::{embedded, encode};
-pub(crate) use ticket::{TicketDocument, ticket_record};
 pub(crate) use turn_without_messages::{
     TurnWithoutMessagesDocument, turn_without_messages, turn_without_messages_digest,
 };
