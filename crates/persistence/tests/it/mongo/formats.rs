@@ -10,7 +10,7 @@ use records::{
 };
 
 use super::database::Database;
-use super::versions::{assert_fields, golden};
+use super::goldens::{assert_fields, golden};
 
 /// The `schema_version` that releases before the first newer shape read and write.
 const OLDER: i64 = 1;

@@ -10,6 +10,7 @@ mod edits;
 mod faults;
 mod forks;
 mod formats;
+mod goldens;
 mod groups;
 mod growth;
 mod large_groups;
