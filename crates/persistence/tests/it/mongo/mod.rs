@@ -13,6 +13,7 @@ mod formats;
 mod goldens;
 mod groups;
 mod growth;
+mod impossible_data;
 mod large_groups;
 mod late_requests;
 mod lists;
