@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use local_mongod::{Proxy, Source};
 use persistence::mongo::MongoStore;
-use persistence::{Artifacts, ChatSessions, Messages};
+use persistence::{Artifacts, ChatSessions, Messages, StoreError};
 use records::{ChatId, ChatStatus, MessageEdit, NewArtifact};
 use serde_json::json;
 use tokio::time::sleep;
@@ -106,4 +106,46 @@ async fn a_refused_retry_of_an_applied_write_is_not_a_refusal() {
     assert!(edited.deleted_at.is_some());
     let status = other.get_chat(&scope, &chat_id).await.unwrap().unwrap().status;
     assert_eq!(status, ChatStatus::Running);
+}
+
+/// The first attempt is applied and its reply is lost. Afterwards no server can be selected, which proves that
+/// the later attempts wrote nothing, but says nothing about the first one.
+#[tokio::test]
+async fn an_applied_write_is_never_unavailable() {
+    let (server, proxy, database) = database_behind_proxy().await;
+    let chat_id = chat(&database).await;
+    database.append(&scope(), &chat_id, message(None)).await.unwrap();
+    let other = another(&database).await;
+    let mut options = database.options.clone();
+    (options.uri, options.deadline) = (proxy.uri(), Duration::from_secs(2));
+    let impatient = MongoStore::connect(&options).await.unwrap();
+    impatient.get_chat(&scope(), &chat_id).await.unwrap();
+
+    let scope = scope();
+    let editing = impatient.update_message(&scope, &chat_id, 0, edit("edited"));
+    let meanwhile = async {
+        assert_eq!(content(&other, &chat_id).await, "edited", "the edit was applied");
+        server.kill_hard().await.unwrap();
+    };
+    let edited = lose(&proxy, "findAndModify", editing, meanwhile).await.map(|_| ());
+    assert!(matches!(edited, Err(StoreError::OutcomeUnknown { .. })), "{edited:?}");
+    // Nothing of the next call is sent.
+    let unsent = impatient.update_message(&scope, &chat_id, 0, edit("again")).await.map(|_| ());
+    assert!(matches!(unsent, Err(StoreError::Unavailable { .. })), "{unsent:?}");
+
+    server.restart().await.unwrap();
+    assert_eq!(content(&other, &chat_id).await, "edited");
+    let appending = impatient.append(&scope, &chat_id, message(None));
+    let meanwhile = async {
+        assert_eq!(last_sequence(&other, &chat_id).await, 2, "the append was applied");
+        server.kill_hard().await.unwrap();
+    };
+    let appended = lose(&proxy, "findAndModify", appending, meanwhile).await.map(|_| ());
+    assert!(matches!(appended, Err(StoreError::OutcomeUnknown { .. })), "{appended:?}");
+    server.restart().await.unwrap();
+    assert_eq!(last_sequence(&other, &chat_id).await, 2);
+}
+
+async fn last_sequence(store: &MongoStore, chat_id: &ChatId) -> u64 {
+    store.get_chat(&scope(), chat_id).await.unwrap().unwrap().last_sequence
 }
