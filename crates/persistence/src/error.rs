@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Lease, Limits, TurnId, UserId,
+    Lease, Limits, Member, Permission, TurnId, UserId,
 };
 
 /// The error of a backend, the source of a [`StoreError`].
@@ -16,6 +16,17 @@ pub enum StoreError {
     /// The chat does not exist within the caller's scope.
     #[error("chat {0} not found")]
     ChatNotFound(ChatId),
+
+    /// The caller may read the chat, and does not have the permission that the call needs.
+    #[error(
+        "this needs the permission {permission} in chat {chat_id}, which the caller does not have"
+    )]
+    Forbidden {
+        /// The chat.
+        chat_id: ChatId,
+        /// The permission.
+        permission: Permission,
+    },
 
     /// The chat has no message with that sequence.
     #[error("message {sequence} of chat {chat_id} not found")]
@@ -116,6 +127,10 @@ pub enum StoreError {
     /// The chat already has the largest number of participants.
     #[error("chat {0} has too many participants (limit {limit})", limit = Limits::PARTICIPANTS)]
     TooManyParticipants(ChatId),
+
+    /// The chat already has the largest number of members.
+    #[error("chat {0} has too many members (limit {limit})", limit = Member::MAX)]
+    TooManyMembers(ChatId),
 
     /// Another owner holds the lease of the chat.
     #[error("the lease of chat {chat_id} is held by {} until {}", .lease.owner, .lease.expires_at)]

@@ -18,6 +18,9 @@ pub use invalid::{Invalid, InvalidKind};
 mod scope;
 pub use scope::{Caller, Scope, Visibility};
 
+mod rights;
+pub use rights::{Member, MemberRole, Permission, Reach, Relations};
+
 mod fork_origin;
 pub use fork_origin::ForkOrigin;
 

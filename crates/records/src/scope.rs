@@ -1,16 +1,20 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{AppId, TeamId, UserId};
+use crate::{AppId, Permission, TeamId, UserId};
 
 /// The app to which a store call is restricted, and the caller on whose behalf it is made.
 ///
-/// Every store call takes a scope. Records outside the scope do not exist for the caller.
+/// Every store call takes a scope. Records outside the scope do not exist for the caller. The permission is what the
+/// call needs: a chat in which the caller does not have it is refused, and a chat that the caller may not read is not
+/// found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The app; the call never reads or writes records of another app.
     pub app_id: AppId,
     /// The caller.
     pub caller: Caller,
+    /// The permission that the call needs.
+    pub permission: Permission,
     /// The fencing token of the [`Lease`](crate::Lease) with which the caller writes to its chat, if any.
     ///
     /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
@@ -18,9 +22,22 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Creates the scope of the service itself, which sees all records of the app.
+    /// Creates the scope of a caller, for a call that needs a permission.
+    pub fn new(app_id: AppId, caller: Caller, permission: Permission) -> Self {
+        Self { app_id, caller, permission, fencing_token: None }
+    }
+
+    /// Creates the scope of the service itself, which may do everything with all records of the app.
     pub fn service(app_id: AppId) -> Self {
-        Self { app_id, caller: Caller::Service, fencing_token: None }
+        // A person does not have this permission, so a scope that is made from this one is refused unless it names
+        // another.
+        Self::new(app_id, Caller::Service, Permission::Administer)
+    }
+
+    /// Returns the same scope for a call that needs another permission.
+    #[must_use]
+    pub fn needing(&self, permission: Permission) -> Self {
+        Self { permission, ..self.clone() }
     }
 
     /// Returns the same scope without a fencing token, for a write that needs no lease.
@@ -41,58 +58,58 @@ impl Scope {
 pub enum Caller {
     /// A trusted program, such as an orchestrator, which may use every chat of the app.
     Service,
-    /// A person, who may use the chats whose [`Visibility`] allows it.
+    /// A person, who may use the chats that are theirs or are shared with them.
     User {
         /// The person.
         user_id: UserId,
         /// The team for which the person acts, if any.
         team_id: Option<TeamId>,
+        /// Whether the app lets its users run the workflows of their own chats.
+        may_run: bool,
+    },
+    /// A person who helps the users of the app, and may read their chats, say something and manage them.
+    Support {
+        /// The person.
+        user_id: UserId,
     },
 }
 
-/// The callers of an app that may see and change a chat.
+/// Which users of an app may find and read a chat, besides its owner and its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
-    /// Every user of the app who knows the id of the chat.
+    /// No other user.
     #[default]
-    App,
-    /// The user who owns the chat, and the members of its team.
-    Team,
-    /// The user who owns the chat.
     Private,
+    /// The team of the chat, whose members may also say something.
+    Team,
+    /// Every user of the app who knows the id of the chat. Saying something makes them a member.
+    Link,
+    /// Every user of the app: they find the chat in the list of the app. Joining makes them a member.
+    App,
 }
 
 impl Visibility {
-    /// Returns the name on the wire and in the store.
+    /// Every visibility.
+    pub const ALL: [Self; 4] = [Self::Private, Self::Team, Self::Link, Self::App];
+
+    /// Returns the name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::App => "app",
-            Self::Team => "team",
             Self::Private => "private",
+            Self::Team => "team",
+            Self::Link => "link",
+            Self::App => "app",
         }
+    }
+
+    /// Returns whether every user of the app who knows the id may read the chat and join it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Link | Self::App)
     }
 }
 
 impl Caller {
-    /// Returns whether this caller may see a chat with this owner, team and visibility.
-    pub fn may_see(
-        &self,
-        visibility: Visibility,
-        owner: Option<&UserId>,
-        team: Option<&TeamId>,
-    ) -> bool {
-        let Self::User { user_id, team_id } = self else {
-            return true;
-        };
-        let owns = owner == Some(user_id);
-        match visibility {
-            Visibility::App => true,
-            Visibility::Team => owns || (team.is_some() && team == team_id.as_ref()),
-            Visibility::Private => owns,
-        }
-    }
-
     /// Returns whether this caller may act for a user: a person may act only for themselves.
     pub fn may_act_for(&self, user: &UserId) -> bool {
         self.person().is_none_or(|user_id| user_id == user)
@@ -102,7 +119,7 @@ impl Caller {
     pub fn person(&self) -> Option<&UserId> {
         match self {
             Self::Service => None,
-            Self::User { user_id, .. } => Some(user_id),
+            Self::User { user_id, .. } | Self::Support { user_id } => Some(user_id),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod config;
 pub use config::{
-    Algorithm, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, MetricsConfig,
-    WalletsConfig,
+    Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig,
+    MetricsConfig, WalletsConfig,
 };
 
 mod router;
@@ -30,6 +30,7 @@ mod request_id;
 mod state;
 mod wire;
 
+mod joining;
 mod layers;
 mod live;
 mod submission;

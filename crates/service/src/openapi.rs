@@ -23,6 +23,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
         (name = "messages", description = "The messages of a chat, in order"),
+        (name = "members", description = "The users with whom a chat is shared by name"),
         (name = "participants", description = "The participants of a chat, and the present users"),
         (name = "events", description = "The live events of a chat"),
         (name = "input requests", description = "The questions that workflows wait for, and their answers"),

@@ -4,7 +4,7 @@ use moka::sync::Cache;
 use persistence::{Store, StoreError};
 use records::{AppId, AppStatus};
 
-use crate::config::AppsConfig;
+use crate::config::{AppSettings, AppsConfig};
 use crate::problem::{Problem, ProblemKind};
 
 /// The most apps whose status is cached.
@@ -15,6 +15,7 @@ const MAX_APPS: u64 = 10_000;
 pub(crate) struct AppRegistry {
     store: Arc<dyn Store>,
     require_registered: bool,
+    settings: AppSettings,
     /// `None` for an app that is not registered.
     statuses: Cache<AppId, Option<AppStatus>>,
 }
@@ -22,11 +23,13 @@ pub(crate) struct AppRegistry {
 impl AppRegistry {
     pub(crate) fn new(store: Arc<dyn Store>, config: &AppsConfig) -> Self {
         let statuses = Cache::builder().max_capacity(MAX_APPS).time_to_live(config.cache());
-        Self { store, require_registered: config.require_registered, statuses: statuses.build() }
+        let AppsConfig { require_registered, settings, .. } = config.clone();
+        Self { store, require_registered, settings, statuses: statuses.build() }
     }
 
-    /// Refuses an app that is disabled, and one that is not registered where registration is required.
-    pub(crate) async fn check(&self, app_id: &AppId) -> Result<(), Problem> {
+    /// Returns the settings of an app. Refuses one that is disabled, and one that is not registered where registration
+    /// is required.
+    pub(crate) async fn check(&self, app_id: &AppId) -> Result<&AppSettings, Problem> {
         match self.status(app_id).await? {
             Some(AppStatus::Disabled) => {
                 let detail = format!("app {app_id} is disabled; an operator can enable it");
@@ -37,7 +40,7 @@ impl AppRegistry {
                     format!("app {app_id} is not registered; an operator must register it");
                 Err(Problem::new(ProblemKind::INVALID_APP_ID, detail))
             }
-            _ => Ok(()),
+            _ => Ok(&self.settings),
         }
     }
 

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
-    input_requests as inputs, leases, messages, metrics, participants, presence, resume,
+    input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
     resume_points, stats, tickets, tokens, turns, user_input, wallets,
 };
 use crate::auth::Authenticator;
@@ -77,7 +77,9 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(messages::get::get_message, messages::update::update_message, messages::delete::delete_message))
         .routes(routes!(messages::initial::persist_initial_messages))
 
-        // … participants, participants/{user_id}, presence
+        // … members, members/{user_id}, participants, participants/{user_id}, presence
+        .routes(routes!(members::list::list_members))
+        .routes(routes!(members::put::put_member, members::remove::remove_member))
         .routes(routes!(participants::list::list_participants, participants::join::join_chat))
         .routes(routes!(participants::leave::leave_chat))
         .routes(routes!(presence::get::get_presence))

@@ -1,10 +1,11 @@
 use persistence::{AnsweredInput, Appended, Outcome, Store, StoreError};
 use records::{
     Author, ChatId, EventId, InputKind, InputRequest, InputRequestId, Message, MessageBody,
-    NewInputAnswer, NewMessage, Scope, UserId,
+    NewInputAnswer, NewMessage, Permission, Scope, UserId,
 };
 use serde_json::Value;
 
+use crate::joining;
 use crate::problem::Problem;
 
 /// An input of a user: the answer to an input request, or a message.
@@ -43,10 +44,12 @@ impl Submission {
         if self.text.trim().is_empty() {
             return Err(Problem::invalid_body(field, "must not be empty or blank"));
         }
-        if let Some(stored) = self.find_stored(store, scope, chat_id).await? {
+        // A person who may only read joins by saying something, so what is read here needs no more.
+        let reading = &scope.needing(Permission::Read);
+        if let Some(stored) = self.find_stored(store, reading, chat_id).await? {
             return Ok(stored);
         }
-        match self.request_to_answer(store, scope, chat_id).await? {
+        match self.request_to_answer(store, reading, chat_id).await? {
             Some(request) => self.answer(store, scope, &request, field).await,
             None => self.append(store, scope, chat_id, field).await,
         }
@@ -120,7 +123,7 @@ impl Submission {
         let event_id = self.event_id;
         let answer = NewInputAnswer { event_id, name, author, content, tool_call: None };
         let (chat_id, request_id) = (&request.chat_id, &request.request_id);
-        let answered = store.answer_input_request(scope, chat_id, request_id, answer).await;
+        let answered = joining::answer(store, scope, chat_id, request_id, answer).await;
         let AnsweredInput { append, .. } = answered.map_err(|error| {
             Problem::from(error).move_pointers("/messages/0", "").move_pointers("/content", field)
         })?;
@@ -137,7 +140,7 @@ impl Submission {
         let body = MessageBody::new("user", Some(self.speaker(scope)), self.text.as_str());
         let author = self.author(scope);
         let message = NewMessage { event_id: self.event_id, body, author };
-        let append = store.append(scope, chat_id, vec![message]).await;
+        let append = joining::append(store, scope, chat_id, vec![message]).await;
         let append = append.map_err(|error| {
             Problem::from(error).move_pointers("/messages/0", "").move_pointers("/content", field)
         })?;

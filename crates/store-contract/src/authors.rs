@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use records::InvalidKind::Value as NotAdmitted;
 use records::{
-    Author, CallId, DisplayName, Message, MessageBody, NewInputAnswer, NewInputRequest, NewMessage,
-    NewProviderCall, Question, UserId,
+    Author, CallId, DisplayName, MemberRole, Message, MessageBody, NewInputAnswer, NewInputRequest,
+    NewMessage, NewProviderCall, Permission, Question, UserId,
 };
 
 use super::fixture::{
@@ -15,7 +15,7 @@ use persistence::{Billing, MessageRange, Outcome, Store};
 
 pub async fn a_user_is_the_author_of_every_message_they_append(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let by_alice = chat.seen_by("alice", None);
+    let by_alice = as_member(&chat, "alice").await;
     by_alice.persist_initial(numbered(0..3)).await.unwrap();
     by_alice.append([message("alone")]).await.unwrap();
     by_alice.append([event("named", "with an id")]).await.unwrap();
@@ -46,7 +46,7 @@ pub async fn a_service_states_who_wrote_a_message(store: Arc<dyn Store>) {
 
 pub async fn a_user_may_state_only_themselves_as_author(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let by_alice = chat.seen_by("alice", None);
+    let by_alice = as_member(&chat, "alice").await;
     let display_name = DisplayName::parse("Alice").ok();
     let herself = Author { display_name, ..author("alice") };
     by_alice.append([of(&herself, message("mine"))]).await.unwrap();
@@ -64,7 +64,7 @@ pub async fn a_user_may_state_only_themselves_as_author(store: Arc<dyn Store>) {
 
 pub async fn the_first_sender_stays_the_author_of_a_message(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let (alice, bob) = (chat.seen_by("alice", None), chat.seen_by("bob", None));
+    let (alice, bob) = (as_member(&chat, "alice").await, as_member(&chat, "bob").await);
     alice.append([event("a", "hello")]).await.unwrap();
     for again in [&bob, &chat] {
         let append = again.append([event("a", "hello")]).await.unwrap();
@@ -76,22 +76,28 @@ pub async fn the_first_sender_stays_the_author_of_a_message(store: Arc<dyn Store
 
 pub async fn an_author_survives_edits_and_deletion(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
-    let (alice, bob) = (chat.seen_by("alice", None), chat.seen_by("bob", None));
+    let alice = as_member(&chat, "alice").await;
     alice.append(numbered(0..10)).await.unwrap();
     exchange(&alice, vec![MessageBody::new("assistant", None, "linked").into()]).await;
     alice.append_filler().await;
     for sequence in [3, 510] {
-        bob.update_message(sequence, new_content("x".repeat(2 << 20))).await.unwrap();
-        bob.update_message(sequence, new_content("changed")).await.unwrap();
+        chat.update_message(sequence, new_content("x".repeat(2 << 20))).await.unwrap();
+        chat.update_message(sequence, new_content("changed")).await.unwrap();
     }
     for sequence in [4, 509] {
-        let deleted = bob.delete_message(sequence).await.unwrap();
+        let deleted = chat.delete_message(sequence).await.unwrap();
         assert_eq!(deleted.author, Some(author("alice")));
     }
     store.delete_call(&chat.scope, &chat.id, &CallId::parse("call").unwrap()).await.unwrap();
     let authors = authors(&chat).await;
     assert_eq!(authors.len(), 511);
     assert!(authors.iter().all(|of| *of == Some(author("alice"))));
+}
+
+/// The same chat as a member says something in it.
+async fn as_member(chat: &TestChat, user: &str) -> TestChat {
+    chat.put_member(user, MemberRole::Member).await.unwrap();
+    chat.seen_by(user, None).needing(Permission::Say)
 }
 
 async fn exchange(chat: &TestChat, messages: Vec<NewMessage>) {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use records::InvalidKind::{TooLarge, Value as NotAdmitted};
 use records::{
     BoundToolCall, ChatStatus, Closed, InputKind, InputRequest, InputRequestId, Limits,
-    MessageBody, NewInputAnswer, NewInputRequest, NewMessage, Question, UserId, Visibility,
+    MessageBody, NewChatSession, NewInputAnswer, NewInputRequest, NewMessage, Question, UserId,
+    Visibility,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -373,7 +374,7 @@ pub async fn a_pending_question_is_found_among_any_number_of_closed_ones(store: 
     (mine.visibility, mine.user_id) = (Visibility::Private, Some(UserId::parse("ann").unwrap()));
     for n in 0..100 {
         // Some questions are closed, and Ann may not see the others.
-        let mut new = new_chat();
+        let mut new = NewChatSession { visibility: Visibility::Link, ..new_chat() };
         if n % 2 == 0 {
             (new.visibility, new.user_id) =
                 (Visibility::Private, Some(UserId::parse("bob").unwrap()));

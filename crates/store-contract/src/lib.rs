@@ -14,6 +14,7 @@ pub mod exchanges;
 pub mod forks;
 pub mod initial_messages;
 pub mod limits;
+pub mod members;
 pub mod messages;
 pub mod participants;
 pub mod presence;
@@ -267,6 +268,11 @@ macro_rules! contract_tests {
                 forks_of_a_chat_under_writes_are_whole_and_stay_unchanged,
                 a_fork_is_counted_as_a_chat_of_its_workflow,
             }
+            members {
+                members_are_added_changed_and_removed,
+                a_chat_has_a_bounded_number_of_members,
+                joining_an_open_chat_makes_a_user_a_member,
+            }
             participants {
                 a_user_who_joins_is_a_participant,
                 joining_again_changes_at_most_the_name,
@@ -393,8 +399,12 @@ macro_rules! contract_tests {
             scopes {
                 no_call_finds_an_unknown_chat,
                 no_call_finds_a_chat_of_another_app,
-                only_users_admitted_by_its_visibility_reach_a_chat,
-                a_list_shows_a_user_exactly_the_chats_they_may_read,
+                a_users_relation_to_a_chat_decides_what_they_may_do,
+                support_reads_says_and_manages_in_every_chat,
+                every_call_without_the_permission_is_refused_and_changes_nothing,
+                who_says_something_says_it_as_a_user,
+                who_says_something_edits_and_deletes_only_their_own,
+                a_list_shows_what_is_a_persons_own_or_shared_with_them,
             }
             json {
                 every_poisonous_value_is_returned_unchanged,

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use records::{ChatStatus, NewArtifact, NewChatSession, NewFork, TeamId, UserId, Visibility};
+use records::{
+    Caller, ChatStatus, MemberRole, MessageBody, NewArtifact, NewChatSession, NewFork, Permission,
+    Scope, TeamId, UserId, Visibility,
+};
 use serde_json::json;
 
 use super::fixture::{
@@ -26,66 +29,187 @@ pub async fn no_call_finds_a_chat_of_another_app(store: Arc<dyn Store>) {
     assert_hidden(&stranger).await;
 }
 
-pub async fn only_users_admitted_by_its_visibility_reach_a_chat(store: Arc<dyn Store>) {
-    let (owner, team) = (Some("owner"), Some("team"));
-    let cases = [
-        // Visibility, owner and team of the chat; user and team of the caller; access allowed?
-        (Visibility::App, owner, team, "stranger", None, true),
-        (Visibility::App, None, None, "stranger", Some("others"), true),
-        (Visibility::Team, owner, team, "owner", None, true),
-        (Visibility::Team, owner, team, "owner", Some("others"), true),
-        (Visibility::Team, owner, team, "mate", team, true),
-        (Visibility::Team, owner, team, "stranger", Some("others"), false),
-        (Visibility::Team, owner, team, "stranger", None, false),
-        (Visibility::Team, owner, None, "owner", None, true),
-        (Visibility::Team, owner, None, "stranger", team, false),
-        (Visibility::Team, owner, None, "stranger", None, false),
-        (Visibility::Team, None, team, "mate", team, true),
-        (Visibility::Private, owner, team, "owner", None, true),
-        (Visibility::Private, owner, team, "mate", team, false),
-        (Visibility::Private, owner, team, "team", None, false),
-        (Visibility::Private, None, team, "mate", team, false),
-        (Visibility::Private, None, None, "stranger", None, false),
-    ];
-    for (visibility, owner, team, user, users_team, is_admitted) in cases {
-        let case = format!("{visibility:?} {owner:?} {team:?}: {user} {users_team:?}");
-        let chat = full_chat(&store, visibility, owner, team).await;
-        let seen = chat.seen_by(user, users_team);
-        if is_admitted {
-            for (call, answer) in every_call(&seen).await {
-                assert!(answer.is_ok(), "{case}: {call}: {answer:?}");
+/// What a call answers to a caller who needs a permission for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Answer {
+    Permitted,
+    Forbidden,
+    /// As for an id that was never used.
+    NotFound,
+}
+
+/// Returns the answer for a user by their relation to the chat. Written out, so that it shares nothing with the stores.
+fn expected(relation: &str, visibility: Visibility, needed: Permission, may_run: bool) -> Answer {
+    use Permission::{Manage, Read, Run, Say};
+    let is_open = matches!(visibility, Visibility::Link | Visibility::App);
+    let permissions: &[Permission] = match relation {
+        "owner" if may_run => &[Read, Say, Manage, Run],
+        "owner" => &[Read, Say, Manage],
+        "member" => &[Read, Say],
+        "mate" if visibility == Visibility::Team => &[Read, Say],
+        "reader" => &[Read],
+        _ if is_open => &[Read],
+        _ => &[],
+    };
+    match permissions {
+        [] => Answer::NotFound,
+        _ if permissions.contains(&needed) => Answer::Permitted,
+        _ => Answer::Forbidden,
+    }
+}
+
+pub async fn a_users_relation_to_a_chat_decides_what_they_may_do(store: Arc<dyn Store>) {
+    for visibility in Visibility::ALL {
+        let chat = full_chat(&store, visibility, Some("owner"), Some("team")).await;
+        chat.put_member("member", MemberRole::Member).await.unwrap();
+        chat.put_member("reader", MemberRole::Reader).await.unwrap();
+        for relation in ["owner", "member", "reader", "mate", "stranger"] {
+            for needed in Permission::ALL {
+                for may_run in [false, true] {
+                    let team = if relation == "mate" { "team" } else { "others" };
+                    let mut seen = chat.seen_by(relation, Some(team)).needing(needed);
+                    if let Caller::User { may_run: setting, .. } = &mut seen.scope.caller {
+                        *setting = may_run;
+                    }
+                    let answer = match seen.members().await {
+                        Ok(members) => {
+                            assert_eq!(members.len(), 2);
+                            Answer::Permitted
+                        }
+                        Err(StoreError::Forbidden { permission, chat_id }) => {
+                            assert_eq!((permission, &chat_id), (needed, &chat.id));
+                            Answer::Forbidden
+                        }
+                        Err(StoreError::ChatNotFound(chat_id)) => {
+                            assert_eq!(chat_id, chat.id);
+                            Answer::NotFound
+                        }
+                        Err(error) => panic!("{error:?}"),
+                    };
+                    let cell = format!("{relation} {visibility:?} {needed:?} {may_run}");
+                    assert_eq!(answer, expected(relation, visibility, needed, may_run), "{cell}");
+                }
             }
-            assert_eq!(seen.get().await.unwrap(), chat.get().await.unwrap(), "{case}");
-            assert_eq!(listed(&seen).await, 1, "{case}");
-        } else {
-            let before = chat.whole().await;
-            assert_hidden(&seen).await;
-            assert_eq!(chat.whole().await, before, "{case}");
         }
     }
 }
 
-pub async fn a_list_shows_a_user_exactly_the_chats_they_may_read(store: Arc<dyn Store>) {
+pub async fn support_reads_says_and_manages_in_every_chat(store: Arc<dyn Store>) {
+    let chat = full_chat(&store, Visibility::Private, Some("owner"), None).await;
+    let caller = Caller::Support { user_id: UserId::parse("helper").unwrap() };
+    let support = chat.seen_from(Scope { caller, ..chat.scope.clone() });
+    for needed in Permission::ALL {
+        let may = matches!(needed, Permission::Read | Permission::Say | Permission::Manage);
+        assert_eq!(support.needing(needed).members().await.is_ok(), may, "{needed:?}");
+    }
+    let elsewhere =
+        support.seen_from(Scope { app_id: some_scope().app_id, ..support.scope.clone() });
+    assert_hidden(&elsewhere.needing(Permission::Read)).await;
+}
+
+pub async fn every_call_without_the_permission_is_refused_and_changes_nothing(
+    store: Arc<dyn Store>,
+) {
+    for visibility in Visibility::ALL {
+        let chat = full_chat(&store, visibility, Some("owner"), None).await;
+        chat.put_member("reader", MemberRole::Reader).await.unwrap();
+        let before = chat.whole().await;
+        for needed in [Permission::Say, Permission::Run, Permission::Manage, Permission::Bill] {
+            let reader = chat.seen_by("reader", None).needing(needed);
+            let forbidden = StoreError::Forbidden { chat_id: chat.id.clone(), permission: needed };
+            for (call, answer) in every_call(&reader).await {
+                assert!(answer.is_err(), "{call}");
+                // Only what may be said is appended as saying something.
+                let is_run = matches!(
+                    &answer,
+                    Err(StoreError::Forbidden { permission: Permission::Run, .. })
+                );
+                assert!(
+                    is_run || format!("{answer:?}") == format!("{:?}", Err::<(), _>(&forbidden)),
+                    "{call}: {answer:?}"
+                );
+            }
+            let stranger = chat.seen_by("stranger", None).needing(needed);
+            if !visibility.is_open() {
+                assert_hidden(&stranger).await;
+            }
+        }
+        assert_eq!(chat.whole().await, before, "{visibility:?}");
+        assert_eq!(chat.members().await.unwrap().len(), 1);
+    }
+}
+
+pub async fn who_says_something_says_it_as_a_user(store: Arc<dyn Store>) {
+    let chat = full_chat(&store, Visibility::Private, Some("owner"), None).await;
+    let owner = chat.seen_by("owner", None).needing(Permission::Say);
+    let run = StoreError::Forbidden { chat_id: chat.id.clone(), permission: Permission::Run };
+    let before = chat.whole().await;
+    for role in ["assistant", "system", "tool", "User", ""] {
+        let spoken = [message("fine"), MessageBody::new(role, None, "not theirs").into()];
+        assert_refused(owner.append(spoken).await, &run);
+    }
+    assert_eq!(chat.whole().await, before);
+    owner.append([message("mine")]).await.unwrap();
+}
+
+pub async fn who_says_something_edits_and_deletes_only_their_own(store: Arc<dyn Store>) {
+    let chat = full_chat(&store, Visibility::Private, Some("owner"), None).await;
+    chat.put_member("member", MemberRole::Member).await.unwrap();
+    let [owner, member] =
+        ["owner", "member"].map(|user| chat.seen_by(user, None).needing(Permission::Say));
+    owner.append([message("hers")]).await.unwrap();
+    chat.append_filler().await;
+    member.append([message("his")]).await.unwrap();
+    let run = StoreError::Forbidden { chat_id: chat.id.clone(), permission: Permission::Run };
+    let before = chat.whole().await;
+    let count = chat.get().await.unwrap().unwrap().last_sequence;
+    for (caller, others) in [(&owner, [0, count - 1]), (&member, [0, 1])] {
+        for sequence in others {
+            assert_refused(caller.update_message(sequence, new_content("x")).await, &run);
+            assert_refused(caller.delete_message(sequence).await, &run);
+        }
+    }
+    assert_eq!(chat.whole().await, before);
+    owner.update_message(1, new_content("better")).await.unwrap();
+    owner.delete_message(1).await.unwrap();
+    member.delete_message(count - 1).await.unwrap();
+}
+
+pub async fn a_list_shows_what_is_a_persons_own_or_shared_with_them(store: Arc<dyn Store>) {
     let scope = some_scope();
     let mut chats = Vec::new();
-    for visibility in [Visibility::App, Visibility::Team, Visibility::Private] {
+    for visibility in Visibility::ALL {
         for owner in [None, Some("owner"), Some("mate")] {
             for team in [None, Some("team"), Some("others")] {
-                let new = owned(visibility, owner, team);
-                chats.push(TestChat::create_in(&scope, &store, new).await);
+                for member in [None, Some("owner"), Some("stranger")] {
+                    let new = owned(visibility, owner, team);
+                    let chat = TestChat::create_in(&scope, &store, new).await;
+                    if let Some(member) = member {
+                        chat.put_member(member, MemberRole::Reader).await.unwrap();
+                    }
+                    chats.push((chat, visibility, owner, team, member));
+                }
             }
         }
     }
-    for (user, team) in [("owner", None), ("mate", Some("team")), ("stranger", Some("others"))] {
-        let mut open = Vec::new();
-        for chat in &chats {
-            open.extend(chat.seen_by(user, team).get().await.unwrap());
+    for (user, user_team) in [("owner", None), ("mate", Some("team")), ("stranger", Some("others"))]
+    {
+        let mut own = Vec::new();
+        for (chat, visibility, owner, team, member) in &chats {
+            let is_shared = *visibility == Visibility::Team && team.is_some() && *team == user_team;
+            if *owner == Some(user) || *member == Some(user) || is_shared {
+                own.push(chat.get().await.unwrap().unwrap());
+            }
         }
-        open.sort_by_key(|chat| std::cmp::Reverse((chat.created_at, chat.chat_id.clone())));
-        let caller = chats[0].seen_by(user, team).scope;
+        own.sort_by_key(|chat| std::cmp::Reverse((chat.created_at, chat.chat_id.clone())));
+        let caller = chats[0].0.seen_by(user, user_team).scope;
         let shown = list_in_pages(&store, &caller, 4, None).await;
-        assert!(shown.len() > 9 && shown.len() < 27);
-        assert_eq!(shown, open, "{user} {team:?}");
+        assert!(shown.len() > 9 && shown.len() < chats.len());
+        assert_eq!(shown, own, "{user} {user_team:?}");
+        let of_app = ChatFilter { of_app: true, ..ChatFilter::default() };
+        let found = store.list_chats(&caller, &of_app, 100, None).await.unwrap().chats;
+        assert!(found.iter().all(|chat| chat.visibility == Visibility::App));
+        assert_eq!(found.len(), chats.len() / 4);
     }
 }
 
@@ -131,6 +255,9 @@ async fn every_call(chat: &TestChat) -> Vec<(&'static str, Result<(), StoreError
         ("clear_last_artifact", chat.clear_artifact().await),
         ("list_participants", chat.participants().await.map(drop)),
         ("presence", chat.store.presence(&chat.scope, &chat.id).await.map(drop)),
+        ("put_member", chat.put_member("user", MemberRole::Member).await.map(drop)),
+        ("remove_member", chat.remove_member("reader").await),
+        ("list_members", chat.members().await.map(drop)),
         ("join_chat", chat.join("user").await.map(drop)),
         ("leave_chat", chat.leave("user").await),
         ("fork_chat", chat.fork(NewFork::default()).await.map(drop)),

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::DateTime;
-use records::{AppId, Caller, NewTicket, Scope, TeamId, Ticket, TicketDigest, UserId};
+use records::{
+    AppId, Caller, NewChatSession, NewTicket, Permission, Scope, TeamId, Ticket, TicketDigest,
+    UserId, Visibility,
+};
 
-use super::fixture::{TestChat, a_moment_passes, assert_refused, race};
+use super::fixture::{TestChat, a_moment_passes, assert_refused, new_chat, race};
 use persistence::{Store, StoreError};
 
 fn ticket(text: &str) -> NewTicket {
@@ -21,14 +24,15 @@ fn some_ticket(chat: &TestChat) -> NewTicket {
 
 fn user() -> Caller {
     let (user_id, team_id) = (UserId::parse("alice").unwrap(), TeamId::parse("red").unwrap());
-    Caller::User { user_id, team_id: Some(team_id) }
+    Caller::User { user_id, team_id: Some(team_id), may_run: false }
 }
 
 pub async fn a_ticket_admits_its_caller_once(store: Arc<dyn Store>) {
-    let chat = TestChat::create(&store).await;
+    let open = NewChatSession { visibility: Visibility::Link, ..new_chat() };
+    let chat = TestChat::create_from(&store, open).await;
     let app_id = &chat.scope.app_id;
     for (name, caller) in [("a", Caller::Service), ("b", user())] {
-        let scope = Scope { caller: caller.clone(), ..Scope::service(app_id.clone()) };
+        let scope = Scope::new(app_id.clone(), caller.clone(), Permission::Read);
         let caller_expires_at = DateTime::from_timestamp(4_000_000_000, 0);
         let new = NewTicket { caller_expires_at, ..ticket(&format!("{}{name}", chat.id)) };
         let digest = new.digest;

@@ -3,7 +3,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use records::{ChatId, Scope};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{Chat, MemoryStore, admits};
+use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::store::{Change, Changes, ChatChange, ChatHead};
@@ -32,7 +32,7 @@ impl Changes for MemoryStore {
         self.observe(Call::Heads, || {
             let chats = self.chats();
             let found = chat_ids.iter().filter_map(|chat_id| chats.get(chat_id));
-            Ok(found.filter(|chat| admits(scope, &chat.session)).map(Chat::head).collect())
+            Ok(found.filter(|chat| chat.permits(scope)).map(Chat::head).collect())
         })
         .await
     }

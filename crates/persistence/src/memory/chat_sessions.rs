@@ -7,7 +7,7 @@ use records::{
     ChatId, ChatSession, ChatStatus, ContextSnapshot, NewChatSession, Scope, StatusChange,
 };
 
-use super::{Chat, MemoryStore, admits};
+use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
@@ -35,8 +35,8 @@ impl ChatSessions for MemoryStore {
     ) -> Result<Option<ChatSession>, StoreError> {
         self.observe(Call::GetChat, || {
             let chats = self.chats();
-            let session = chats.get(chat_id).map(|chat| &chat.session);
-            Ok(session.filter(|session| admits(scope, session)).cloned())
+            let chat = chats.get(chat_id).filter(|chat| chat.permits(scope));
+            Ok(chat.map(|chat| chat.session.clone()))
         })
         .await
     }
@@ -54,8 +54,10 @@ impl ChatSessions for MemoryStore {
             let mut chats: Vec<ChatSession> = self
                 .chats()
                 .values()
+                .filter(|chat| chat.session.app_id == scope.app_id)
+                .filter(|chat| filter.of_app || scope.caller.lists(&chat.session, &chat.members))
                 .map(|chat| &chat.session)
-                .filter(|chat| admits(scope, chat) && filter.admits(chat))
+                .filter(|chat| filter.admits(chat))
                 .filter(|chat| after.as_ref().is_none_or(|after| key(chat) < *after))
                 .cloned()
                 .collect();
@@ -143,6 +145,7 @@ impl Chat {
             input_version: 0,
             recent_inputs: Vec::new(),
             status_changes: Vec::new(),
+            members: Vec::new(),
             participants: Vec::new(),
             announced: BTreeMap::new(),
         }

@@ -5,7 +5,7 @@ use records::{
     NewInputRequest, Scope,
 };
 
-use super::{Chat, MemoryStore, admits};
+use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::input::{AnswerDecision, Cancel, KeptInput, Reply, should_run_again};
@@ -100,7 +100,7 @@ impl InputRequests for MemoryStore {
         self.observe(Call::FindInputRequests, || {
             let now = self.clock.now();
             let chats = self.chats();
-            let within = chats.values().filter(|chat| admits(scope, &chat.session));
+            let within = chats.values().filter(|chat| chat.permits(scope));
             let mut found: Vec<_> = within.filter_map(|chat| chat.find_input(request_id)).collect();
             let is_pending = |kept: &&KeptInput| kept.request.closing.is_none();
             if found.iter().any(is_pending) {

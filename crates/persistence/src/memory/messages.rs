@@ -8,6 +8,7 @@ use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::batch::{Batch, Known, Plan};
+use crate::rules::rights::{check_edit, check_roles};
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
 #[async_trait]
@@ -19,6 +20,7 @@ impl Messages for MemoryStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         self.observe(Call::Append, || {
+            check_roles(scope, chat_id, messages.iter().map(|message| &message.body))?;
             let batch = Batch::check(&scope.caller, messages, &*self.ids)?;
             self.metrics.appends.given(&batch);
             self.with_chat(scope, chat_id, |chat| {
@@ -139,6 +141,7 @@ impl Messages for MemoryStore {
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
                 let message = &chat.kept(sequence)?.message;
+                check_edit(scope, chat_id, message)?;
                 if message.deleted_at.is_some() {
                     return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
                 }
@@ -166,6 +169,7 @@ impl Messages for MemoryStore {
             let now = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
                 let message = &chat.kept(sequence)?.message;
+                check_edit(scope, chat_id, message)?;
                 if message.deleted_at.is_some() {
                     return Ok(message.clone());
                 }

@@ -15,6 +15,7 @@ mod faults;
 mod forks;
 mod input_requests;
 mod leases;
+mod members;
 mod messages;
 mod participants;
 mod presence;
@@ -34,8 +35,8 @@ use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
     App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
-    InputRequestId, KeptContext, Message, Participant, ResumePoint, Scope, StatusChange,
-    SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    InputRequestId, KeptContext, Member, Message, Participant, Permission, ResumePoint, Scope,
+    StatusChange, SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -90,6 +91,7 @@ struct Chat {
     input_version: u64,
     recent_inputs: Vec<InputRequestId>,
     status_changes: Vec<StatusChange>,
+    members: Vec<Member>,
     participants: Vec<Participant>,
     announced: BTreeMap<ConnectionId, Announced>,
 }
@@ -160,8 +162,13 @@ impl MemoryStore {
         work: impl FnOnce(&mut Chat) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut chats = self.chats();
-        let chat = chats.get_mut(chat_id).filter(|chat| admits(scope, &chat.session));
+        let chat = chats.get_mut(chat_id);
+        let chat = chat.filter(|chat| chat.permits(&scope.needing(Permission::Read)));
         let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        if !chat.permits(scope) {
+            let (chat_id, permission) = (chat_id.clone(), scope.permission);
+            return Err(StoreError::Forbidden { chat_id, permission });
+        }
         work(chat).map_err(|error| {
             let fence = error.is_conflict().then(|| chat.check_fence(scope.fencing_token));
             fence.and_then(Result::err).unwrap_or(error)
@@ -173,9 +180,12 @@ fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn admits(scope: &Scope, chat: &ChatSession) -> bool {
-    chat.app_id == scope.app_id
-        && scope.caller.may_see(chat.visibility, chat.user_id.as_ref(), chat.team_id.as_ref())
+impl Chat {
+    /// Returns whether the caller has the permission of the scope in this chat.
+    fn permits(&self, scope: &Scope) -> bool {
+        self.session.app_id == scope.app_id
+            && scope.caller.may(scope.permission, &self.session, &self.members)
+    }
 }
 
 #[async_trait]

@@ -1,9 +1,10 @@
 use async_trait::async_trait;
-use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
+use records::{ChatId, DisplayName, Limits, Member, MemberRole, Participant, Scope, UserId};
 
 use super::MemoryStore;
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::rights::joining_adds_member;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -18,6 +19,10 @@ impl Participants for MemoryStore {
         self.observe(Call::JoinChat, || {
             let joined_at = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
+                if joining_adds_member(scope, &chat.session, &chat.members, user_id) {
+                    let (user_id, role) = (user_id.clone(), MemberRole::Member);
+                    chat.members.push(Member { user_id, role });
+                }
                 if let Some(kept) =
                     chat.participants.iter_mut().find(|kept| kept.user_id == *user_id)
                 {
@@ -47,6 +52,7 @@ impl Participants for MemoryStore {
     ) -> Result<(), StoreError> {
         self.observe(Call::LeaveChat, || {
             self.with_chat(scope, chat_id, |chat| {
+                chat.members.retain(|member| member.user_id != *user_id);
                 chat.participants.retain(|kept| kept.user_id != *user_id);
                 self.notify_presence(chat);
                 Ok(())

@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use records::{ChatId, Connection, Scope};
 
-use super::{Chat, MemoryStore, admits};
+use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::presence::Announced;
@@ -74,7 +74,7 @@ impl MemoryStore {
         let mut chats = self.chats();
         for connection in connections {
             let chat = chats.get_mut(&connection.chat_id);
-            if let Some(chat) = chat.filter(|chat| admits(scope, &chat.session)) {
+            if let Some(chat) = chat.filter(|chat| chat.permits(scope)) {
                 work(chat, connection);
             }
         }

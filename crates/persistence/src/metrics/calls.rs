@@ -23,6 +23,9 @@ label! {
         GetMessageById = "get_message_by_id",
         UpdateMessage = "update_message",
         DeleteMessage = "delete_message",
+        PutMember = "put_member",
+        RemoveMember = "remove_member",
+        ListMembers = "list_members",
         JoinChat = "join_chat",
         LeaveChat = "leave_chat",
         ListParticipants = "list_participants",
@@ -86,6 +89,7 @@ label! {
     CallOutcome: "outcome" {
         Ok = "ok",
         NotFound = "not_found",
+        Forbidden = "forbidden",
         Conflict = "conflict",
         Invalid = "invalid",
         Unavailable = "unavailable",
@@ -193,6 +197,7 @@ impl CallOutcome {
             | StoreError::InputNotFound { .. }
             | StoreError::AppNotFound(_)
             | StoreError::WalletNotFound(_) => Self::NotFound,
+            StoreError::Forbidden { .. } => Self::Forbidden,
             StoreError::ChatExists(_)
             | StoreError::LeaseHeld { .. }
             | StoreError::TurnConflict { .. }
@@ -207,6 +212,7 @@ impl CallOutcome {
             | StoreError::InsufficientTokens { .. }
             | StoreError::BalanceTooLarge { .. }
             | StoreError::TooManyParticipants(_)
+            | StoreError::TooManyMembers(_)
             | StoreError::ChatEnded { .. }
             | StoreError::IllegalTransition { .. } => Self::Conflict,
             StoreError::Invalid(_) => Self::Invalid,

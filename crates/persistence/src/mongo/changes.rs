@@ -11,7 +11,7 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::documents::{chat_head_record, head_projection};
 use crate::mongo::engine::change_stream::Watcher;
-use crate::mongo::engine::scope::{visible_chat, visible_chats};
+use crate::mongo::engine::scope::{permitted_chat, permitted_chats};
 use crate::store::{Change, Changes, ChatChange, ChatHead, Payment};
 
 #[async_trait]
@@ -39,7 +39,7 @@ impl Changes for MongoStore {
         self.observe(Call::Heads, None, async {
             let ids: Vec<&str> = chat_ids.iter().map(ChatId::as_str).collect();
             let mut filter = doc! { "_id": { "$in": ids } };
-            filter.extend(visible_chats(scope));
+            filter.extend(permitted_chats(scope));
             let find = || async {
                 let find =
                     self.inner.chat_sessions.find(filter.clone()).projection(head_projection());
@@ -60,13 +60,14 @@ impl Changes for MongoStore {
     ) -> Result<ChatHead, StoreError> {
         self.observe(Call::ConfirmedHead, Some(chat_id), async {
             let find = || async {
-                let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+                let find = self.inner.chat_sessions.find_one(permitted_chat(scope, chat_id));
                 let find = find.read_concern(ReadConcern::linearizable());
-                Ok(find.projection(head_projection()).await?)
+                match find.projection(head_projection()).await? {
+                    Some(found) => Ok(found),
+                    None => Err(self.refused_chat(scope, chat_id).await?),
+                }
             };
-            let found = self.read(find).await?;
-            let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
-            chat_head_record(&found)
+            chat_head_record(&self.read(find).await?)
         })
         .await
     }

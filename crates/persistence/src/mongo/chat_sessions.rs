@@ -1,8 +1,13 @@
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
 use bson::{Bson, DateTime, Document, RawDocumentBuf, doc};
 use futures::TryStreamExt;
+use futures::future::try_join_all;
 use mongodb::options::ReturnDocument;
-use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, StatusChange, Tally};
+use records::{
+    ChatId, ChatSession, ChatStatus, NewChatSession, Permission, Scope, StatusChange, Tally,
+};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -14,7 +19,9 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
-use crate::mongo::engine::scope::{visible_chat, visible_chats, writable_chat};
+use crate::mongo::engine::scope::{
+    chats_of_app, depends_on_chat, listed_chats, permitted_chat, writable_chat,
+};
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::fence::check_fence;
@@ -65,18 +72,15 @@ impl ChatSessions for MongoStore {
         after: Option<&Cursor>,
     ) -> Result<Page, StoreError> {
         self.observe(Call::ListChats, None, async {
-            let query = list_query(scope, filter, after);
-            let found: Vec<RawDocumentBuf> = self
-                .read(|| async {
-                    let find = self.inner.chat_sessions.find(query.clone());
-                    let find = find.sort(doc! { "created_at": -1, "_id": -1 });
-                    let cursor =
-                        find.limit(limit_and_one(limit)).projection(without_large_fields()).await?;
-                    Ok(cursor.try_collect().await?)
-                })
-                .await?;
-            let chats = found.iter().map(|raw| chat_session_record(raw));
-            Ok(Page::cut(chats.collect::<Result<_, _>>()?, limit))
+            let within =
+                if filter.of_app { vec![chats_of_app(scope)] } else { listed_chats(scope) };
+            let list =
+                || try_join_all(within.iter().map(|of| self.list_within(of, filter, limit, after)));
+            let mut chats: Vec<_> = self.read(list).await?.into_iter().flatten().collect();
+            chats.sort_by_key(|chat| Reverse((chat.created_at, chat.chat_id.clone())));
+            // A chat may be a person's own and shared with them, too.
+            chats.dedup_by(|one, other| one.chat_id == other.chat_id);
+            Ok(Page::cut(chats, limit))
         })
         .await
     }
@@ -121,9 +125,24 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Option<ChatSession>, Failure> {
-        let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+        let find = self.inner.chat_sessions.find_one(permitted_chat(scope, chat_id));
         let raw = find.projection(without_large_fields()).await?;
         Ok(raw.map(|raw| chat_session_record(&raw)).transpose()?)
+    }
+
+    /// Lists the first chats of a list, and one more.
+    async fn list_within(
+        &self,
+        of: &Document,
+        filter: &ChatFilter,
+        limit: usize,
+        after: Option<&Cursor>,
+    ) -> Result<Vec<ChatSession>, Failure> {
+        let find = self.inner.chat_sessions.find(list_query(of, filter, after));
+        let find = find.sort(doc! { "created_at": -1, "_id": -1 });
+        let found = find.limit(limit_and_one(limit)).projection(without_large_fields()).await?;
+        let found: Vec<RawDocumentBuf> = found.try_collect().await?;
+        Ok(found.iter().map(|raw| chat_session_record(raw)).collect::<Result<_, _>>()?)
     }
 
     async fn insert_chat(
@@ -293,8 +312,10 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<ChatSession, Failure> {
-        let chat = self.get_chat_within(scope, chat_id).await?;
-        Ok(chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?)
+        match self.get_chat_within(scope, chat_id).await? {
+            Some(chat) => Ok(chat),
+            None => Err(self.refused_chat(scope, chat_id).await?),
+        }
     }
 
     /// Returns why an update matched no session: the chat does not exist, or the caller's lease is gone.
@@ -316,9 +337,28 @@ impl MongoStore {
         chat_id: &ChatId,
         projection: Document,
     ) -> Result<RawDocumentBuf, Failure> {
-        let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
-        let raw = find.projection(projection).await?;
-        raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()).into())
+        let find = self.inner.chat_sessions.find_one(permitted_chat(scope, chat_id));
+        match find.projection(projection).await? {
+            Some(raw) => Ok(raw),
+            None => Err(self.refused_chat(scope, chat_id).await?),
+        }
+    }
+
+    /// Returns why a caller does not find a chat: it may not read the chat, or lacks the permission of the scope.
+    pub(crate) async fn refused_chat(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<Failure, Failure> {
+        if depends_on_chat(scope) {
+            let readable = permitted_chat(&scope.needing(Permission::Read), chat_id);
+            let find = self.inner.chat_sessions.find_one(readable).projection(doc! { "_id": 1 });
+            if find.await?.is_some() {
+                let (chat_id, permission) = (chat_id.clone(), scope.permission);
+                return Ok(StoreError::Forbidden { chat_id, permission }.into());
+            }
+        }
+        Ok(StoreError::ChatNotFound(chat_id.clone()).into())
     }
 }
 
@@ -326,29 +366,31 @@ pub(crate) fn without_large_fields() -> Document {
     WITHOUT_LARGE_FIELDS.into_iter().map(|field| (field.to_owned(), Bson::Int32(0))).collect()
 }
 
-fn list_query(scope: &Scope, filter: &ChatFilter, after: Option<&Cursor>) -> Document {
-    let mut query = visible_chats(scope);
+/// Returns the query for the chats of a list that a filter admits.
+fn list_query(of: &Document, filter: &ChatFilter, after: Option<&Cursor>) -> Document {
+    let mut query = of.clone();
+    let mut conditions = Vec::new();
     if let Some(workflow_name) = &filter.workflow_name {
         query.insert("workflow_name", workflow_name.as_str());
     }
     if let Some(user_id) = &filter.user_id {
-        query.insert("user_id", user_id.as_str());
+        // The list of a person may be restricted to their own chats already.
+        conditions.push(doc! { "user_id": user_id.as_str() });
     }
     if let Some(status) = filter.status {
         query.insert("status", status.number());
     }
-    let mut created = Vec::new();
     if let Some(from) = filter.created_from {
-        created.push(doc! { "created_at": { "$gte": DateTime::from_chrono(from) } });
+        conditions.push(doc! { "created_at": { "$gte": DateTime::from_chrono(from) } });
     }
     if let Some(before) = filter.created_before {
-        created.push(doc! { "created_at": { "$lt": DateTime::from_chrono(before) } });
+        conditions.push(doc! { "created_at": { "$lt": DateTime::from_chrono(before) } });
     }
     if let Some(Cursor { created_at, chat_id }) = after {
-        created.extend(older_than("created_at", *created_at, "_id", chat_id.as_str()));
+        conditions.extend(older_than("created_at", *created_at, "_id", chat_id.as_str()));
     }
-    if !created.is_empty() {
-        query.insert("$and", created);
+    if !conditions.is_empty() {
+        query.insert("$and", conditions);
     }
     query
 }

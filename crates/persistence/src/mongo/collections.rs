@@ -45,6 +45,10 @@ pub(crate) type Rewrite = fn(&RawDocumentBuf) -> Result<Option<RawDocumentBuf>, 
 
 /// Chat sessions, each with the tail of its messages.
 pub(crate) const CHAT_SESSIONS: &str = "chat_sessions";
+/// The field of a session with the ids of its members.
+const MEMBERS_PATH: &str = "members.user_id";
+/// The field of a session that every user of the app finds.
+const IS_LISTED: &str = "is_listed";
 /// Sealed messages.
 pub(crate) const CHAT_SEGMENTS: &str = "chat_segments";
 /// Overlays: the edited versions of messages that several chats share.
@@ -84,7 +88,7 @@ pub(crate) const STORE_FORMAT: &str = "store_format";
 pub static COLLECTIONS: &[StoredCollection] = &[
     StoredCollection {
         name: CHAT_SESSIONS,
-        records: &["chat_session", "chat_fork"],
+        records: &["chat_session", "chat_fork", "chat_shared"],
         indexes: &[
             Index::of(
                 "cs_ent_wf_created",
@@ -106,6 +110,27 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                 "cs_app_status_created",
                 &[("app_id", 1), ("status", 1), ("created_at", -1), ("_id", -1)],
             ),
+            // The list of a person. Appends change none of these fields, so members do not slow them.
+            Index::of(
+                "cs_app_member_created",
+                &[("app_id", 1), (MEMBERS_PATH, 1), ("created_at", -1), ("_id", -1)],
+            )
+            .only_with(MEMBERS_PATH),
+            Index::of(
+                "cs_app_team_created",
+                &[
+                    ("app_id", 1),
+                    ("visibility", 1),
+                    ("team_id", 1),
+                    ("created_at", -1),
+                    ("_id", -1),
+                ],
+            ),
+            Index::of(
+                "cs_app_listed_created",
+                &[("app_id", 1), (IS_LISTED, 1), ("created_at", -1), ("_id", -1)],
+            )
+            .only_with(IS_LISTED),
         ],
         rewrite: read_chat_session,
     },

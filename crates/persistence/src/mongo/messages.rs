@@ -6,6 +6,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::rules::batch::Batch;
+use crate::rules::rights::check_roles;
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
 #[async_trait]
@@ -17,6 +18,7 @@ impl Messages for MongoStore {
         messages: Vec<NewMessage>,
     ) -> Result<Append, StoreError> {
         self.observe(Call::Append, Some(chat_id), async {
+            check_roles(scope, chat_id, messages.iter().map(|message| &message.body))?;
             let batch = Batch::check(&scope.caller, messages, &*self.inner.ids)?;
             self.inner.metrics.appends.given(&batch);
             let appended = self.append_batch(scope, chat_id, batch).await;

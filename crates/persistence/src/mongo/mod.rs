@@ -22,6 +22,7 @@ mod contexts;
 mod exchanges;
 mod input_requests;
 mod leases;
+mod members;
 mod messages;
 mod participants;
 mod presence;

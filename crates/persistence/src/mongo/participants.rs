@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bson::doc;
-use records::{ChatId, DisplayName, Limits, Participant, Scope, UserId};
+use records::{ChatId, DisplayName, Limits, Member, MemberRole, Participant, Scope, UserId};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -11,7 +11,10 @@ use crate::mongo::documents::{
     ParticipantDocument, SCHEMA_VERSION, StoredParticipant, embedded, participant_records,
     participants_with_user, participants_without_user,
 };
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::scope::writable_chat;
+use crate::rules::rights::joining_adds_member;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -32,7 +35,7 @@ impl Participants for MongoStore {
             };
             let (scope, chat_id) = (scope.clone(), chat_id.clone());
             self.write(|call| async move {
-                call.attempt(|_| call.join_once(&scope, &chat_id, &joining)).await
+                call.attempt(|attempt| call.join_once(attempt, &scope, &chat_id, &joining)).await
             })
             .await
         })
@@ -47,8 +50,10 @@ impl Participants for MongoStore {
     ) -> Result<(), StoreError> {
         self.observe(Call::LeaveChat, Some(chat_id), async {
             let (scope, chat_id, user_id) = (scope.clone(), chat_id.clone(), user_id.clone());
+            let mark = self.inner.ids.mint("leave_");
             self.write(|call| async move {
-                call.attempt(|_| call.leave_once(&scope, &chat_id, &user_id)).await
+                let leave = |at| call.leave_once(at, &scope, &chat_id, &user_id, &mark);
+                call.attempt(leave).await
             })
             .await
         })
@@ -80,13 +85,14 @@ impl MongoStore {
     /// user has not changed since.
     async fn join_once(
         &self,
+        attempt: Attempt,
         scope: &Scope,
         chat_id: &ChatId,
         joining: &StoredParticipant,
     ) -> Result<Joined, Failure> {
         let StoredParticipant { participant, join_id } = joining;
         let user_id = &participant.user_id;
-        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        self.become_member(&attempt, scope, chat_id, user_id, join_id).await?;
         loop {
             let stored = self.participants_within(scope, chat_id).await?;
             let count = stored.len();
@@ -107,13 +113,37 @@ impl MongoStore {
         }
     }
 
-    async fn leave_once(
+    /// Makes a user who joins a member, if joining does that.
+    async fn become_member(
         &self,
+        attempt: &Attempt,
         scope: &Scope,
         chat_id: &ChatId,
         user_id: &UserId,
+        mark: &str,
     ) -> Result<(), Failure> {
-        self.session_within(scope, chat_id, doc! { "_id": 1 }).await?;
+        let chat = self.known_chat(scope, chat_id).await?;
+        if self.was_written(attempt, scope, chat_id, mark).await? {
+            return Ok(());
+        }
+        let members = self.members_within(scope, chat_id).await?;
+        if joining_adds_member(scope, &chat, &members, user_id) {
+            let member = Member { user_id: user_id.clone(), role: MemberRole::Member };
+            // Another caller may fill the chat or add the user at the same time; both are as good.
+            self.add_member(writable_chat(&scope.unfenced(), chat_id), &member, mark).await?;
+        }
+        Ok(())
+    }
+
+    async fn leave_once(
+        &self,
+        attempt: Attempt,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+        mark: &str,
+    ) -> Result<(), Failure> {
+        self.remove_member_once(attempt, &scope.unfenced(), chat_id, user_id, mark).await?;
         let with = participants_with_user(scope, chat_id, user_id);
         let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
         self.inner.chat_participants.update_one(with, pull).await?;

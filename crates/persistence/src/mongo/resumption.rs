@@ -16,7 +16,7 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::below;
 use crate::mongo::engine::read_at::ReadAt;
-use crate::mongo::engine::scope::visible_chat;
+use crate::mongo::engine::scope::permitted_chat;
 use crate::mongo::transcript::reader::{Direction, SessionView};
 use crate::store::{Resumption, resume_points_too_large, too_large};
 
@@ -59,11 +59,11 @@ impl MongoStore {
     ) -> Result<Option<ResumeState>, Failure> {
         let moment = SessionOptions::builder().snapshot(true).build();
         let mut session = self.inner.database.client().start_session().with_options(moment).await?;
-        let find = self.inner.chat_sessions.find_one(visible_chat(scope, chat_id));
+        let find = self.inner.chat_sessions.find_one(permitted_chat(scope, chat_id));
         // The session holds the snapshot time. The read concern is set for each query, because the client's own
         // concern would apply otherwise.
         let raw = find.read_concern(ReadConcern::snapshot()).session(&mut session).await?;
-        let raw = raw.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        let Some(raw) = raw else { return Err(self.refused_chat(scope, chat_id).await?) };
         let chat = chat_session_record(&raw)?;
         let fields = open_chat_session(&raw)?;
         let at_that_moment = async {

@@ -95,6 +95,7 @@ pub(crate) struct TicketDocument {
 #[serde(rename_all = "snake_case")]
 enum Role {
     Service,
+    Support,
     User,
 }
 
@@ -108,7 +109,8 @@ impl TicketDocument {
     ) -> Self {
         let (role, user_id, team_id) = match scope.caller.clone() {
             Caller::Service => (Role::Service, None, None),
-            Caller::User { user_id, team_id } => (Role::User, Some(user_id), team_id),
+            Caller::Support { user_id } => (Role::Support, Some(user_id), None),
+            Caller::User { user_id, team_id, may_run: _ } => (Role::User, Some(user_id), team_id),
         };
         Self {
             id: ticket.digest.to_string(),
@@ -129,12 +131,14 @@ impl TryFrom<TicketDocument> for Ticket {
     type Error = FieldError;
 
     fn try_from(document: TicketDocument) -> Result<Self, FieldError> {
+        let person = document.user_id.ok_or_else(|| FieldError::new("user_id"));
         let caller = match document.role {
             Role::Service => Caller::Service,
-            Role::User => Caller::User {
-                user_id: document.user_id.ok_or_else(|| FieldError::new("user_id"))?,
-                team_id: document.team_id,
-            },
+            Role::Support => Caller::Support { user_id: person? },
+            // A stream only reads and says; whether the app lets its users run workflows is not asked.
+            Role::User => {
+                Caller::User { user_id: person?, team_id: document.team_id, may_run: false }
+            }
         };
         let caller_expires_at = document.caller_expires_at.map(DateTime::to_chrono);
         Ok(Self { caller, caller_expires_at })

@@ -12,4 +12,5 @@ pub(crate) mod input;
 pub(crate) mod ledger;
 pub(crate) mod new_chat;
 pub(crate) mod presence;
+pub(crate) mod rights;
 pub(crate) mod turn_batch;

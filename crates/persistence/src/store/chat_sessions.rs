@@ -1,6 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use records::{ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId, WorkflowName};
+use records::{
+    ChatId, ChatSession, ChatStatus, NewChatSession, Scope, UserId, Visibility, WorkflowName,
+};
 
 use crate::StoreError;
 
@@ -18,7 +20,7 @@ pub trait ChatSessions: Send + Sync {
         new: NewChatSession,
     ) -> Result<ChatSession, StoreError>;
 
-    /// Returns the chat session, or `None` if there is none within the scope.
+    /// Returns the chat session, or `None` if the caller does not have the permission of the scope in it.
     async fn get_chat(
         &self,
         scope: &Scope,
@@ -26,6 +28,9 @@ pub trait ChatSessions: Send + Sync {
     ) -> Result<Option<ChatSession>, StoreError>;
 
     /// Lists chat sessions, newest first by creation, then by id.
+    ///
+    /// A person lists the chats that are theirs, that they are a member of, and that their team shares; other callers
+    /// list every chat of the app.
     ///
     /// `limit` must be at least 1. Pages do not overlap and skip no chat that existed when the
     /// first page was read, because the cursor names a position and not an offset.
@@ -60,6 +65,8 @@ pub trait ChatSessions: Send + Sync {
 /// Selects the chat sessions to list. A field that is `None` does not restrict the list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatFilter {
+    /// The chats of [`Visibility::App`], whichever user owns them, instead of the caller's own list.
+    pub of_app: bool,
     /// Only this workflow.
     pub workflow_name: Option<WorkflowName>,
     /// Only chats started for this user.
@@ -75,7 +82,8 @@ pub struct ChatFilter {
 impl ChatFilter {
     /// Returns whether a chat session matches.
     pub fn admits(&self, chat: &ChatSession) -> bool {
-        self.workflow_name.as_ref().is_none_or(|name| *name == chat.workflow_name)
+        (!self.of_app || chat.visibility == Visibility::App)
+            && self.workflow_name.as_ref().is_none_or(|name| *name == chat.workflow_name)
             && self.user_id.as_ref().is_none_or(|user| Some(user) == chat.user_id.as_ref())
             && self.status.is_none_or(|status| status == chat.status)
             && self.created_from.is_none_or(|from| from <= chat.created_at)

@@ -4,8 +4,10 @@
 //!
 //! - Each call takes a [`Scope`](records::Scope). Exceptions are the calls of operators, the stream
 //!   of changes, which contains only ids and counters, and the redemption of a ticket, which
-//!   returns the caller. A chat outside the scope does not exist for the caller: the result is
-//!   [`ChatNotFound`](crate::StoreError::ChatNotFound), as for an id that was never used.
+//!   returns the caller. A chat that the caller may not read does not exist for the caller: the result
+//!   is [`ChatNotFound`](crate::StoreError::ChatNotFound), as for an id that was never used. A chat that
+//!   the caller may read, without the permission of the scope, is
+//!   [`Forbidden`](crate::StoreError::Forbidden).
 //! - A call that returns `Ok` is durable: it survives the loss of any one database process.
 //! - A write under a lease that is gone is [`Fenced`](crate::StoreError::Fenced), see [`Leases`].
 //! - A call that returns an error has changed nothing, except for
@@ -24,6 +26,7 @@ mod exchanges;
 mod forks;
 mod input_requests;
 mod leases;
+mod members;
 mod messages;
 mod participants;
 mod presence;
@@ -44,6 +47,7 @@ pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
 pub use leases::{Interrupted, Leases};
+pub use members::Members;
 pub use messages::{Append, Appended, MessageRange, Messages, Outcome, Transcript};
 pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants};
 pub use presence::{ChatPresence, Presence};
@@ -63,6 +67,7 @@ pub trait Store:
     ChatSessions
     + Forks
     + Messages
+    + Members
     + Participants
     + Presence
     + Contexts

@@ -7,11 +7,14 @@ use crate::StoreError;
 
 /// Stores the participants of chats.
 ///
-/// Participation gives no access; a chat's [`Visibility`](records::Visibility) does. The caller of
-/// these methods decides which users a client may add or remove.
+/// Participants are shown to each other; what they may do follows from the chat's owner, members and
+/// [`Visibility`](records::Visibility). The caller of these methods decides which users a client may add or remove.
 #[async_trait]
 pub trait Participants: Send + Sync {
     /// Adds a user to a chat, in any status of the chat.
+    ///
+    /// The user becomes a [`Member`](records::Member), too, if a service adds them or the chat is open, and if the chat
+    /// has room for a member; without, they may only read.
     ///
     /// A user who is already a participant keeps the time of joining, and gets the new name if one
     /// is given. A chat with [`Limits::PARTICIPANTS`](records::Limits::PARTICIPANTS) participants
@@ -24,7 +27,7 @@ pub trait Participants: Send + Sync {
         display_name: Option<&DisplayName>,
     ) -> Result<Joined, StoreError>;
 
-    /// Removes a participant; the user's messages stay.
+    /// Removes a participant and member; the user's messages stay.
     ///
     /// Idempotent.
     async fn leave_chat(

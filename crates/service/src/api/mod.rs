@@ -12,6 +12,7 @@ pub(crate) mod exchanges;
 pub(crate) mod health;
 pub(crate) mod input_requests;
 pub(crate) mod leases;
+pub(crate) mod members;
 pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod participants;

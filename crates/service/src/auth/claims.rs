@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use records::{AppId, Caller, TeamId, UserId};
+use records::{AppId, TeamId, UserId};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::{Apps, Identity};
+use super::{Apps, Identity, Role};
 
 /// The claims of a token that the service uses; others are ignored.
 #[derive(Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct Claims {
     #[serde(default, deserialize_with = "names")]
     apps: Vec<String>,
     /// `service` for a program that acts for a whole app; `operator` for a person who monitors the service
-    /// and manages the registry of apps. In the chats of an app an operator is an ordinary user.
+    /// and manages the registry of apps; `support` for a person who helps the users of the apps.
     role: Option<String>,
     /// When the token expires, in seconds since 1970; fractions are allowed.
     exp: f64,
@@ -44,13 +44,15 @@ fn names<'de, D: Deserializer<'de>>(claim: D) -> Result<Vec<String>, D::Error> {
 impl Claims {
     /// Returns the identity of the bearer. It expires `leeway_sec` after the token.
     pub(super) fn identity(self, leeway_sec: u64) -> Identity {
-        let caller = match self.role.as_deref() {
-            Some("service") => Caller::Service,
-            _ => Caller::User { user_id: self.sub, team_id: self.team },
+        let user_id = self.sub;
+        let role = match self.role.as_deref() {
+            Some("service") => Role::Service,
+            Some("operator") => Role::Operator,
+            Some("support") => Role::Support { user_id },
+            _ => Role::User { user_id, team_id: self.team },
         };
-        let is_operator = self.role.as_deref() == Some("operator");
         let expires_at = refused_from(self.exp, leeway_sec);
-        Identity { caller, is_operator, expires_at, apps: Apps::from_names(self.apps) }
+        Identity { role, expires_at, apps: Apps::from_names(self.apps) }
     }
 }
 

@@ -11,9 +11,9 @@ mod signatures;
 
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
-use records::{AppId, Caller, Clock as _, SystemClock, Ticket};
+use records::{AppId, Caller, Clock as _, Permission, SystemClock, TeamId, Ticket, UserId};
 
-use crate::config::{AuthConfig, AuthMode, ConfigError};
+use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
 use crate::problem::{Problem, ProblemKind};
 use origins::Origins;
 
@@ -34,21 +34,25 @@ pub(crate) enum Authenticator {
 /// An identified caller.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
-    pub(crate) caller: Caller,
-    /// Whether the caller has the role `operator`.
-    pub(crate) is_operator: bool,
+    role: Role,
     /// When the identity expires; `None` for never.
     pub(crate) expires_at: Option<DateTime<Utc>>,
     apps: Apps,
 }
 
-/// A right that only some roles have.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Privilege {
-    ManageApps,
-    ReadMetrics,
-    ReadStats,
-    CreditWallets,
+/// What a caller is, by its token.
+#[derive(Debug, Clone)]
+enum Role {
+    /// Every caller in open mode, which may do everything.
+    Local,
+    /// A program that acts for a whole app.
+    Service,
+    /// A person who monitors the service and manages the registry of apps, and has no chats.
+    Operator,
+    /// A person who helps the users of an app.
+    Support { user_id: UserId },
+    /// A person.
+    User { user_id: UserId, team_id: Option<TeamId> },
 }
 
 /// The apps that a caller may use.
@@ -107,7 +111,7 @@ impl Authenticator {
 impl Identity {
     /// Returns the identity of every caller in open mode.
     fn local() -> Self {
-        Self { caller: Caller::Service, is_operator: true, expires_at: None, apps: Apps::All }
+        Self { role: Role::Local, expires_at: None, apps: Apps::All }
     }
 
     /// Returns the identity of the bearer of a ticket to a chat of an app.
@@ -116,27 +120,52 @@ impl Identity {
         if expires_at.is_some_and(|expires_at| expires_at <= SystemClock.now()) {
             return Err(unauthenticated("the token with which the ticket was created has expired"));
         }
-        Ok(Self { caller, is_operator: false, expires_at, apps: Apps::These(vec![app_id]) })
+        let role = match caller {
+            Caller::Service => Role::Service,
+            Caller::Support { user_id } => Role::Support { user_id },
+            Caller::User { user_id, team_id, may_run: _ } => Role::User { user_id, team_id },
+        };
+        Ok(Self { role, expires_at, apps: Apps::These(vec![app_id]) })
     }
 
-    /// Refuses a caller whose role does not have a privilege.
-    pub(crate) fn require(&self, privilege: Privilege) -> Result<(), Problem> {
-        let is_service = self.caller == Caller::Service;
-        let (is_held, rule) = match privilege {
-            Privilege::ManageApps => {
-                (self.is_operator, "the registry of apps requires a token with the role operator")
+    /// Returns the caller of a request to the chats of an app with these settings.
+    pub(crate) fn caller(&self, app: &AppSettings) -> Result<Caller, Problem> {
+        let refused = |detail| Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
+        match self.role.clone() {
+            Role::Local | Role::Service => Ok(Caller::Service),
+            Role::Operator => refused(
+                "an operator has no access to chats and wallets; use a token with the role service, or that of a person",
+            ),
+            Role::Support { .. } if !app.support_access => refused(
+                "this service does not admit support to its chats; see the setting apps.support_access",
+            ),
+            Role::Support { user_id } => Ok(Caller::Support { user_id }),
+            Role::User { user_id, team_id } => {
+                Ok(Caller::User { user_id, team_id, may_run: app.users_may_run })
             }
-            Privilege::ReadMetrics => (
-                self.is_operator || is_service,
-                "the metrics require a token with the role service or operator",
+        }
+    }
+
+    /// Tells whether the caller is a program with a token of the role `service`.
+    pub(crate) fn is_service(&self) -> bool {
+        matches!(self.role, Role::Service)
+    }
+
+    /// Refuses a caller whose role does not have a permission that belongs to no chat.
+    pub(crate) fn require(&self, needed: Permission) -> Result<(), Problem> {
+        let (is_held, rule) = match (needed, &self.role) {
+            (_, Role::Local) => return Ok(()),
+            (Permission::Administer, role) => (
+                matches!(role, Role::Operator),
+                "the registry of apps requires a token with the role operator",
             ),
-            Privilege::ReadStats => (
-                self.is_operator || is_service,
-                "statistics require a token with the role service or operator",
+            (Permission::Observe, role) => (
+                matches!(role, Role::Operator | Role::Service),
+                "statistics and metrics require a token with the role service or operator",
             ),
-            Privilege::CreditWallets => (
-                is_service,
-                "creating or crediting a wallet requires a token with the role service",
+            (_, role) => (
+                matches!(role, Role::Service),
+                "changing a wallet requires a token with the role service",
             ),
         };
         if is_held { Ok(()) } else { Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, rule)) }

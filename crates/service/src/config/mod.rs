@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use persistence::Billing;
+use records::Visibility;
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
@@ -114,11 +115,26 @@ pub struct AppsConfig {
     /// How long the status of an app is cached, from 0 to 60,000. A change by another process applies after
     /// that time at the latest.
     pub cache_ms: u64,
+    /// What holds for the chats of every app.
+    #[serde(flatten)]
+    pub settings: AppSettings,
+}
+
+/// The settings of an app.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct AppSettings {
+    /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
+    pub default_visibility: Visibility,
+    /// Whether users may run the workflows of their own chats, instead of a program with the role `service`.
+    pub users_may_run: bool,
+    /// Whether people with the role `support` may read, say and manage in every chat.
+    pub support_access: bool,
 }
 
 impl Default for AppsConfig {
     fn default() -> Self {
-        Self { require_registered: false, cache_ms: 3_000 }
+        Self { require_registered: false, cache_ms: 3_000, settings: AppSettings::default() }
     }
 }
 

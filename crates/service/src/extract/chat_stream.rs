@@ -2,9 +2,9 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
-use records::{ChatId, Scope};
+use records::{ChatId, Permission, Scope};
 
-use super::scope::{ChatScope, read_chat_scope};
+use super::scope::read_chat_scope;
 use super::ticket::identify_by_ticket;
 use crate::live::{Position, Shutdown, StreamLimits};
 use crate::problem::Problem;
@@ -27,22 +27,28 @@ impl FromRequestParts<AppState> for ChatStream {
             Some(identity) => identity,
             None => state.authenticator.identify(&parts.headers)?,
         };
-        let ChatScope { scope, chat_id } = read_chat_scope(parts, &identity, state).await?;
+        let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
         let limits = state.hub.stream_limits(&scope, &chat_id, identity.expires_at, shutdown);
         Ok(Self { scope, chat_id, limits })
     }
 }
 
-/// When the caller's token expires; `None` for never.
+/// What a ticket takes over from the token of its creator.
 #[derive(Debug)]
-pub(crate) struct TokenExpiry(pub(crate) Option<DateTime<Utc>>);
+pub(crate) struct Bearer {
+    /// Whether the caller is a program with a token of the role `service`.
+    pub(crate) is_service: bool,
+    /// When the caller's token expires; `None` for never.
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+}
 
-impl FromRequestParts<AppState> for TokenExpiry {
+impl FromRequestParts<AppState> for Bearer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        Ok(Self(state.authenticator.identify(&parts.headers)?.expires_at))
+        let identity = state.authenticator.identify(&parts.headers)?;
+        Ok(Self { is_service: identity.is_service(), expires_at: identity.expires_at })
     }
 }
 

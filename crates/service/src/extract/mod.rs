@@ -7,6 +7,7 @@ mod chat_stream;
 mod fencing_token;
 mod json;
 mod metrics_reader;
+pub(crate) mod needs;
 mod operator;
 mod params;
 mod path;
@@ -19,7 +20,7 @@ mod wallet_scope;
 
 pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
-pub(crate) use chat_stream::{ChatStream, LastEventId, TokenExpiry};
+pub(crate) use chat_stream::{Bearer, ChatStream, LastEventId};
 pub(crate) use fencing_token::PathFencingToken;
 pub(crate) use json::{Json, MergePatch, OptionalJson, parse, typed};
 pub(crate) use metrics_reader::MetricsReader;
@@ -33,4 +34,4 @@ pub(crate) use scope::{AppScope, ChatScope, UnscopedCaller, authorize_chat, chec
 pub(crate) use socket::{SocketRequest, SocketTarget};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;
-pub(crate) use wallet_scope::{CreditScope, UnscopedUser, WalletScope};
+pub(crate) use wallet_scope::{BillScope, UnscopedUser, WalletScope};

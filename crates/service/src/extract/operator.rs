@@ -1,26 +1,27 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use records::AppId;
+use records::{AppId, Permission};
 
-use super::scope::app_id;
-use crate::auth::Privilege;
+use super::scope::{app_id, check_app};
+use crate::auth::Identity;
 use crate::problem::Problem;
 use crate::state::AppState;
 
 /// A request by an operator, who manages the registry of apps.
 #[derive(Debug)]
-pub(crate) struct Operator;
+pub(crate) struct Operator(pub(crate) Identity);
 
 impl FromRequestParts<AppState> for Operator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
-        identity.require(Privilege::ManageApps).map(|()| Self)
+        identity.require(Permission::Administer)?;
+        Ok(Self(identity))
     }
 }
 
-/// A request by an operator about one app, registered or not.
+/// A request by an operator about one of their apps, registered or not.
 #[derive(Debug)]
 pub(crate) struct OperatedApp(pub(crate) AppId);
 
@@ -28,7 +29,9 @@ impl FromRequestParts<AppState> for OperatedApp {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        Operator::from_request_parts(parts, state).await?;
-        Ok(Self(app_id(parts).await?))
+        let Operator(identity) = Operator::from_request_parts(parts, state).await?;
+        let app_id = app_id(parts).await?;
+        check_app(&app_id, &identity)?;
+        Ok(Self(app_id))
     }
 }

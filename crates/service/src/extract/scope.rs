@@ -1,9 +1,12 @@
+use std::marker::PhantomData;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use persistence::StoreError;
-use records::{AppId, Caller, ChatId, Scope, UserId};
+use records::{AppId, Caller, ChatId, Permission, Scope, UserId};
 
 use super::fencing_token::fencing_header;
+use super::needs::Needed;
 use super::path::{parse_path_param, path_param};
 use crate::auth::Identity;
 use crate::problem::{Problem, ProblemKind};
@@ -14,15 +17,15 @@ use crate::state::AppState;
 /// An app that the caller's token does not name is refused with 403. The answer is the same whether the
 /// app exists or not, so it reveals nothing, and it tells the caller that the token is the problem.
 #[derive(Debug)]
-pub(crate) struct AppScope(pub(crate) Scope);
+pub(crate) struct AppScope<P>(pub(crate) Scope, pub(crate) PhantomData<P>);
 
-impl FromRequestParts<AppState> for AppScope {
+impl<P: Needed> FromRequestParts<AppState> for AppScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
         let app_id = app_id(parts).await?;
-        Ok(Self(authorize_app(app_id, &identity, state).await?))
+        Ok(Self(authorize_app(app_id, &identity, P::PERMISSION, state).await?, PhantomData))
     }
 }
 
@@ -31,17 +34,20 @@ impl FromRequestParts<AppState> for AppScope {
 /// A chat of an app that the caller's token does not name is answered with 404, like an id that was never
 /// used: a caller that may not see a chat cannot find out that it exists.
 #[derive(Debug)]
-pub(crate) struct ChatScope {
+pub(crate) struct ChatScope<P> {
+    /// The scope, which needs the permission `P`.
     pub(crate) scope: Scope,
     pub(crate) chat_id: ChatId,
+    needed: PhantomData<P>,
 }
 
-impl FromRequestParts<AppState> for ChatScope {
+impl<P: Needed> FromRequestParts<AppState> for ChatScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
-        read_chat_scope(parts, &identity, state).await
+        let (scope, chat_id) = read_chat_scope(parts, &identity, P::PERMISSION, state).await?;
+        Ok(Self { scope, chat_id, needed: PhantomData })
     }
 }
 
@@ -62,9 +68,10 @@ impl UnscopedCaller {
     pub(crate) async fn scope_in(
         self,
         app_id: Option<&str>,
+        needed: Permission,
         state: &AppState,
     ) -> Result<Scope, Problem> {
-        authorize_app(required_app_id(app_id)?, &self.0, state).await
+        authorize_app(required_app_id(app_id)?, &self.0, needed, state).await
     }
 }
 
@@ -72,13 +79,14 @@ impl UnscopedCaller {
 pub(super) async fn read_chat_scope(
     parts: &mut Parts,
     identity: &Identity,
+    needed: Permission,
     state: &AppState,
-) -> Result<ChatScope, Problem> {
+) -> Result<(Scope, ChatId), Problem> {
     let app_id = app_id(parts).await?;
     let chat_id = parse_path_param(parts, "chat_id").await?;
     let fencing_token = fencing_header(parts)?;
-    let scope = authorize_chat(app_id, &chat_id, identity, state).await?;
-    Ok(ChatScope { scope: Scope { fencing_token, ..scope }, chat_id })
+    let scope = authorize_chat(app_id, &chat_id, identity, needed, state).await?;
+    Ok((Scope { fencing_token, ..scope }, chat_id))
 }
 
 /// Authorizes a caller for the app of a chat; `ChatNotFound` if it may not use the app.
@@ -86,12 +94,13 @@ pub(crate) async fn authorize_chat(
     app_id: AppId,
     chat_id: &ChatId,
     identity: &Identity,
+    needed: Permission,
     state: &AppState,
 ) -> Result<Scope, Problem> {
     if !identity.may_use_app(&app_id) {
         return Err(StoreError::ChatNotFound(chat_id.clone()).into());
     }
-    authorize_app(app_id, identity, state).await
+    authorize_app(app_id, identity, needed, state).await
 }
 
 /// Refuses a user that acts for another user, whether the requested record exists or not. `detail` says what
@@ -127,12 +136,24 @@ pub(super) fn required_app_id(text: Option<&str>) -> Result<AppId, Problem> {
 pub(super) async fn authorize_app(
     app_id: AppId,
     identity: &Identity,
+    needed: Permission,
     state: &AppState,
 ) -> Result<Scope, Problem> {
-    if !identity.may_use_app(&app_id) {
-        let detail = "the token is not valid for this app; use one whose apps claim names it";
-        return Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail));
+    check_app(&app_id, identity)?;
+    let settings = state.registry.check(&app_id).await?;
+    let caller = identity.caller(settings)?;
+    if needed == Permission::Create && matches!(caller, Caller::Support { .. }) {
+        let detail = "a token with the role support cannot create chats";
+        return Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
     }
-    state.registry.check(&app_id).await?;
-    Ok(Scope { caller: identity.caller.clone(), ..Scope::service(app_id) })
+    Ok(Scope::new(app_id, caller, needed))
+}
+
+/// Refuses an app that the token does not name.
+pub(super) fn check_app(app_id: &AppId, identity: &Identity) -> Result<(), Problem> {
+    if identity.may_use_app(app_id) {
+        return Ok(());
+    }
+    let detail = "the token is not valid for this app; use one whose apps claim names it";
+    Err(Problem::new(ProblemKind::FORBIDDEN_APP, detail))
 }

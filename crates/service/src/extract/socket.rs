@@ -5,10 +5,11 @@ use axum::http::request::Parts;
 use records::{AppId, ChatId, UserId, WorkflowName};
 
 use super::path::parse_path_param;
+use super::query::params;
 use super::scope::app_id;
-use super::ticket::identify_by_ticket;
+use super::ticket::{TICKET_PARAM, identify_by_ticket};
 use crate::auth::{Identity, unauthenticated};
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A request to open a WebSocket to a chat.
@@ -36,7 +37,12 @@ impl FromRequestParts<AppState> for SocketRequest {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         state.authenticator.check_origin(&parts.headers)?;
         let upgrade = WebSocketUpgrade::from_request_parts(parts, state).await.ok();
-        let mut identity = identify(parts, state).await?;
+        let has_ticket = has_ticket(parts)?;
+        if upgrade.is_none() && has_ticket {
+            let detail = "the request must be an upgrade to WebSocket version 13";
+            return Err(Problem::new(ProblemKind::UPGRADE_REQUIRED, detail));
+        }
+        let mut identity = if has_ticket { None } else { identify(parts, state)? };
         if identity.is_none() && upgrade.is_none() {
             // Without an upgrade there is no first frame that could identify the caller.
             identity = Some(state.authenticator.identify(&parts.headers)?);
@@ -47,26 +53,34 @@ impl FromRequestParts<AppState> for SocketRequest {
             chat_id: parse_path_param(parts, "chat_id").await?,
             user_id: parse_path_param(parts, "user_id").await?,
         };
+        if has_ticket {
+            if offered_token(parts).is_some() {
+                return Err(unauthenticated(ONE_TOKEN));
+            }
+            identity = identify_by_ticket(parts, state).await?;
+        }
         Ok(Self { target, identity, upgrade })
     }
 }
 
-/// Identifies the caller by a ticket, a header or an offered subprotocol; `None` if there is none of them.
-async fn identify(parts: &mut Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
+const ONE_TOKEN: &str = "send one token or one ticket, not both and not two tokens";
+
+/// Identifies the caller by a header or an offered subprotocol; `None` if there is neither.
+fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
     let authenticator = &state.authenticator;
-    let by_ticket = identify_by_ticket(parts, state).await?;
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
     match offered_token(parts) {
-        Some(_) if is_in_header || by_ticket.is_some() => {
-            Err(unauthenticated("send one token or one ticket, not both and not two tokens"))
-        }
+        Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
         Some(token) => authenticator.verify(token).map(Some),
-        None if by_ticket.is_some() => Ok(by_ticket),
         None if is_in_header || authenticator.is_open() => {
             authenticator.identify(&parts.headers).map(Some)
         }
         None => Ok(None),
     }
+}
+
+fn has_ticket(parts: &Parts) -> Result<bool, Problem> {
+    Ok(params(parts)?.take::<String>(TICKET_PARAM)?.is_some())
 }
 
 /// Returns the token among the offered subprotocols.

@@ -1,10 +1,10 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use records::{AppId, WorkflowName};
+use records::{AppId, Permission, WorkflowName};
 
 use super::path::parse_path_param;
-use super::scope::{app_id, authorize_app};
-use crate::auth::{Identity, Privilege};
+use super::scope::{app_id, check_app};
+use crate::auth::Identity;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -18,9 +18,10 @@ impl FromRequestParts<AppState> for AppStatsScope {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
         let app_id = app_id(parts).await?;
-        let scope = authorize_app(app_id, &identity, state).await?;
-        identity.require(Privilege::ReadStats)?;
-        Ok(Self(scope.app_id))
+        check_app(&app_id, &identity)?;
+        state.registry.check(&app_id).await?;
+        identity.require(Permission::Observe)?;
+        Ok(Self(app_id))
     }
 }
 
@@ -49,7 +50,7 @@ impl FromRequestParts<AppState> for AllStatsScope {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = state.authenticator.identify(&parts.headers)?;
-        identity.require(Privilege::ReadStats)?;
+        identity.require(Permission::Observe)?;
         Ok(Self(identity))
     }
 }

@@ -1,3 +1,4 @@
+use axum::http::Method;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use records::TicketDigest;
@@ -13,6 +14,8 @@ use crate::state::AppState;
 pub(crate) const TICKET_PARAM: &str = "ticket";
 
 /// Identifies the caller by the ticket in the query, and redeems it; `None` if there is no ticket.
+///
+/// A ticket is redeemed once, so everything else about the request is checked before.
 pub(super) async fn identify_by_ticket(
     parts: &mut Parts,
     state: &AppState,
@@ -20,6 +23,10 @@ pub(super) async fn identify_by_ticket(
     let Some(ticket) = params(parts)?.take::<String>(TICKET_PARAM)? else { return Ok(None) };
     if parts.headers.contains_key(AUTHORIZATION) {
         return Err(unauthenticated("send a token or a ticket, not both"));
+    }
+    if parts.method == Method::HEAD {
+        // A client that only looks must not use up the ticket.
+        return Err(unauthenticated("a ticket is used with GET"));
     }
     if state.authenticator.is_open() {
         // In open mode only programs of this machine may call, with a ticket too.

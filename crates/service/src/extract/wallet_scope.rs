@@ -1,10 +1,10 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use records::{AppId, Scope, UserId};
+use records::{AppId, Permission, Scope, UserId};
 
 use super::path::parse_path_param;
 use super::scope::{app_id, authorize_app, check_acts_for, required_app_id};
-use crate::auth::{Identity, Privilege};
+use crate::auth::Identity;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -25,7 +25,7 @@ impl WalletScope {
         identity: &Identity,
         state: &AppState,
     ) -> Result<Self, Problem> {
-        let scope = authorize_app(app_id, identity, state).await?;
+        let scope = authorize_app(app_id, identity, Permission::Read, state).await?;
         check_acts_for(&scope.caller, &user_id, "a user may use only their own wallet")?;
         Ok(Self { scope, user_id })
     }
@@ -35,36 +35,24 @@ impl FromRequestParts<AppState> for WalletScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        Ok(read_wallet_scope(parts, state).await?.0)
+        let identity = state.authenticator.identify(&parts.headers)?;
+        let app_id = app_id(parts).await?;
+        let user_id = parse_path_param(parts, "user_id").await?;
+        Self::new(app_id, user_id, &identity, state).await
     }
 }
 
-/// Reads a request to a wallet, and its caller.
-async fn read_wallet_scope(
-    parts: &mut Parts,
-    state: &AppState,
-) -> Result<(WalletScope, Identity), Problem> {
-    let identity = state.authenticator.identify(&parts.headers)?;
-    let app_id = app_id(parts).await?;
-    let user_id = parse_path_param(parts, "user_id").await?;
-    let wallet = WalletScope::new(app_id, user_id, &identity, state).await?;
-    Ok((wallet, identity))
-}
-
-/// A request that may create or credit a wallet; users may not.
+/// A request that changes a wallet. What users spend is what their workflows report, so they do not change it.
 #[derive(Debug)]
-pub(crate) struct CreditScope {
-    pub(crate) scope: Scope,
-    pub(crate) user_id: UserId,
-}
+pub(crate) struct BillScope(pub(crate) WalletScope);
 
-impl FromRequestParts<AppState> for CreditScope {
+impl FromRequestParts<AppState> for BillScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let (WalletScope { scope, user_id }, identity) = read_wallet_scope(parts, state).await?;
-        identity.require(Privilege::CreditWallets)?;
-        Ok(Self { scope, user_id })
+        let wallet = WalletScope::from_request_parts(parts, state).await?;
+        state.authenticator.identify(&parts.headers)?.require(Permission::Bill)?;
+        Ok(Self(wallet))
     }
 }
 
@@ -85,6 +73,18 @@ impl FromRequestParts<AppState> for UnscopedUser {
 }
 
 impl UnscopedUser {
+    /// Returns the scope of the user's wallet in an app, for a call that changes it.
+    pub(crate) async fn billed_wallet_in(
+        self,
+        app_id: Option<&str>,
+        state: &AppState,
+    ) -> Result<WalletScope, Problem> {
+        let identity = self.identity.clone();
+        let wallet = self.wallet_in(app_id, state).await?;
+        identity.require(Permission::Bill)?;
+        Ok(wallet)
+    }
+
     /// Returns the scope of the user's wallet in an app.
     pub(crate) async fn wallet_in(
         self,

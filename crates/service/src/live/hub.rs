@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use persistence::{Store, StoreError};
-use records::{AppId, ChatId, Clock as _, InputRequest, InputRequestId, Scope, SystemClock};
+use records::{
+    AppId, ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scope, SystemClock,
+};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout_at};
 
@@ -88,13 +90,16 @@ impl Hub {
     ) -> Result<Subscription, Problem> {
         let chat = self.store.get_chat(scope, chat_id).await?;
         let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        // Managing a chat follows from owning it, not from membership.
+        let sees_cost = scope.caller.may(Permission::Manage, &chat, &[]);
         let permit = self.admit(&chat.app_id, chat_id)?;
         let mut window = permit.feed.subscribe();
         let head = window.wait_for(|window| window.head().is_some() || window.is_gone()).await;
         let head = head.ok().and_then(|window| window.head().cloned());
         let head = head.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         let at = permit.feed.clamp_position(at, &head).await?;
-        Ok(Subscription::new(permit, window, Arc::clone(&self.read_permits), at))
+        let read_permits = Arc::clone(&self.read_permits);
+        Ok(Subscription::new(permit, window, read_permits, at, sees_cost))
     }
 
     /// Waits until an input request is closed, at most for a duration; returns its current state.

@@ -27,11 +27,16 @@ impl StateEvents {
         self.usage.is_some()
     }
 
+    /// Returns the states without what the calls used, for a subscriber that may not see what the chat costs.
+    pub(super) fn without_usage(&self) -> Self {
+        Self { usage: None, ..self.clone() }
+    }
+
     /// Returns the states that differ from those a subscriber was sent.
-    pub(super) fn changed_since(&self, sent: &Self) -> impl Iterator<Item = Event> {
+    pub(super) fn changed_since(&self, sent: &Self) -> impl Iterator<Item = Event> + use<> {
         let states = [(&self.presence, &sent.presence), (&self.usage, &sent.usage)];
-        let has_changed = |(state, sent): &(&Option<Event>, &Option<Event>)| state != sent;
-        states.into_iter().filter(has_changed).filter_map(|(state, _)| state.clone())
+        let changed = states.map(|(state, sent)| state.clone().filter(|_| state != sent));
+        changed.into_iter().flatten()
     }
 }
 

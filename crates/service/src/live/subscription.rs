@@ -29,6 +29,8 @@ pub(crate) struct Subscription {
     sent_head: Option<ChatHead>,
     /// The states without a sequence that were last delivered.
     sent_states: StateEvents,
+    /// Whether the subscriber may see what the chat costs.
+    sees_cost: bool,
     edit_scan: Option<EditScan>,
 }
 
@@ -45,6 +47,7 @@ impl Subscription {
         window: watch::Receiver<Window>,
         read_permits: Arc<Semaphore>,
         position: Position,
+        sees_cost: bool,
     ) -> Self {
         Self {
             permit,
@@ -54,6 +57,7 @@ impl Subscription {
             queue: VecDeque::new(),
             sent_head: None,
             sent_states: StateEvents::default(),
+            sees_cost,
             edit_scan: None,
         }
     }
@@ -207,10 +211,12 @@ impl Subscription {
             return true;
         };
         let inputs = window.inputs_since(sent.input_version).into_iter().cloned();
-        let states = window.states().changed_since(&self.sent_states);
-        let events = head_changes(sent, head).chain(inputs).chain(states);
+        let states =
+            if self.sees_cost { window.states().clone() } else { window.states().without_usage() };
+        let changed_states = states.changed_since(&self.sent_states);
+        let events = head_changes(sent, head).chain(inputs).chain(changed_states);
         self.queue.extend(events.map(|event| Delivery { event, position: None }));
-        (self.sent_head, self.sent_states) = (Some(head.clone()), window.states().clone());
+        (self.sent_head, self.sent_states) = (Some(head.clone()), states);
         !self.queue.is_empty()
     }
 }

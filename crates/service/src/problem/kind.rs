@@ -15,9 +15,9 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 57] = [
+    pub(crate) const ALL: [Self; 59] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
-        Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
+        Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::FORBIDDEN_PERMISSION, Self::TOO_MANY_MEMBERS, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
         Self::INSUFFICIENT_TOKENS, Self::APP_DISABLED, Self::FORBIDDEN_ROLE, Self::APP_NOT_FOUND, Self::WALLET_NOT_FOUND,
         Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE, Self::TOO_MANY_PARTICIPANTS, Self::BUSY, Self::FENCED, Self::TURN_CONFLICT, Self::BROKEN_CALL_STACK, Self::STACK_NOT_FOUND,
@@ -36,6 +36,7 @@ impl ProblemKind {
     pub(crate) const FORBIDDEN_APP: Self = kind(StatusCode::FORBIDDEN, "forbidden-app", "The token is not for this app");
     pub(crate) const FORBIDDEN_ORIGIN: Self = kind(StatusCode::FORBIDDEN, "forbidden-origin", "The page or host is not accepted");
     pub(crate) const FORBIDDEN_OWNER: Self = kind(StatusCode::FORBIDDEN, "forbidden-owner", "Not the caller's own");
+    pub(crate) const FORBIDDEN_PERMISSION: Self = kind(StatusCode::FORBIDDEN, "forbidden-permission", "The caller may read the chat, and not do this");
     pub(crate) const FORBIDDEN_ROLE: Self = kind(StatusCode::FORBIDDEN, "forbidden-role", "The token has another role");
     pub(crate) const NO_SUCH_ROUTE: Self = kind(StatusCode::NOT_FOUND, "no-such-route", "No such route");
     pub(crate) const APP_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "app-not-found", "No such app");
@@ -59,6 +60,7 @@ impl ProblemKind {
     pub(crate) const TOOL_CALL_MISMATCH: Self = kind(StatusCode::CONFLICT, "tool-call-mismatch", "The answer is for another tool call");
     pub(crate) const UNSETTLED_TOOL_CALLS: Self = kind(StatusCode::CONFLICT, "unsettled-tool-calls", "Tool calls have no results");
     pub(crate) const TOO_MANY_INPUTS: Self = kind(StatusCode::CONFLICT, "too-many-inputs", "Too many pending input requests");
+    pub(crate) const TOO_MANY_MEMBERS: Self = kind(StatusCode::CONFLICT, "too-many-members", "The chat has as many members as it may have");
     pub(crate) const TOO_MANY_PARTICIPANTS: Self = kind(StatusCode::CONFLICT, "too-many-participants", "The chat has as many participants as it may have");
     pub(crate) const BUSY: Self = kind(StatusCode::CONFLICT, "busy", "Another owner holds the lease");
     pub(crate) const FENCED: Self = kind(StatusCode::CONFLICT, "fenced", "The lease is gone");

@@ -26,7 +26,8 @@ const ANY: [P; 8] = [
 ];
 
 /// The further problems of a route below an app.
-const IN_APP: [P; 2] = [P::INVALID_APP_ID, P::APP_DISABLED];
+const IN_APP: [P; 4] =
+    [P::INVALID_APP_ID, P::APP_DISABLED, P::FORBIDDEN_ROLE, P::FORBIDDEN_PERMISSION];
 
 /// The further problems of a route to a wallet.
 const IN_WALLET: [P; 2] = [P::FORBIDDEN_APP, P::FORBIDDEN_OWNER];
@@ -96,6 +97,8 @@ groups! {
         P::TOO_MANY_SUBSCRIBERS,
         P::DEADLINE_EXCEEDED,
     ]]);
+    /// A change of the members of a chat.
+    MemberProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND, P::FENCED, P::TOO_MANY_MEMBERS]]);
     /// A ticket to a chat.
     TicketProblems => describe(&[&WRITE, &BODY, &[P::CHAT_NOT_FOUND]]);
     /// A change of the status of a chat.

@@ -2,7 +2,7 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures::try_join;
 use persistence::StoreError;
-use records::ChatStatus;
+use records::{ChatStatus, Permission};
 use tokio::time::timeout;
 
 use super::catch_up::{CatchUp, CatchUpCause};
@@ -13,6 +13,7 @@ use super::frame::Meta;
 use super::request::AuthorizeRequest;
 use crate::auth::Identity;
 use crate::extract::{SocketTarget, authorize_chat, check_acts_for};
+use crate::joining;
 use crate::live::{Position, Shutdown, StreamLimits};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -54,7 +55,9 @@ impl Handshake {
     pub(crate) async fn admit(&self, identity: &Identity) -> Result<Admission, Problem> {
         let (target, state) = (&self.target, &self.state);
         let chat_id = &target.chat_id;
-        let scope = authorize_chat(target.app_id.clone(), chat_id, identity, state).await?;
+        let scope =
+            authorize_chat(target.app_id.clone(), chat_id, identity, Permission::Read, state)
+                .await?;
         let detail = "the user_id in the path must be the user of the token";
         check_acts_for(&scope.caller, &target.user_id, detail)?;
         let chat = state.store.get_chat(&scope, chat_id);
@@ -62,6 +65,7 @@ impl Handshake {
         let (chat, artifact) = try_join!(chat, artifact)?;
         let chat = chat.filter(|chat| chat.workflow_name == target.workflow_name);
         let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        joining::open_chat(&*state.store, &scope, &chat).await?;
         let (cause, at) = match (self.after, chat.status) {
             (Some(after), _) => (CatchUpCause::JoinAfter, after),
             (None, ChatStatus::Running | ChatStatus::Paused) => {

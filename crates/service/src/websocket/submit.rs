@@ -1,5 +1,5 @@
 use persistence::Store;
-use records::{ChatId, Scope, UserId};
+use records::{ChatId, Permission, Scope, UserId};
 
 use super::error::{ErrorCode, FrameError};
 use super::request::SubmitRequest;
@@ -21,11 +21,13 @@ pub(super) async fn submit(
         request_id: request.request_id,
         event_id: request.event_id,
     };
-    submission.submit(store, scope, chat_id, "/text").await.map_err(|problem| {
-        let error_code = match problem.kind() {
-            ProblemKind::INPUT_NOT_FOUND => ErrorCode::InputRequestNotFound,
-            _ => ErrorCode::UserMessageFailed,
-        };
-        FrameError::from_problem(chat_id, error_code, &problem).with_event_id(event_id.as_ref())
-    })
+    submission.submit(store, &scope.needing(Permission::Say), chat_id, "/text").await.map_err(
+        |problem| {
+            let error_code = match problem.kind() {
+                ProblemKind::INPUT_NOT_FOUND => ErrorCode::InputRequestNotFound,
+                _ => ErrorCode::UserMessageFailed,
+            };
+            FrameError::from_problem(chat_id, error_code, &problem).with_event_id(event_id.as_ref())
+        },
+    )
 }

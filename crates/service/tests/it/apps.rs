@@ -12,7 +12,10 @@ use crate::harness::{Client, memory};
 use crate::tokens::{client, hs256, token};
 
 fn config(require_registered: bool, cache_ms: u64) -> Config {
-    Config { apps: AppsConfig { require_registered, cache_ms }, ..Config::default() }
+    Config {
+        apps: AppsConfig { require_registered, cache_ms, ..AppsConfig::default() },
+        ..Config::default()
+    }
 }
 
 #[tokio::test]
@@ -50,7 +53,7 @@ async fn an_app_that_is_not_registered_is_not_found() {
 #[tokio::test]
 async fn only_operators_manage_the_registry() {
     let unauthenticated = client(hs256());
-    let operator = unauthenticated.with_token(token(&json!({"role": "operator", "apps": null})));
+    let operator = unauthenticated.with_token(token(&json!({"role": "operator", "apps": ["*"]})));
     assert_eq!(operator.put("/api/apps/acme_corp", json!({})).await.status, 200);
     assert_eq!(operator.get("/api/chats/acme_corp").await.status, 403, "it is no role for chats");
     for role in ["service", "admin", "Operator"] {

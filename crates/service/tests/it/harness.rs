@@ -168,9 +168,29 @@ impl Client {
         }
     }
 
-    /// Creates a chat of workflow `Generator` in `acme_corp`, and returns its path.
+    /// Sends a request; of a stream only the head is returned.
+    pub(crate) async fn send_without_stream(&self, request: Request<Body>) -> Answer {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let is_stream = response
+            .headers()
+            .get("content-type")
+            .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
+        let (parts, body) = response.into_parts();
+        let bytes = if is_stream {
+            axum::body::Bytes::new()
+        } else {
+            to_bytes(body, usize::MAX).await.unwrap()
+        };
+        Answer {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            text: String::from_utf8(bytes.to_vec()).unwrap(),
+        }
+    }
+
+    /// Creates a chat of workflow `Generator` in `acme_corp` that every user may join, and returns its path.
     pub(crate) async fn create_chat(&self, chat_id: &str) -> String {
-        let body = json!({"chat_id": chat_id, "workflow_name": "Generator"});
+        let body = json!({"chat_id": chat_id, "workflow_name": "Generator", "visibility": "link"});
         let answer = self.post("/api/chats/acme_corp", body).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         format!("/api/chats/acme_corp/{chat_id}")

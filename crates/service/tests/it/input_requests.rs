@@ -391,7 +391,7 @@ async fn a_closed_request_of_another_chat_does_not_hide_a_pending_one() {
 async fn an_answer_names_its_author() {
     let client = client(hs256());
     let service = client.with_token(token(&json!({"role": "service"})));
-    let new = json!({"chat_id": "c1", "workflow_name": "w"});
+    let new = json!({"chat_id": "c1", "workflow_name": "w", "visibility": "link"});
     assert_eq!(service.post("/api/chats/acme_corp", new).await.status, 201);
     let chat = "/api/chats/acme_corp/c1";
     for request in ["q1", "q2", "q3"] {

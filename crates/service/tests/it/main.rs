@@ -32,6 +32,7 @@ mod poison;
 mod presence;
 mod queries;
 mod requests;
+mod rights;
 mod serve;
 mod signatures;
 mod signing;

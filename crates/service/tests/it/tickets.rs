@@ -78,8 +78,22 @@ async fn a_ticket_is_for_one_chat_and_one_user() {
     let url = format!("/api/chats/acme_corp/c2/events?ticket={other}");
     Reader::open(&client, &url, None).await.until("caught-up").await;
 
-    let service = ticket(&client, &json!({"role": "service"}), CHAT).await;
-    assert_eq!(knock(&server, &service).await, 101);
+    // A program's ticket is for the user that it names, and for no other.
+    let service = client.with_token(token(&json!({"role": "service"})));
+    let tickets = format!("{CHAT}/tickets");
+    assert_eq!(service.poke(&tickets).await.culprit(), "/user_id");
+    for (user, status) in [("alice", 101), ("bob", 403)] {
+        let answer = service.post(&tickets, json!({"user_id": "alice"})).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let path = format!("/ws/Generator/acme_corp/c1/{user}?ticket={}", answer.text_of("ticket"));
+        let opened = Socket::try_open(&server, &path, &[]).await;
+        assert_eq!(opened.err().unwrap_or(101), status, "{user}");
+    }
+    let stranger = service.post(&tickets, json!({"user_id": "mallory"})).await;
+    assert_eq!(stranger.problem(), (404, "chat-not-found".to_owned()));
+    let forged =
+        client.with_token(token(&json!({}))).post(&tickets, json!({"user_id": "bob"})).await;
+    assert_eq!(forged.problem(), (403, "forbidden-owner".to_owned()));
     let alices = ticket(&client, &json!({}), CHAT).await;
     let path = format!("/ws/Generator/acme_corp/c1/bob?ticket={alices}");
     assert_eq!(Socket::try_open(&server, &path, &[]).await.err(), Some(403));
@@ -101,10 +115,16 @@ async fn a_ticket_beside_a_token_is_refused() {
         let ticket = ticket(&client, &json!({}), CHAT).await;
         let path = format!("{JOIN}?ticket={ticket}");
         assert_eq!(Socket::try_open(&server, &path, &[header]).await.err(), Some(401));
+        // A refused request does not use the ticket up.
+        assert_eq!(knock(&server, &ticket).await, 101);
     }
     let ticket = ticket(&client, &json!({}), CHAT).await;
     let url = format!("{CHAT}/events?ticket={ticket}");
     assert_eq!(client.with_token(good).get(&url).await.status, 401);
+    let head = client.request("HEAD", &url).body(axum::body::Body::empty()).unwrap();
+    assert_eq!(client.send(head).await.status, 401);
+    assert_eq!(client.get(&format!("{url}&after=x")).await.status, 422);
+    Reader::open(&client, &url, None).await.until("caught-up").await;
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn a_bad_token_is_refused_before_the_socket_opens() {
     let offered = [(SUBPROTOCOL, "reprise.v1, bearer.")];
     assert_eq!(Socket::try_open(&server, JOIN, &offered).await.err(), Some(401));
     let in_query = client.get(&format!("{JOIN}?access_token={good}")).await;
-    assert_eq!(in_query.status, 401);
+    assert_eq!(in_query.status, 422);
 }
 
 #[tokio::test]

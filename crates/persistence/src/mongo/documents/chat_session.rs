@@ -23,8 +23,8 @@ use crate::rules::turn_batch::TurnMark;
 use crate::store::ChatHead;
 
 /// The large fields, which reads of the session itself exclude.
-pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 4] =
-    ["messages", "last_artifact", "context_snapshot", "context_recent"];
+pub(crate) const WITHOUT_LARGE_FIELDS: [&str; 5] =
+    ["messages", "last_artifact", "context_snapshot", "context_recent", "members"];
 
 /// A stored chat session.
 ///
@@ -39,6 +39,9 @@ pub(crate) struct ChatSessionDocument<'a> {
     user_id: Option<UserId>,
     team_id: Option<TeamId>,
     visibility: StoredName<Visibility>,
+    /// Whether every user of the app finds the chat in the list of the app; only with [`Visibility::App`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_listed: Option<bool>,
     cache_seed: u32,
     status: StatusNumber,
     status_reason: Option<String>,
@@ -161,6 +164,7 @@ impl<'a> ChatSessionDocument<'a> {
             user_id: chat.user_id.clone(),
             team_id: chat.team_id.clone(),
             visibility: StoredName(chat.visibility),
+            is_listed: (chat.visibility == Visibility::App).then_some(true),
             cache_seed: chat.cache_seed,
             status: StatusNumber(chat.status),
             status_reason: chat.status_reason.clone(),
@@ -223,7 +227,10 @@ impl TryFrom<ChatSessionDocument<'_>> for ChatSession {
             workflow_name: document.workflow_name,
             user_id: document.user_id,
             team_id: document.team_id,
-            visibility: document.visibility.0,
+            visibility: match document.visibility.0 {
+                Visibility::Link if document.is_listed == Some(true) => Visibility::App,
+                stored => stored,
+            },
             cache_seed: document.cache_seed,
             status: document.status.0,
             status_reason: document.status_reason,

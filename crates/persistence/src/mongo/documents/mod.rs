@@ -21,6 +21,7 @@ pub(crate) mod field;
 pub(crate) mod fields;
 mod input_request;
 mod lineage;
+mod member;
 mod message;
 mod message_version;
 mod participant;
@@ -57,6 +58,7 @@ pub(crate) use input_request::{
     InputRequestDocument, PENDING, StoredInput, closing_fields, input_app, input_key, input_record,
 };
 pub(crate) use lineage::{Base, Lineage};
+pub(crate) use member::{MemberDocument, member_records};
 pub(crate) use message::{MESSAGE_OVERHEAD, StoredMessage, known_messages, message_document};
 pub(crate) use message_version::{VersionKey, version_document, version_message, versions_filter};
 pub(crate) use participant::{

@@ -1,5 +1,6 @@
 use records::{
-    AppStatus, ChatStatus, EntryKind, InputKind, StepKind, StepStatus, TurnOutcome, Visibility,
+    AppStatus, ChatStatus, EntryKind, InputKind, MemberRole, StepKind, StepStatus, TurnOutcome,
+    Visibility,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -30,13 +31,18 @@ macro_rules! named {
     )*};
 }
 
-named!(AppStatus, EntryKind, InputKind, StepKind, StepStatus, TurnOutcome);
+named!(AppStatus, EntryKind, InputKind, MemberRole, StepKind, StepStatus, TurnOutcome);
 
 impl StoredEnum for Visibility {
-    const VALUES: &'static [Self] = &[Self::App, Self::Team, Self::Private];
+    const VALUES: &'static [Self] = &[Self::Private, Self::Team, Self::Link];
 
+    /// Chats that are open to every user who knows the id have always been stored as `app`. A chat that is listed as
+    /// well says so in a field of its own, so that processes of older releases read it.
     fn name(self) -> &'static str {
-        self.as_str()
+        match self {
+            Self::Link | Self::App => "app",
+            Self::Private | Self::Team => self.as_str(),
+        }
     }
 }
 

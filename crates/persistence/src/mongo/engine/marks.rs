@@ -8,11 +8,10 @@
 use bson::{Document, doc};
 use records::{ChatId, Scope};
 
-use crate::StoreError;
 use crate::mongo::MongoStore;
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::scope::visible_chat;
+use crate::mongo::engine::scope::permitted_chat;
 
 /// The field of a session document with the marks.
 pub(crate) const RECENT_WRITES: &str = "recent_writes";
@@ -42,10 +41,10 @@ impl MongoStore {
         if attempt.is_first {
             return Ok(false);
         }
-        let one = visible_chat(scope, chat_id);
+        let one = permitted_chat(scope, chat_id);
         let find = self.inner.chat_sessions.find_one(one);
         let found = find.projection(doc! { "_id": 1, RECENT_WRITES: 1 }).await?;
-        let found = found.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
+        let Some(found) = found else { return Err(self.refused_chat(scope, chat_id).await?) };
         let marks = found.get_array(RECENT_WRITES).ok();
         let mut marks = marks.into_iter().flatten().filter_map(|found| found.ok()?.as_str());
         let is_written = marks.any(|found| found == mark);

@@ -1,5 +1,5 @@
 use bson::{Document, doc};
-use records::{Caller, ChatId, Scope};
+use records::{Caller, ChatId, MemberRole, Permission, Reach, Relations, Scope};
 
 use crate::mongo::documents::{NEWEST_VERSION, counter};
 
@@ -8,7 +8,7 @@ use crate::mongo::documents::{NEWEST_VERSION, counter};
 /// It does not match a document of a newer schema, or a chat whose current lease differs from the
 /// caller's.
 pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
-    let mut filter = visible_chat(scope, chat_id);
+    let mut filter = permitted_chat(scope, chat_id);
     filter.insert("schema_version", doc! { "$lte": NEWEST_VERSION });
     if let Some(token) = scope.fencing_token {
         filter.insert("lease.fencing_token", counter(token));
@@ -16,22 +16,62 @@ pub(crate) fn writable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     filter
 }
 
-/// Returns the filter to read a chat within a scope.
-pub(crate) fn visible_chat(scope: &Scope, chat_id: &ChatId) -> Document {
+/// Returns the filter for a chat in which the caller has the permission of the scope.
+pub(crate) fn permitted_chat(scope: &Scope, chat_id: &ChatId) -> Document {
     let mut filter = doc! { "_id": chat_id.as_str() };
-    filter.extend(visible_chats(scope));
+    filter.extend(permitted_chats(scope));
     filter
 }
 
-/// Returns the filter for all chats within a scope.
-pub(crate) fn visible_chats(scope: &Scope) -> Document {
+/// Returns the filter for all chats in which the caller has the permission of the scope.
+pub(crate) fn permitted_chats(scope: &Scope) -> Document {
     let mut filter = doc! { "app_id": scope.app_id.as_str() };
-    if let Caller::User { user_id, team_id } = &scope.caller {
-        let mut open = vec![doc! { "visibility": "app" }, doc! { "user_id": user_id.as_str() }];
-        if let Some(team_id) = team_id {
-            open.push(doc! { "visibility": "team", "team_id": team_id.as_str() });
-        }
-        filter.insert("$or", open);
+    if let Reach::Related(related) = scope.caller.reach(scope.permission) {
+        let visitors = related.visitors.then(|| doc! { "visibility": "app" });
+        let any: Vec<_> = related_chats(&related).into_iter().chain(visitors).collect();
+        // An empty `$or` is an error; `$nor` of everything matches nothing.
+        let (operator, filters) =
+            if any.is_empty() { ("$nor", vec![doc! {}]) } else { ("$or", any) };
+        filter.insert(operator, filters);
     }
     filter
+}
+
+/// Returns the filters for the chats in a person's list: those that are theirs, that they are a member of, and that
+/// their team shares. Others list every chat of the app.
+///
+/// Each is one range of an index, in the order of the list. For one query with `$or` the server would not always choose
+/// these indexes.
+pub(crate) fn listed_chats(scope: &Scope) -> Vec<Document> {
+    let app = doc! { "app_id": scope.app_id.as_str() };
+    let Reach::Related(related) = scope.caller.reach(Permission::Read) else { return vec![app] };
+    let within_app = |filter| app.clone().into_iter().chain(filter).collect();
+    related_chats(&related).into_iter().map(within_app).collect()
+}
+
+/// Returns the filter for the chats that every user of the app finds.
+pub(crate) fn chats_of_app(scope: &Scope) -> Document {
+    doc! { "app_id": scope.app_id.as_str(), "is_listed": true }
+}
+
+/// Returns a filter for each relation of a person to a chat.
+fn related_chats(related: &Relations<'_>) -> Vec<Document> {
+    let user_id = related.user_id.as_str();
+    let owner = related.owner.then(|| doc! { "user_id": user_id });
+    let member = match related.members {
+        [] => None,
+        roles if roles.len() == MemberRole::ALL.len() => Some(doc! { "members.user_id": user_id }),
+        roles => {
+            let roles: Vec<_> = roles.iter().map(|role| role.as_str()).collect();
+            let one = doc! { "user_id": user_id, "role": { "$in": roles } };
+            Some(doc! { "members": { "$elemMatch": one } })
+        }
+    };
+    let team = related.team.map(|team| doc! { "visibility": "team", "team_id": team.as_str() });
+    [owner, member, team].into_iter().flatten().collect()
+}
+
+/// Returns whether the caller may have the permission of the scope in some chats and not in others.
+pub(crate) fn depends_on_chat(scope: &Scope) -> bool {
+    scope.permission != Permission::Read && scope.caller != Caller::Service
 }

@@ -25,7 +25,7 @@ use crate::mongo::documents::{
 };
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::{limit_and_one, older_than};
-use crate::mongo::engine::scope::{visible_chats, writable_chat};
+use crate::mongo::engine::scope::{permitted_chats, writable_chat};
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::input::{Cancel, KeptInput, Reply, should_run_again};
@@ -210,7 +210,7 @@ impl MongoStore {
         while let Some(chunk) = chunks.try_next().await.map_err(|error| error.1)? {
             let requests = self.shown(&chunk)?;
             let ids: Vec<_> = requests.iter().map(|request| request.chat_id.as_str()).collect();
-            let mut chats = visible_chats(scope);
+            let mut chats = permitted_chats(scope);
             chats.insert("_id", doc! { "$in": ids });
             let visible = self.inner.chat_sessions.find(chats).projection(doc! { "_id": 1 });
             let visible: Vec<_> = visible.await?.try_collect().await?;

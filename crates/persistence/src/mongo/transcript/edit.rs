@@ -19,6 +19,7 @@ use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::reader::{
     Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, gap_error,
 };
+use crate::rules::rights::check_edit;
 use crate::store::ChatHead;
 
 /// The size, in bytes, above which a segment that grows by an edit is split.
@@ -143,6 +144,7 @@ impl MongoStore {
         let is_written = self.was_written(tx.attempt(), scope, chat_id, write_id).await?;
         let FoundMessage { stored: old, place } =
             self.find_message_within(scope, chat_id, sequence).await?;
+        check_edit(scope, chat_id, &old.message)?;
         if is_written {
             return Ok(Round::Done(old.message));
         }

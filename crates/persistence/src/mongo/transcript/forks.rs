@@ -18,7 +18,7 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::format::Shape;
 use crate::mongo::engine::json::to_document;
-use crate::mongo::engine::scope::visible_chat;
+use crate::mongo::engine::scope::permitted_chat;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::rules::new_chat::forked;
@@ -172,7 +172,7 @@ impl MongoStore {
         scope: &Scope,
         fork: &Fork,
     ) -> Result<Option<()>, Failure> {
-        let mut source = visible_chat(scope, &fork.source);
+        let mut source = permitted_chat(scope, &fork.source);
         source.insert("revision", fork.revision);
         let mut shared = doc! {
             "shared_below": counter(fork.shared_below),

@@ -1,6 +1,6 @@
 use bson::{Bson, RawDocumentBuf, doc};
 use futures::TryStreamExt;
-use records::{AppId, Caller, Scope, UserId, WalletEntry};
+use records::{AppId, Scope, UserId, WalletEntry};
 
 use crate::StoreError;
 use crate::mongo::MongoStore;
@@ -53,7 +53,7 @@ impl MongoStore {
         after: Option<&UserId>,
     ) -> Result<WalletPage, Failure> {
         let mut query = wallets_after(&scope.app_id, after);
-        if let Caller::User { user_id, .. } = &scope.caller {
+        if let Some(user_id) = scope.caller.person() {
             query = doc! { "$and": [query, wallet_filter(scope, user_id)] };
         }
         let find = self.inner.wallets.find(query).sort(doc! { "_id": 1 });

@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use futures::TryStreamExt as _;
 use persistence::{Billing, ChatFilter, MessageRange, Page, ResumePointFilter, Store, StoreError};
 use records::{
-    AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MessageEdit,
-    NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Scope, UserId, Uuid7Ids,
-    WorkflowName,
+    AppId, CallId, Caller, ChatId, ChatStatus, DisplayName, Ids as _, JsonObject, MemberRole,
+    MessageEdit, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Permission,
+    Scope, UserId, Uuid7Ids, WorkflowName,
 };
 
 use super::apps::AppCall;
@@ -20,6 +20,7 @@ use super::wallets::WalletCall;
 pub(crate) struct Operation {
     pub(crate) app: usize,
     pub(crate) caller: Caller,
+    pub(crate) permission: Permission,
     pub(crate) fencing_token: Option<u64>,
     pub(crate) chat: usize,
     pub(crate) call: Call,
@@ -60,6 +61,9 @@ pub(crate) enum Call {
     Uncall(CallId),
     ListCalls,
     ChatUsage,
+    PutMember(UserId, MemberRole),
+    RemoveMember(UserId),
+    ListMembers,
     Join(UserId, Option<DisplayName>),
     Leave(UserId),
     ListParticipants,
@@ -98,6 +102,7 @@ impl Playground {
             Call::ListCalls,
             Call::ChatUsage,
             Call::Input(InputCall::List),
+            Call::ListMembers,
             Call::ListParticipants,
             Call::Turn(TurnCall::List(ResumePointFilter::default(), 100, None)),
         ];
@@ -114,6 +119,7 @@ impl Playground {
         let looking = |app, chat, call: &Call| Operation {
             app,
             caller: Caller::Service,
+            permission: Permission::Read,
             fencing_token: None,
             chat,
             call: call.clone(),
@@ -139,6 +145,7 @@ impl Operation {
     pub(crate) async fn execute(&self, playground: &Playground, store: &dyn Store) -> String {
         let scope = &Scope {
             caller: self.caller.clone(),
+            permission: self.permission,
             fencing_token: self.fencing_token,
             ..Scope::service(playground.apps[self.app].clone())
         };
@@ -201,6 +208,11 @@ impl Operation {
             Call::Uncall(call_id) => print(store.delete_call(scope, chat, &call_id).await),
             Call::ListCalls => print(store.list_calls(scope, chat, 100, None).await),
             Call::ChatUsage => print(store.chat_usage(scope, chat).await),
+            Call::PutMember(user_id, role) => {
+                print(store.put_member(scope, chat, &user_id, role).await)
+            }
+            Call::RemoveMember(user_id) => print(store.remove_member(scope, chat, &user_id).await),
+            Call::ListMembers => print(store.list_members(scope, chat).await),
             Call::Join(user_id, name) => {
                 print(store.join_chat(scope, chat, &user_id, name.as_ref()).await)
             }

@@ -6,9 +6,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use records::{
-    CallId, Caller, ChatStatus, DisplayName, EventId, MessageBody, MessageEdit, MicroDollars,
-    NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, TeamId, UserId, Visibility,
-    WorkflowName,
+    CallId, Caller, ChatStatus, DisplayName, EventId, MemberRole, MessageBody, MessageEdit,
+    MicroDollars, NewArtifact, NewChatSession, NewFork, NewMessage, NewProviderCall, Permission,
+    TeamId, UserId, Visibility, WorkflowName,
 };
 use serde_json::{Value, json};
 use store_contract::arbitrary::{json_object, json_value};
@@ -26,6 +26,7 @@ pub(crate) fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let first = new_chat().prop_map(|new| Operation {
         app: 0,
         caller: Caller::Service,
+        permission: Permission::Run,
         fencing_token: None,
         chat: 0,
         call: Call::Create(new),
@@ -38,10 +39,12 @@ fn operation() -> impl Strategy<Value = Operation> {
     let app = prop_oneof![30 => Just(0_usize), 1 => Just(1)];
     let chat = prop_oneof![12 => Just(0_usize), 2 => Just(1), 1 => Just(2)];
     let fencing_token = prop_oneof![6 => Just(None), 1 => token().prop_map(Some)];
-    (app, caller(), fencing_token, chat, call()).prop_map(
-        |(app, caller, fencing_token, chat, call)| Operation {
+    let permission = select(Permission::ALL.to_vec());
+    (app, caller(), permission, fencing_token, chat, call()).prop_map(
+        |(app, caller, permission, fencing_token, chat, call)| Operation {
             app,
             caller,
+            permission,
             fencing_token,
             chat,
             call,
@@ -76,6 +79,9 @@ fn call() -> impl Strategy<Value = Call> {
         1 => call_id().prop_map(Call::Uncall),
         4 => (user(), option::of(display_name()))
             .prop_map(|(user_id, name)| Call::Join(user_id, name)),
+        2 => (user(), select(MemberRole::ALL.to_vec()))
+            .prop_map(|(user_id, role)| Call::PutMember(user_id, role)),
+        1 => user().prop_map(Call::RemoveMember),
         1 => user().prop_map(Call::Leave),
         1 => workflow().prop_map(Call::Stats),
         10 => (user(), wallet_call()).prop_map(|(user_id, call)| Call::Wallet(user_id, call)),
@@ -104,14 +110,15 @@ fn display_name() -> impl Strategy<Value = DisplayName> {
 fn caller() -> impl Strategy<Value = Caller> {
     prop_oneof![
         12 => Just(Caller::Service),
-        1 => (user(), option::of(team()))
-            .prop_map(|(user_id, team_id)| Caller::User { user_id, team_id }),
+        4 => (user(), option::of(team()), any::<bool>())
+            .prop_map(|(user_id, team_id, may_run)| Caller::User { user_id, team_id, may_run }),
+        1 => user().prop_map(|user_id| Caller::Support { user_id }),
     ]
 }
 
 fn new_chat() -> impl Strategy<Value = NewChatSession> {
     let title = option::of(Just("A title".to_owned()));
-    let visibility = select(vec![Visibility::App, Visibility::Team, Visibility::Private]);
+    let visibility = select(Visibility::ALL.to_vec());
     let words = (workflow(), option::of(user()), option::of(team()), title);
     let rest = (visibility, option::of(any::<u32>()), json_object());
     (words, rest).prop_map(|(words, (visibility, cache_seed, metadata))| {
@@ -220,8 +227,10 @@ fn artifact() -> impl Strategy<Value = NewArtifact> {
 fn filter() -> impl Strategy<Value = ChatFilter> {
     let status = option::of(select(ChatStatus::ALL.as_slice()));
     let time = || option::of((0..60_u64).prop_map(moment));
-    (option::of(workflow()), option::of(user()), status, time(), time()).prop_map(
-        |(workflow_name, user_id, status, created_from, created_before)| ChatFilter {
+    let of_app = prop_oneof![4 => Just(false), 1 => Just(true)];
+    (of_app, option::of(workflow()), option::of(user()), status, time(), time()).prop_map(
+        |(of_app, workflow_name, user_id, status, created_from, created_before)| ChatFilter {
+            of_app,
             workflow_name,
             user_id,
             status,

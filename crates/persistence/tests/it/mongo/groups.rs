@@ -6,7 +6,7 @@ use bson::{Document, RawDocumentBuf, doc};
 use futures::future::join_all;
 use persistence::mongo::MongoStore;
 use persistence::{Append, ChatSessions, Messages, Outcome, Store, StoreError};
-use records::{Caller, ChatId, EventId, MessageBody, NewMessage, Scope, UserId};
+use records::{Caller, ChatId, EventId, MessageBody, NewMessage, Permission, Scope, UserId};
 
 use super::database::Database;
 use super::faults::{FailPoint, chat, count, database, message, scope, sequences};
@@ -222,7 +222,12 @@ async fn a_caller_without_access_is_refused_among_callers_with_access() {
     new.user_id = Some(UserId::parse("ann").unwrap());
     let chat_id = database.create_chat(&scope(), new).await.unwrap().chat_id;
     let user = |name: &str| Scope {
-        caller: Caller::User { user_id: UserId::parse(name).unwrap(), team_id: None },
+        caller: Caller::User {
+            user_id: UserId::parse(name).unwrap(),
+            team_id: None,
+            may_run: false,
+        },
+        permission: Permission::Say,
         ..scope()
     };
     let scopes = [scope(), user("bob"), user("ann"), user("bob"), scope(), user("ann")];

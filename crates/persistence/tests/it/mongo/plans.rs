@@ -9,16 +9,16 @@ use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, ContextHistory, Contexts,
-    Cursor, Exchanges, Forks, InputRequests, Leases, MessageRange, Messages, Participants,
+    Cursor, Exchanges, Forks, InputRequests, Leases, Members, MessageRange, Messages, Participants,
     Presence, ResumePointCursor, ResumePointFilter, Stats, Tickets, Turns, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
-    EntryId, EventId, InputRequestId, JsonObject, Lease, MessageBody, MessageEdit, NewArtifact,
-    NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
-    NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame,
-    StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
-    WorkflowName,
+    EntryId, EventId, InputRequestId, JsonObject, Lease, MemberRole, MessageBody, MessageEdit,
+    NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
+    NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Owner, Permission, Question, Scope,
+    StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome,
+    UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -137,10 +137,14 @@ async fn use_calls(database: &Database, scope: &Scope, chat_id: &ChatId) {
 
 async fn use_everything(database: &Database) {
     let user = UserId::parse("user").unwrap();
-    let caller = Caller::User { user_id: user, team_id: Some(TeamId::parse("team").unwrap()) };
-    let as_user = Scope { caller, ..scope() };
+    let team_id = Some(TeamId::parse("team").unwrap());
+    let caller = Caller::User { user_id: user.clone(), team_id, may_run: true };
+    let as_user = Scope { caller, permission: Permission::Run, ..scope() };
     for scope in [scope(), as_user] {
-        let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
+        let new = NewChatSession {
+            user_id: Some(user.clone()),
+            ..NewChatSession::of(WorkflowName::parse("Generator").unwrap())
+        };
         let chat_id = database.create_chat(&scope, new).await.unwrap().chat_id;
         let again = NewChatSession {
             chat_id: Some(chat_id.clone()),
@@ -167,7 +171,8 @@ async fn use_everything(database: &Database) {
 
 /// Forks a chat, and makes all the usual calls on the chat and on its fork.
 async fn use_forks(database: &Database, scope: &Scope, chat_id: &ChatId) {
-    let fork = |sequence| NewFork { sequence, ..NewFork::default() };
+    let user_id = scope.caller.person().cloned();
+    let fork = |sequence| NewFork { sequence, user_id: user_id.clone(), ..NewFork::default() };
     let forked = database.fork_chat(scope, chat_id, fork(None)).await.unwrap().chat_id;
     let of_fork = database.fork_chat(scope, &forked, fork(Some(40))).await.unwrap().chat_id;
     for chat_id in [chat_id, &forked, &of_fork] {
@@ -200,6 +205,11 @@ async fn use_inputs(database: &Database, scope: &Scope, chat_id: &ChatId) {
 
 async fn use_participants(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let name = DisplayName::parse("Ada").unwrap();
+    for role in MemberRole::ALL {
+        let user_id = UserId::parse("eve").unwrap();
+        database.put_member(scope, chat_id, &user_id, role).await.unwrap();
+    }
+    database.list_members(scope, chat_id).await.unwrap();
     for user_id in ["ada", "bob"].map(|user_id| UserId::parse(user_id).unwrap()) {
         for _ in 0..2 {
             database.join_chat(scope, chat_id, &user_id, Some(&name)).await.unwrap();
@@ -399,6 +409,7 @@ async fn use_context_history(database: &Database, scope: &Scope, chat_id: &ChatI
 
 async fn use_lists(database: &Database, scope: &Scope) {
     let everything = ChatFilter {
+        of_app: true,
         workflow_name: Some(WorkflowName::parse("Generator").unwrap()),
         user_id: Some(UserId::parse("user").unwrap()),
         status: Some(ChatStatus::Running),

@@ -6,14 +6,15 @@ use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
-    Leases, MessageRange, Messages, Participants, Presence, Resumption, Stats, StoreError, Tickets,
-    Turns, Wallets,
+    Leases, Members, MessageRange, Messages, Participants, Presence, Resumption, Stats, StoreError,
+    Tickets, Turns, Wallets,
 };
 use records::{
     AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
-    MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputRequest, NewLease,
-    NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope, StackFrame, StackId, Step,
-    StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, WorkflowName,
+    Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork,
+    NewInputRequest, NewLease, NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope,
+    StackFrame, StackId, Step, StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
+    Visibility, WorkflowName,
 };
 
 use serde_json::json;
@@ -80,6 +81,32 @@ async fn documents_of_version_1_load() {
     let more = vec![MessageBody::new("user", Some("user"), "more").into()];
     let append = database.append(&scope(), &chat_id, more).await.unwrap();
     assert_eq!(append.last_sequence, page.last_sequence + 1);
+}
+
+/// Chats that were open to every user of the app, as the documents of earlier releases say, are open to those who know
+/// the id. Only chats that say so are listed, too.
+#[tokio::test]
+async fn a_shared_chat_loads_with_its_visibility_and_members() {
+    let database = Database::create().await;
+    let golden = golden("chat_shared", 1);
+    let chat_id = ChatId::parse("chat_golden_shared").unwrap();
+    database.insert("chat_sessions", golden.clone()).await;
+    let members = database.list_members(&scope(), &chat_id).await.unwrap();
+    let (bob, carol) = (UserId::parse("user_bob").unwrap(), UserId::parse("user_carol").unwrap());
+    let expected = [(bob, MemberRole::Member), (carol, MemberRole::Reader)];
+    assert_eq!(members, expected.map(|(user_id, role)| Member { user_id, role }));
+    let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
+    assert_eq!(chat.visibility, Visibility::App);
+    let mut earlier = golden;
+    earlier.insert("_id", "chat_golden_earlier");
+    for field in ["is_listed", "members"] {
+        earlier.remove(field).unwrap();
+    }
+    database.insert("chat_sessions", earlier).await;
+    let chat_id = ChatId::parse("chat_golden_earlier").unwrap();
+    let chat = database.get_chat(&scope(), &chat_id).await.unwrap().unwrap();
+    assert_eq!(chat.visibility, Visibility::Link);
+    assert_eq!(database.list_members(&scope(), &chat_id).await.unwrap(), []);
 }
 
 /// Loads a chat without the fields that were added to version 1 later.
@@ -285,7 +312,10 @@ async fn written_documents_have_the_fields_of_version_1() {
     for database in [Database::create_older(&[]).await, Database::create_unsealed().await] {
         write_every_record(&database).await;
         let session = Document::try_from(&*database.all("chat_sessions").await[0]).unwrap();
-        assert_fields(&session, &golden("chat_session", 1), "chat_session");
+        // Who joins a chat is a member from then on.
+        let mut with_members = golden("chat_session", 1);
+        with_members.insert("members", golden("chat_shared", 1).get("members").unwrap().clone());
+        assert_fields(&session, &with_members, "chat_session");
         let written = assert_golden(&database).await;
         assert!(WRITTEN.iter().all(|collection| written.contains(collection)), "{written:?}");
         for collection in database.raw.list_collection_names().await.unwrap() {

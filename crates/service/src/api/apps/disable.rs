@@ -15,6 +15,7 @@ use crate::wire::EmptyRequest;
 #[utoipa::path(
     post, path = "/api/apps/{app_id}/disable", tag = "apps", operation_id = "disable_app",
     params(AppPath), request_body = Option<EmptyRequest>,
+    security(("bearer_token" = ["administer"])),
     responses((status = 200, description = "The app, disabled", body = AppResponse), ChangeAppProblems),
 )]
 pub(crate) async fn disable_app(

@@ -15,6 +15,7 @@ use crate::wire::EmptyRequest;
 #[utoipa::path(
     post, path = "/api/apps/{app_id}/enable", tag = "apps", operation_id = "enable_app",
     params(AppPath), request_body = Option<EmptyRequest>,
+    security(("bearer_token" = ["administer"])),
     responses((status = 200, description = "The app, enabled", body = AppResponse), ChangeAppProblems),
 )]
 pub(crate) async fn enable_app(

@@ -11,6 +11,7 @@ use crate::problem::{AppNotFoundProblems, Problem};
 /// Returns a registered app.
 #[utoipa::path(
     get, path = "/api/apps/{app_id}", tag = "apps", operation_id = "get_app", params(AppPath),
+    security(("bearer_token" = ["administer"])),
     responses((status = 200, description = "The app", body = AppResponse), AppNotFoundProblems),
 )]
 pub(crate) async fn get_app(

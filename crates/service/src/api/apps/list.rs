@@ -49,6 +49,7 @@ impl From<AppPage> for ListAppsResponse {
 /// Lists the registered apps, ordered by id.
 #[utoipa::path(
     get, path = "/api/apps", tag = "apps", operation_id = "list_apps", params(ListAppsQuery),
+    security(("bearer_token" = ["administer"])),
     responses(
         (status = 200, description = "A page of apps", body = ListAppsResponse),
         OperatorProblems,
@@ -56,9 +57,10 @@ impl From<AppPage> for ListAppsResponse {
 )]
 pub(crate) async fn list_apps(
     State(store): State<Arc<dyn Store>>,
-    _operator: Operator,
+    Operator(identity): Operator,
     Query(query): Query<ListAppsQuery>,
 ) -> Result<Json<ListAppsResponse>, Problem> {
-    let page = store.list_apps(query.limit, query.cursor.as_ref()).await?;
+    let mut page = store.list_apps(query.limit, query.cursor.as_ref()).await?;
+    page.apps.retain(|app| identity.may_use_app(&app.app_id));
     Ok(Json(page.into()))
 }

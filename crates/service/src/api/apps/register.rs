@@ -13,6 +13,7 @@ use crate::wire::EmptyRequest;
 #[utoipa::path(
     put, path = "/api/apps/{app_id}", tag = "apps", operation_id = "register_app",
     params(AppPath), request_body = Option<EmptyRequest>,
+    security(("bearer_token" = ["administer"])),
     responses((status = 200, description = "The app", body = AppResponse), RegisterAppProblems),
 )]
 pub(crate) async fn register_app(

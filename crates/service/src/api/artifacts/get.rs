@@ -4,6 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::ArtifactResponse;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -12,6 +13,7 @@ use crate::problem::{ChatProblems, Problem};
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
     operation_id = "get_artifact", params(ChatPath),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The last artifact, or null", body = ArtifactResponse),
         ChatProblems,
@@ -19,7 +21,7 @@ use crate::problem::{ChatProblems, Problem};
 )]
 pub(crate) async fn get_artifact(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
 ) -> Result<Json<ArtifactResponse>, Problem> {
     let artifact = store.get_last_artifact(&scope, &chat_id).await?;

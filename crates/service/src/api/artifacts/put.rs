@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ArtifactResponse;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, PutArtifactProblems};
@@ -56,6 +57,7 @@ impl From<PutArtifactRequest> for NewArtifact {
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
     operation_id = "put_artifact", params(ChatPath, FencingHeader), request_body = PutArtifactRequest,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The artifact as stored", body = ArtifactResponse),
         PutArtifactProblems,
@@ -63,7 +65,7 @@ impl From<PutArtifactRequest> for NewArtifact {
 )]
 pub(crate) async fn put_artifact(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<PutArtifactRequest>,
 ) -> Result<Json<ArtifactResponse>, Problem> {

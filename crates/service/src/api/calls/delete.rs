@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use persistence::Store;
 
+use crate::extract::needs::Bill;
 use crate::extract::{ChatScope, PathCallId, Query};
 use crate::openapi::{CallPath, ChatPath, FencingHeader};
 use crate::problem::{DeleteCallProblems, Problem};
@@ -13,11 +14,12 @@ use crate::problem::{DeleteCallProblems, Problem};
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/calls/{call_id}", tag = "calls",
     operation_id = "delete_call", params(ChatPath, CallPath, FencingHeader),
+    security(("bearer_token" = ["bill"])),
     responses((status = 204, description = "The call is deleted"), DeleteCallProblems),
 )]
 pub(crate) async fn delete_call(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Bill>,
     PathCallId(call_id): PathCallId,
     Query(()): Query<()>,
 ) -> Result<StatusCode, Problem> {

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::CallFields;
 use crate::api::cursor;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -65,6 +66,7 @@ impl ListCallsResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls", operation_id = "list_calls",
     params(ChatPath, ListCallsQuery),
+    security(("bearer_token" = ["manage"])),
     responses(
         (status = 200, description = "A page of calls", body = ListCallsResponse),
         ChatProblems,
@@ -72,7 +74,7 @@ impl ListCallsResponse {
 )]
 pub(crate) async fn list_calls(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Manage>,
     Query(query): Query<ListCallsQuery>,
 ) -> Result<Json<ListCallsResponse>, Problem> {
     let (page, usage) = tokio::try_join!(

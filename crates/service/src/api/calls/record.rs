@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CallFields, PaymentFields};
+use crate::extract::needs::Bill;
 use crate::extract::{BatchShape, ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
@@ -177,6 +178,7 @@ impl From<RecordedCall> for RecordedCallFields {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/calls", tag = "calls",
     operation_id = "record_calls", params(ChatPath), request_body = OneOrSeveralCalls,
+    security(("bearer_token" = ["bill"])),
     responses(
         (status = 201, description = "At least one call is new", body = RecordCallsResponse),
         (status = 200, description = "All calls were recorded before", body = RecordCallsResponse),
@@ -186,7 +188,7 @@ impl From<RecordedCall> for RecordedCallFields {
 pub(crate) async fn record_calls(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Bill>,
     Query(()): Query<()>,
     CallsBody { calls, shape }: CallsBody,
 ) -> Result<(StatusCode, Json<RecordCallsResponse>), Problem> {

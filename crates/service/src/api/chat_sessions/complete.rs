@@ -6,6 +6,7 @@ use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::transition;
+use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
@@ -17,6 +18,7 @@ use crate::wire::EmptyRequest;
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/complete", tag = "chat sessions",
     operation_id = "complete_chat", params(ChatPath, FencingHeader), request_body = Option<EmptyRequest>,
+    security(("bearer_token" = ["manage"])),
     responses(
         (status = 200, description = "The chat session, completed", body = ChatSessionResponse),
         StatusProblems,
@@ -24,7 +26,7 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn complete_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: ChatScope,
+    chat: ChatScope<Manage>,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

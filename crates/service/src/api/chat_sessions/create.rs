@@ -1,10 +1,7 @@
-use std::sync::Arc;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
-use persistence::Store;
 use records::{
     Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility, WorkflowName,
 };
@@ -12,9 +9,11 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
+use crate::extract::needs::Create;
 use crate::extract::{AppScope, Json, Query};
 use crate::openapi::AppPath;
 use crate::problem::{CreateProblems, Problem, ProblemKind};
+use crate::state::AppState;
 
 /// A chat session to create.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -37,8 +36,10 @@ pub(crate) struct CreateChatRequest {
     /// A user may name only their own team; the default is the caller's team.
     #[schema(value_type = Option<String>)]
     team_id: Option<TeamId>,
-    /// `app` (visible to everyone with access to the app), `team` or `private`.
-    #[schema(value_type = Option<String>, example = "app")]
+    /// Who may find and read the chat, besides its owner and its members: `private` (no other user), `team` (its team), `link`
+    /// (every user of the app who knows the id) or `app` (every user of the app, who also finds it in the list). The
+    /// default is a setting of the service, by default `private`.
+    #[schema(value_type = Option<String>, example = "link")]
     visibility: Option<Visibility>,
     /// Derived from app and chat if missing.
     #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u32)]
@@ -54,6 +55,7 @@ pub(crate) struct CreateChatRequest {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "create_chat",
     params(AppPath), request_body = CreateChatRequest,
+    security(("bearer_token" = ["create"])),
     responses(
         (status = 201, description = "The new chat session, running",
             body = ChatSessionResponse, headers(("Location", description = "The path of the chat session"))),
@@ -61,13 +63,14 @@ pub(crate) struct CreateChatRequest {
     ),
 )]
 pub(crate) async fn create_chat(
-    State(store): State<Arc<dyn Store>>,
-    AppScope(scope): AppScope,
+    State(state): State<AppState>,
+    AppScope(scope, _): AppScope<Create>,
     Query(()): Query<()>,
     Json(request): Json<CreateChatRequest>,
 ) -> Result<impl IntoResponse, Problem> {
-    let new = request.on_behalf_of(&scope.caller)?;
-    let chat = store.create_chat(&scope, new).await?;
+    let settings = state.registry.check(&scope.app_id).await?;
+    let new = request.on_behalf_of(&scope.caller, settings.default_visibility)?;
+    let chat = state.store.create_chat(&scope, new).await?;
     let location = format!("/api/chats/{}/{}", chat.app_id, chat.chat_id);
     let response = Json(ChatSessionResponse::from(chat));
     Ok((StatusCode::CREATED, [(LOCATION, location)], response))
@@ -75,15 +78,20 @@ pub(crate) async fn create_chat(
 
 impl CreateChatRequest {
     /// Fills in the owner: the caller, or the user that a service names.
-    fn on_behalf_of(self, caller: &Caller) -> Result<NewChatSession, Problem> {
+    fn on_behalf_of(
+        self,
+        caller: &Caller,
+        default_visibility: Visibility,
+    ) -> Result<NewChatSession, Problem> {
         let (user_id, team_id) = match caller {
-            Caller::Service => (self.user_id, self.team_id),
-            Caller::User { user_id, team_id } => (
+            // Support creates no chats.
+            Caller::Service | Caller::Support { .. } => (self.user_id, self.team_id),
+            Caller::User { user_id, team_id, .. } => (
                 own("/user_id", self.user_id.as_ref(), Some(user_id))?,
                 own("/team_id", self.team_id.as_ref(), team_id.as_ref())?,
             ),
         };
-        let visibility = self.visibility.unwrap_or_default();
+        let visibility = self.visibility.unwrap_or(default_visibility);
         if visibility == Visibility::Team && team_id.is_none() {
             let detail = "must not be team without a team_id";
             return Err(Problem::invalid_body("/visibility", detail));

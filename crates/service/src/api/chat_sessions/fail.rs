@@ -6,6 +6,7 @@ use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::{ReasonRequest, transition};
+use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
@@ -16,6 +17,7 @@ use crate::problem::{Problem, StatusProblems};
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fail", tag = "chat sessions",
     operation_id = "fail_chat", params(ChatPath, FencingHeader), request_body = Option<ReasonRequest>,
+    security(("bearer_token" = ["manage"])),
     responses(
         (status = 200, description = "The chat session, failed", body = ChatSessionResponse),
         StatusProblems,
@@ -23,7 +25,7 @@ use crate::problem::{Problem, StatusProblems};
 )]
 pub(crate) async fn fail_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: ChatScope,
+    chat: ChatScope<Manage>,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<ReasonRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

@@ -11,9 +11,10 @@ use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
 use super::create::own;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
-use crate::problem::{ForkProblems, Problem};
+use crate::problem::{ForkProblems, Problem, ProblemKind};
 
 /// A fork to create; its source is in the path.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -42,6 +43,7 @@ pub(crate) struct ForkRequest {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fork", tag = "chat sessions",
     operation_id = "fork_chat", params(ChatPath), request_body = ForkRequest,
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 201, description = "The fork, running", body = ChatSessionResponse,
             headers(("Location", description = "The path of the fork"))),
@@ -50,7 +52,7 @@ pub(crate) struct ForkRequest {
 )]
 pub(crate) async fn fork_chat(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     Json(request): Json<ForkRequest>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -65,6 +67,10 @@ impl ForkRequest {
     fn on_behalf_of(self, caller: &Caller) -> Result<NewFork, Problem> {
         let user_id = match caller {
             Caller::Service => self.user_id,
+            Caller::Support { .. } => {
+                let detail = "a token with the role support cannot create chats";
+                return Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
+            }
             Caller::User { user_id, .. } => own("/user_id", self.user_id.as_ref(), Some(user_id))?,
         };
         Ok(NewFork {

@@ -4,6 +4,7 @@ use axum::extract::State;
 use persistence::{Store, StoreError};
 
 use super::ChatSessionResponse;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -12,6 +13,7 @@ use crate::problem::{ChatProblems, Problem};
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}", tag = "chat sessions", operation_id = "get_chat",
     params(ChatPath),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The chat session", body = ChatSessionResponse),
         ChatProblems,
@@ -19,7 +21,7 @@ use crate::problem::{ChatProblems, Problem};
 )]
 pub(crate) async fn get_chat(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id).await?;

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ChatSessionResponse;
 use crate::api::cursor;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Json, Params, Query};
 use crate::openapi::AppPath;
 use crate::problem::{AppProblems, Problem};
@@ -18,6 +19,10 @@ use crate::wire::Time;
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListChatsQuery {
+    /// `mine` (default): the chats of the caller, those that they are a member of, and those that their team shares; for
+    /// the role `service`, every chat. `app`: the chats that every user of the app finds.
+    #[param(value_type = Option<String>, example = "app")]
+    scope: ListScope,
     /// Only chats of this workflow.
     #[param(value_type = Option<String>)]
     workflow_name: Option<WorkflowName>,
@@ -41,11 +46,24 @@ pub(crate) struct ListChatsQuery {
     cursor: Option<Cursor>,
 }
 
+/// Which chats are listed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ListScope {
+    Mine,
+    App,
+}
+
 impl FromParams for ListChatsQuery {
     fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
         let limit = params.take_limit(limits)?;
         let cursor = params.take_with("cursor", cursor::decode)?;
+        let scope = params.take_with("scope", |word| match word {
+            "mine" => Ok(ListScope::Mine),
+            "app" => Ok(ListScope::App),
+            _ => Err("must be mine or app"),
+        })?;
         Ok(Self {
+            scope: scope.unwrap_or(ListScope::Mine),
             workflow_name: params.take("workflow_name")?,
             user_id: params.take("user_id")?,
             status: params.take_with("status", parse_status)?,
@@ -81,6 +99,7 @@ impl From<Page> for ListChatsResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "list_chats",
     params(AppPath, ListChatsQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "A page of chat sessions", body = ListChatsResponse),
         AppProblems,
@@ -88,10 +107,11 @@ impl From<Page> for ListChatsResponse {
 )]
 pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
-    AppScope(scope): AppScope,
+    AppScope(scope, _): AppScope<Read>,
     Query(query): Query<ListChatsQuery>,
 ) -> Result<Json<ListChatsResponse>, Problem> {
     let filter = ChatFilter {
+        of_app: query.scope == ListScope::App,
         workflow_name: query.workflow_name,
         user_id: query.user_id,
         status: query.status,

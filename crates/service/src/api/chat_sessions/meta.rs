@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::ForkOriginFields;
 use super::response::LastTurnFields;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -100,6 +101,7 @@ impl MetaResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/meta", tag = "chat sessions",
     operation_id = "get_chat_meta", params(ChatPath),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The metadata of the chat", body = MetaResponse),
         ChatProblems,
@@ -107,7 +109,7 @@ impl MetaResponse {
 )]
 pub(crate) async fn get_chat_meta(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
 ) -> Result<Json<MetaResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id);

@@ -6,6 +6,7 @@ use records::ChatStatus;
 
 use super::ChatSessionResponse;
 use super::transition::transition;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, StatusProblems};
@@ -17,6 +18,7 @@ use crate::wire::EmptyRequest;
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/reopen", tag = "chat sessions",
     operation_id = "reopen_chat", params(ChatPath, FencingHeader), request_body = Option<EmptyRequest>,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The chat session, running", body = ChatSessionResponse),
         StatusProblems,
@@ -24,7 +26,7 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn reopen_chat(
     State(store): State<Arc<dyn Store>>,
-    chat: ChatScope,
+    chat: ChatScope<Run>,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

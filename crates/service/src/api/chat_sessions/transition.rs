@@ -20,9 +20,9 @@ pub(crate) struct ReasonRequest {
 }
 
 /// Changes the status of a chat, and returns the chat session.
-pub(super) async fn transition(
+pub(super) async fn transition<P>(
     store: Arc<dyn Store>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<P>,
     next: ChatStatus,
     reason: Option<String>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::version::retained_version;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ContextVersionProblems, Problem};
@@ -53,6 +54,7 @@ pub(crate) struct ContextDiffResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context/diff", tag = "context snapshot",
     operation_id = "diff_context", params(ChatPath, ContextDiffQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The difference", body = ContextDiffResponse),
         ContextVersionProblems,
@@ -60,7 +62,7 @@ pub(crate) struct ContextDiffResponse {
 )]
 pub(crate) async fn diff_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(ContextDiffQuery { from, to }): Query<ContextDiffQuery>,
 ) -> Result<Json<ContextDiffResponse>, Problem> {
     let before = retained_version(&*store, &scope, &chat_id, from);

@@ -4,6 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::ContextResponse;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -12,6 +13,7 @@ use crate::problem::{ChatProblems, Problem};
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
     operation_id = "get_context", params(ChatPath),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The context snapshot", body = ContextResponse),
         ChatProblems,
@@ -19,7 +21,7 @@ use crate::problem::{ChatProblems, Problem};
 )]
 pub(crate) async fn get_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
 ) -> Result<Json<ContextResponse>, Problem> {
     let snapshot = store.load_context_snapshot(&scope, &chat_id).await?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -68,6 +69,7 @@ impl From<ContextVersion> for ContextVersionFields {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context/history", tag = "context snapshot",
     operation_id = "list_context_versions", params(ChatPath, ContextHistoryQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "A page of versions", body = ContextHistoryResponse),
         ChatProblems,
@@ -75,7 +77,7 @@ impl From<ContextVersion> for ContextVersionFields {
 )]
 pub(crate) async fn list_context_versions(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ContextHistoryQuery>,
 ) -> Result<Json<ContextHistoryResponse>, Problem> {
     let page = store.list_context_versions(&scope, &chat_id, query.limit, query.cursor).await?;

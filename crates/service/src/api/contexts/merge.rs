@@ -5,6 +5,7 @@ use persistence::Store;
 
 use super::ContextResponse;
 use crate::extract::Json;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, MergePatch, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ContextProblems, Problem};
@@ -19,6 +20,7 @@ use crate::problem::{ContextProblems, Problem};
     request_body(
         content((Object = "application/json"), (Object = "application/merge-patch+json")),
     ),
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The whole snapshot after the merge", body = ContextResponse),
         ContextProblems,
@@ -26,7 +28,7 @@ use crate::problem::{ContextProblems, Problem};
 )]
 pub(crate) async fn merge_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     MergePatch(patch): MergePatch,
 ) -> Result<Json<ContextResponse>, Problem> {

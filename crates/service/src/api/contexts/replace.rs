@@ -5,6 +5,7 @@ use persistence::Store;
 use records::JsonObject;
 
 use super::ContextResponse;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ContextProblems, Problem};
@@ -14,6 +15,7 @@ use crate::problem::{ContextProblems, Problem};
     put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
     operation_id = "replace_context", params(ChatPath, FencingHeader),
     request_body(content = Object, example = json!({"interview_complete": true})),
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The snapshot as stored", body = ContextResponse),
         ContextProblems,
@@ -21,7 +23,7 @@ use crate::problem::{ContextProblems, Problem};
 )]
 pub(crate) async fn replace_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(data): Json<JsonObject>,
 ) -> Result<Json<ContextResponse>, Problem> {

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::ContextResponse;
 use super::version::retained_version;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, RestoreContextProblems};
@@ -25,6 +26,7 @@ pub(crate) struct RestoreContextRequest {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/context/restore", tag = "context snapshot",
     operation_id = "restore_context", params(ChatPath, FencingHeader), request_body = RestoreContextRequest,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The snapshot as stored", body = ContextResponse),
         RestoreContextProblems,
@@ -32,7 +34,7 @@ pub(crate) struct RestoreContextRequest {
 )]
 pub(crate) async fn restore_context(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<RestoreContextRequest>,
 ) -> Result<Json<ContextResponse>, Problem> {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::history::ContextVersionFields;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, PathContextVersion, Query};
 use crate::openapi::{ChatPath, ContextVersionPath};
 use crate::problem::{ContextVersionProblems, Problem, ProblemKind};
@@ -27,6 +28,7 @@ pub(crate) struct KeptContextResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/context/history/{version}", tag = "context snapshot",
     operation_id = "get_context_version", params(ChatPath, ContextVersionPath),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The snapshot", body = KeptContextResponse),
         ContextVersionProblems,
@@ -34,7 +36,7 @@ pub(crate) struct KeptContextResponse {
 )]
 pub(crate) async fn get_context_version(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     PathContextVersion(version): PathContextVersion,
     Query(()): Query<()>,
 ) -> Result<Json<KeptContextResponse>, Problem> {

@@ -41,6 +41,7 @@ impl FromParams for JoinQuery {
         SocketPath, JoinQuery,
         ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`reprise.v1` is accepted if offered", example = "reprise.v1"),
     ),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 101, description = "A WebSocket; docs/API.md describes its frames"),
         SocketProblems,
@@ -48,9 +49,10 @@ impl FromParams for JoinQuery {
 )]
 pub(crate) async fn join(
     State(state): State<AppState>,
-    SocketRequest { target, identity, upgrade }: SocketRequest,
     Query(JoinQuery { after, .. }): Query<JoinQuery>,
     shutdown: Shutdown,
+    // Last, because it may redeem a ticket.
+    SocketRequest { target, identity, upgrade }: SocketRequest,
 ) -> Result<Response, Problem> {
     let handshake = websocket::Handshake { target, after, shutdown, state };
     let admission = match identity {

@@ -51,6 +51,7 @@ impl FromParams for ListenQuery {
         ChatPath, ListenQuery,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last received event", example = "41"),
     ),
+    security(("bearer_token" = ["read"])),
     responses(
         (
             status = 200, content_type = "text/event-stream", body = ListenEvent,
@@ -63,9 +64,10 @@ pub(crate) async fn listen(
     State(hub): State<Arc<Hub>>,
     State(limits): State<Arc<LimitsConfig>>,
     State(metrics): State<Arc<Metrics>>,
-    ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
     Query(query): Query<ListenQuery>,
     LastEventId(last_event_id): LastEventId,
+    // Last, because it may redeem a ticket.
+    ChatStream { scope, chat_id, limits: stream_limits }: ChatStream,
 ) -> Result<Response, Problem> {
     let position = last_event_id.or(query.after).unwrap_or(Position::BEGINNING);
     let subscription = hub.subscribe(&scope, &chat_id, position).await?;

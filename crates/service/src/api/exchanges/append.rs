@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
 use crate::api::messages::{AppendedResponse, MessageRequest};
+use crate::extract::needs::Bill;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ExchangeProblems, Problem};
@@ -60,6 +61,7 @@ impl ExchangeResponse {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/exchanges", tag = "calls",
     operation_id = "append_exchange", params(ChatPath, FencingHeader), request_body = ExchangeRequest,
+    security(("bearer_token" = ["bill"])),
     responses(
         (status = 201, description = "At least one record is new", body = ExchangeResponse),
         (status = 200, description = "All records were stored before", body = ExchangeResponse),
@@ -69,7 +71,7 @@ impl ExchangeResponse {
 pub(crate) async fn append_exchange(
     State(store): State<Arc<dyn Store>>,
     State(billing): State<Billing>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Bill>,
     Query(()): Query<()>,
     Json(ExchangeRequest { messages, call }): Json<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {

@@ -10,7 +10,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::messages::{AppendedResponse, AuthorRequest};
+use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, PathInputRequestId, Query};
+use crate::joining;
 use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{AnswerInputProblems, Problem};
 use crate::wire::{self, InputRequestResponse, keep_null};
@@ -101,6 +103,7 @@ pub(crate) struct AnswerResponse {
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/answer",
     tag = "input requests", operation_id = "answer_input_request", params(ChatPath, InputRequestPath, FencingHeader),
     request_body = AnswerRequest,
+    security(("bearer_token" = ["say"])),
     responses(
         (status = 201, description = "The request is answered", body = AnswerResponse),
         (status = 200, description = "The request was answered before, with this answer", body = AnswerResponse),
@@ -109,13 +112,13 @@ pub(crate) struct AnswerResponse {
 )]
 pub(crate) async fn answer_input_request(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathInputRequestId(request_id): PathInputRequestId,
     Query(()): Query<()>,
     Json(request): Json<AnswerRequest>,
 ) -> Result<(StatusCode, Json<AnswerResponse>), Problem> {
     let answer = request.into_answer()?;
-    let answered = store.answer_input_request(&scope, &chat_id, &request_id, answer).await;
+    let answered = joining::answer(&*store, &scope, &chat_id, &request_id, answer).await;
     let AnsweredInput { request, append } =
         answered.map_err(|error| Problem::from(error).move_pointers("/messages/0", ""))?;
     let status = wire::write_status(append.messages.iter().map(|message| message.outcome));

@@ -4,6 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use crate::api::chat_sessions::ReasonRequest;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, OptionalJson, PathInputRequestId, Query};
 use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{CancelInputProblems, Problem};
@@ -16,6 +17,7 @@ use crate::wire::InputRequestResponse;
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}/cancel",
     tag = "input requests", operation_id = "cancel_input_request", params(ChatPath, InputRequestPath, FencingHeader),
     request_body = Option<ReasonRequest>,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The request, cancelled", body = InputRequestResponse),
         CancelInputProblems,
@@ -23,7 +25,7 @@ use crate::wire::InputRequestResponse;
 )]
 pub(crate) async fn cancel_input_request(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     PathInputRequestId(request_id): PathInputRequestId,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<ReasonRequest>,

@@ -30,6 +30,7 @@ impl FromParams for GetInputRequestQuery {
     get, path = "/api/chats/{app_id}/{chat_id}/input-requests/{request_id}",
     tag = "input requests", operation_id = "get_input_request",
     params(ChatPath, InputRequestPath, GetInputRequestQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The request in its current state", body = InputRequestResponse),
         InputRequestProblems,
@@ -37,9 +38,10 @@ impl FromParams for GetInputRequestQuery {
 )]
 pub(crate) async fn get_input_request(
     State(hub): State<Arc<Hub>>,
-    ChatStream { scope, chat_id, limits }: ChatStream,
     PathInputRequestId(request_id): PathInputRequestId,
     Query(query): Query<GetInputRequestQuery>,
+    // Last, because it may redeem a ticket.
+    ChatStream { scope, chat_id, limits }: ChatStream,
 ) -> Result<Json<InputRequestResponse>, Problem> {
     let Wait(wait) = query.wait.unwrap_or_default();
     let request = hub.wait_for_input(&scope, &chat_id, &request_id, wait, &limits).await?;

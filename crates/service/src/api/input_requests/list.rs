@@ -8,6 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::api::cursor;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -59,6 +60,7 @@ impl ListInputRequestsResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
     operation_id = "list_input_requests", params(ChatPath, ListInputRequestsQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "A page of input requests", body = ListInputRequestsResponse),
         ChatProblems,
@@ -66,7 +68,7 @@ impl ListInputRequestsResponse {
 )]
 pub(crate) async fn list_input_requests(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListInputRequestsQuery>,
 ) -> Result<Json<ListInputRequestsResponse>, Problem> {
     let (limit, after) = (query.limit, query.cursor.as_ref());

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, RequestInputProblems};
@@ -110,6 +111,7 @@ impl From<InputRequestRequest> for NewInputRequest {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/input-requests", tag = "input requests",
     operation_id = "request_input", params(ChatPath, FencingHeader), request_body = InputRequestRequest,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 201, description = "The question is asked", body = InputRequestResponse),
         (status = 200, description = "It was asked before", body = InputRequestResponse),
@@ -118,7 +120,7 @@ impl From<InputRequestRequest> for NewInputRequest {
 )]
 pub(crate) async fn request_input(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<InputRequestRequest>,
 ) -> Result<(StatusCode, Json<InputRequestResponse>), Problem> {

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::response::LeaseResponse;
-use super::{check_role, default_ttl, ttl};
+use super::{default_ttl, ttl};
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{AcquireLeaseProblems, Problem};
@@ -40,6 +41,7 @@ pub(crate) struct AcquireRequest {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
     operation_id = "acquire_lease", params(ChatPath), request_body = AcquireRequest,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 201, description = "The lease", body = LeaseResponse),
         AcquireLeaseProblems,
@@ -47,11 +49,10 @@ pub(crate) struct AcquireRequest {
 )]
 pub(crate) async fn acquire_lease(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<AcquireRequest>,
 ) -> Result<(StatusCode, Json<LeaseResponse>), Problem> {
-    check_role(&scope)?;
     let AcquireRequest { lease_id, owner, ttl } = request;
     let lease = store.acquire_lease(&scope, &chat_id, NewLease { lease_id, owner, ttl }).await?;
     Ok((StatusCode::CREATED, Json(lease.into())))

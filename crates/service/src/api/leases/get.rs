@@ -5,6 +5,7 @@ use persistence::{Store, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -24,11 +25,12 @@ pub(crate) struct StateResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/lease", tag = "leases",
     operation_id = "get_lease", params(ChatPath),
+    security(("bearer_token" = ["read"])),
     responses((status = 200, description = "The holder of the lease", body = StateResponse), ChatProblems),
 )]
 pub(crate) async fn get_lease(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
 ) -> Result<Json<StateResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id).await?;

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::response::LeaseResponse;
-use super::{check_role, default_ttl, ttl};
+use super::{default_ttl, ttl};
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, OptionalJson, PathFencingToken, Query};
 use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{LeaseProblems, Problem};
@@ -35,15 +36,15 @@ impl Default for RenewRequest {
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/lease/{fencing_token}", tag = "leases",
     operation_id = "renew_lease", params(ChatPath, LeasePath), request_body = Option<RenewRequest>,
+    security(("bearer_token" = ["run"])),
     responses((status = 200, description = "The lease", body = LeaseResponse), LeaseProblems),
 )]
 pub(crate) async fn renew_lease(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     PathFencingToken(token): PathFencingToken,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<RenewRequest>,
 ) -> Result<Json<LeaseResponse>, Problem> {
-    check_role(&scope)?;
     Ok(Json(store.renew_lease(&scope, &chat_id, token, request.ttl).await?.into()))
 }

@@ -1,5 +1,7 @@
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::StatusCode;
+use persistence::{Append, StoreError};
+use records::{ChatId, NewMessage, Permission, Scope};
 use resume::dialect::{self, Dialect, Parsed};
 use resume::ingest::speaker_from_role;
 use utoipa::IntoParams;
@@ -8,7 +10,9 @@ use super::request::AppendRequest;
 use super::transcript::{self, pointer_to};
 use super::{AppendResponse, MessagesBody};
 use crate::config::LimitsConfig;
+use crate::extract::needs::Say;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::joining;
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{AppendProblems, Problem};
 use crate::state::AppState;
@@ -66,6 +70,7 @@ impl FromParams for AppendQuery {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
     operation_id = "append_messages", params(ChatPath, FencingHeader, AppendQuery), request_body = AppendRequest,
+    security(("bearer_token" = ["say"])),
     responses(
         (status = 201, description = "At least one message is new", body = AppendResponse),
         (status = 200, description = "All messages were stored before", body = AppendResponse),
@@ -74,14 +79,14 @@ impl FromParams for AppendQuery {
 )]
 pub(crate) async fn append_messages(
     State(state): State<AppState>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     Query(query): Query<AppendQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     if let Some(dialect) = query.dialect {
         let Parsed { messages, positions, dropped } =
             transcript::read(dialect, request, &state).await?;
-        let append = state.store.append(&scope, &chat_id, messages).await.map_err(|error| {
+        let append = append_within(&state, &scope, &chat_id, messages).await.map_err(|error| {
             Problem::from(error)
                 .map_items("/messages/", |at| positions.get(at).copied().map(pointer_to))
         })?;
@@ -95,7 +100,18 @@ pub(crate) async fn append_messages(
             speaker_from_role(&mut message.body);
         }
     }
-    let append = state.store.append(&scope, &chat_id, messages).await;
+    let append = append_within(&state, &scope, &chat_id, messages).await;
     let append = append.map_err(|error| shape.problem(error))?;
     Ok(AppendResponse::from_append(chat_id, append))
+}
+
+/// Appends messages with the permission that they need: users say something, workflows write the rest.
+async fn append_within(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: Vec<NewMessage>,
+) -> Result<Append, StoreError> {
+    let needed = Permission::to_append(messages.iter().map(|message| &message.body));
+    joining::append(&*state.store, &scope.needing(needed), chat_id, messages).await
 }

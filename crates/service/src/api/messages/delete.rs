@@ -2,7 +2,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::Store;
+use records::Scope;
 
+use super::own_or_any;
+use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, FencingHeader, MessagePath};
 use crate::problem::{DeleteMessageProblems, Problem};
@@ -10,10 +13,12 @@ use crate::wire::MessageResponse;
 
 /// Deletes a message: a tombstone without content replaces it, and keeps its sequence.
 ///
-/// Idempotent: deleting it again changes nothing.
+/// Idempotent: deleting it again changes nothing. Users delete what they have written themselves; other messages need the
+/// permission `run`.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
     operation_id = "delete_message", params(ChatPath, MessagePath, FencingHeader),
+    security(("bearer_token" = ["say"])),
     responses(
         (status = 200, description = "The tombstone", body = MessageResponse),
         DeleteMessageProblems,
@@ -21,10 +26,11 @@ use crate::wire::MessageResponse;
 )]
 pub(crate) async fn delete_message(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
 ) -> Result<Json<MessageResponse>, Problem> {
-    let message = store.delete_message(&scope, &chat_id, sequence).await?;
+    let delete = async |scope: Scope| store.delete_message(&scope, &chat_id, sequence).await;
+    let message = own_or_any(&scope, delete).await?;
     Ok(Json(message.into()))
 }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, MessagePath};
 use crate::problem::{MessageProblems, Problem};
@@ -12,6 +13,7 @@ use crate::wire::MessageResponse;
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
     operation_id = "get_message", params(ChatPath, MessagePath),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The message", body = MessageResponse),
         MessageProblems,
@@ -19,7 +21,7 @@ use crate::wire::MessageResponse;
 )]
 pub(crate) async fn get_message(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
 ) -> Result<Json<MessageResponse>, Problem> {

@@ -12,6 +12,7 @@ use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
 
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{AcceptedFormat, ChatScope, FromParams, Params, Query};
 use crate::history::{self, HistoryForm, HistoryLine, HistoryResponse, Source};
 use crate::openapi::ChatPath;
@@ -78,6 +79,7 @@ impl From<HistoryQuery> for HistoryForm {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/history", tag = "messages",
     operation_id = "get_history", params(ChatPath, HistoryQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (
             status = 200, description = "The conversation",
@@ -92,7 +94,7 @@ impl From<HistoryQuery> for HistoryForm {
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
     State(limits): State<Arc<LimitsConfig>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<HistoryQuery>,
     AcceptedFormat(format): AcceptedFormat,
     request_id: RequestId,

@@ -6,6 +6,7 @@ use persistence::Store;
 
 use super::request::OneOrSeveral;
 use super::{AppendResponse, MessagesBody};
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{AppendProblems, Problem};
@@ -17,6 +18,7 @@ use crate::problem::{AppendProblems, Problem};
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/initial-messages", tag = "messages",
     operation_id = "persist_initial_messages", params(ChatPath, FencingHeader), request_body = OneOrSeveral,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 201, description = "At least one message is new", body = AppendResponse),
         (status = 200, description = "All messages were stored before", body = AppendResponse),
@@ -25,7 +27,7 @@ use crate::problem::{AppendProblems, Problem};
 )]
 pub(crate) async fn persist_initial_messages(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     body: MessagesBody,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {

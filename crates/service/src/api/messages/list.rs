@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -91,6 +92,7 @@ impl ListMessagesResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
     operation_id = "list_messages", params(ChatPath, ListMessagesQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The messages", body = ListMessagesResponse),
         ChatProblems,
@@ -98,7 +100,7 @@ impl ListMessagesResponse {
 )]
 pub(crate) async fn list_messages(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListMessagesQuery>,
 ) -> Result<Json<ListMessagesResponse>, Problem> {
     let transcript = store.messages(&scope, &chat_id, query.into()).await?;

@@ -13,6 +13,22 @@ pub(crate) mod initial;
 pub(crate) mod list;
 pub(crate) mod update;
 
+use persistence::StoreError;
+use records::{Permission, Scope};
+
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::MessagesBody;
 pub(crate) use response::{AppendResponse, AppendedResponse};
+
+/// Edits a message of the caller; if it is another person's, as a caller that may run the workflow.
+async fn own_or_any<T, F>(scope: &Scope, edit: impl Fn(Scope) -> F) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    match edit(scope.clone()).await {
+        Err(StoreError::Forbidden { permission: Permission::Run, .. }) => {
+            edit(scope.needing(Permission::Run)).await
+        }
+        edited => edited,
+    }
+}

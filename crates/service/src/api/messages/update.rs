@@ -2,11 +2,13 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::Store;
-use records::{JsonObject, MessageEdit};
+use records::{JsonObject, MessageEdit, Scope};
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::own_or_any;
+use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, FencingHeader, MessagePath};
 use crate::problem::{Problem, UpdateMessageProblems};
@@ -42,9 +44,12 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 }
 
 /// Edits a message; its sequence and id do not change.
+///
+/// Users edit what they have written themselves; other messages need the permission `run`.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
     operation_id = "update_message", params(ChatPath, MessagePath, FencingHeader), request_body = UpdateMessageRequest,
+    security(("bearer_token" = ["say"])),
     responses(
         (status = 200, description = "The edited message", body = MessageResponse),
         UpdateMessageProblems,
@@ -52,12 +57,14 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 )]
 pub(crate) async fn update_message(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
     Json(request): Json<UpdateMessageRequest>,
 ) -> Result<Json<MessageResponse>, Problem> {
-    let edit = request.try_into()?;
-    let message = store.update_message(&scope, &chat_id, sequence, edit).await?;
+    let edit: MessageEdit = request.try_into()?;
+    let update =
+        async |scope: Scope| store.update_message(&scope, &chat_id, sequence, edit.clone()).await;
+    let message = own_or_any(&scope, update).await?;
     Ok(Json(message.into()))
 }

@@ -16,6 +16,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// public.
 #[utoipa::path(
     get, path = "/metrics", tag = "metrics", operation_id = "get_metrics",
+    security(("bearer_token" = ["observe"])),
     responses(
         (
             status = 200, description = "OpenMetrics text", body = String,

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::ONLY_FOR_THEMSELVES;
 use super::response::ParticipantResponse;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{JoinProblems, Problem};
@@ -40,10 +41,11 @@ impl JoinRequest {
 /// Adds a participant to a chat. Idempotent: for an existing participant only the display name is updated, if
 /// one is given.
 ///
-/// Participation neither grants access to the chat nor is required for it.
+/// Joining an open chat (`link` or `app`) makes the user a member, and so does a service that names a user.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/participants", tag = "participants",
     operation_id = "join_chat", params(ChatPath), request_body = Option<JoinRequest>,
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 201, description = "The user is a participant now", body = ParticipantResponse),
         (status = 200, description = "The user was a participant before", body = ParticipantResponse),
@@ -52,7 +54,7 @@ impl JoinRequest {
 )]
 pub(crate) async fn join_chat(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<JoinRequest>,
 ) -> Result<(StatusCode, Json<ParticipantResponse>), Problem> {

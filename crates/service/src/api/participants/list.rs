@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::response::ParticipantResponse;
 use crate::api::cursor;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -61,6 +62,7 @@ impl ListParticipantsResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/participants", tag = "participants",
     operation_id = "list_participants", params(ChatPath, ListParticipantsQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "A page of participants", body = ListParticipantsResponse),
         ChatProblems,
@@ -68,7 +70,7 @@ impl ListParticipantsResponse {
 )]
 pub(crate) async fn list_participants(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListParticipantsQuery>,
 ) -> Result<Json<ListParticipantsResponse>, Problem> {
     let after = query.cursor.as_ref();

@@ -9,6 +9,7 @@ use utoipa::IntoParams;
 use super::response::ResumeResponse;
 use crate::api::messages::history::HistoryQuery;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::history::{HistoryError, HistoryForm};
 use crate::openapi::ChatPath;
@@ -51,11 +52,12 @@ impl FromParams for ResumeQuery {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/resume", tag = "turns",
     operation_id = "get_resume", params(ChatPath, HistoryQuery, TerminationQuery),
+    security(("bearer_token" = ["read"])),
     responses((status = 200, description = "The state to resume from", body = ResumeResponse), ResumeProblems),
 )]
 pub(crate) async fn get_resume(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ResumeQuery>,
 ) -> Result<Json<ResumeResponse>, Problem> {
     let mut state = store.resume_state(&scope, &chat_id).await?;

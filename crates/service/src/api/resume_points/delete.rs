@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::config::LimitsConfig;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{DeleteResumePointsProblems, Problem};
@@ -38,6 +39,7 @@ pub(crate) struct DeleteResumePointsResponse {
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
     operation_id = "delete_resume_points", params(ChatPath, FencingHeader, DeleteResumePointsQuery),
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The resume points are deleted", body = DeleteResumePointsResponse),
         DeleteResumePointsProblems,
@@ -45,7 +47,7 @@ pub(crate) struct DeleteResumePointsResponse {
 )]
 pub(crate) async fn delete_resume_points(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(query): Query<DeleteResumePointsQuery>,
 ) -> Result<Json<DeleteResumePointsResponse>, Problem> {
     let request_id = query.request_id.as_ref();

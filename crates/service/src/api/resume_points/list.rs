@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ResumePointResponse;
 use crate::api::cursor;
 use crate::config::LimitsConfig;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
@@ -57,6 +58,7 @@ pub(crate) struct ListResumePointsResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
     operation_id = "list_resume_points", params(ChatPath, ListResumePointsQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "A page of resume points", body = ListResumePointsResponse),
         ChatProblems,
@@ -64,7 +66,7 @@ pub(crate) struct ListResumePointsResponse {
 )]
 pub(crate) async fn list_resume_points(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListResumePointsQuery>,
 ) -> Result<Json<ListResumePointsResponse>, Problem> {
     let ListResumePointsQuery { request_id, stack_id, limit, cursor } = query;

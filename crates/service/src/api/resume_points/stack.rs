@@ -9,6 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ResumePointResponse;
+use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, PathStackId, Query};
 use crate::openapi::{ChatPath, StackPath};
 use crate::problem::{Problem, StackProblems};
@@ -32,11 +33,12 @@ pub(crate) struct StackResponse {
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/stacks/{stack_id}", tag = "turns",
     operation_id = "get_stack", params(ChatPath, StackPath),
+    security(("bearer_token" = ["read"])),
     responses((status = 200, description = "The call stack", body = StackResponse), StackProblems),
 )]
 pub(crate) async fn get_stack(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     PathStackId(stack_id): PathStackId,
     Query(()): Query<()>,
 ) -> Result<Json<StackResponse>, Problem> {

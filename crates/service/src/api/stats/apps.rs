@@ -34,6 +34,7 @@ struct AppSummary {
 #[utoipa::path(
     get, path = "/api/stats", tag = "stats", operation_id = "list_app_stats",
     params(ListAppsQuery),
+    security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "A page of apps", body = ListAppStatsResponse),
         AllStatsProblems,

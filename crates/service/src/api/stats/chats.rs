@@ -83,6 +83,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/chats", tag = "stats",
     operation_id = "list_chat_stats", params(AppPath, WorkflowPath, ListChatStatsQuery),
+    security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "A page of chats", body = ListChatStatsResponse),
         StatsProblems,

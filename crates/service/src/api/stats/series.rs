@@ -135,6 +135,7 @@ pub(super) fn steps(
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/series", tag = "stats",
     operation_id = "get_workflow_series", params(AppPath, WorkflowPath, SeriesQuery),
+    security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "The series", body = SeriesResponse),
         StatsProblems,

@@ -236,6 +236,7 @@ fn dollars(micros: u64) -> f64 {
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}", tag = "stats",
     operation_id = "get_workflow_stats", params(AppPath, WorkflowPath),
+    security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "The stats", body = WorkflowStatsResponse),
         StatsProblems,

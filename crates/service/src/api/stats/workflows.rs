@@ -70,6 +70,7 @@ impl WorkflowFields {
 #[utoipa::path(
     get, path = "/api/stats/{app_id}", tag = "stats", operation_id = "get_app_stats",
     params(AppPath),
+    security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "The stats", body = AppStatsResponse),
         StatsProblems,

@@ -6,20 +6,54 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use persistence::Store;
-use records::{NewTicket, TicketDigest};
-use serde::Serialize;
+use records::{Caller, NewTicket, Scope, TeamId, TicketDigest, UserId};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::extract::{ChatScope, Json, OptionalJson, Query, TokenExpiry};
+use crate::extract::needs::Read;
+use crate::extract::{Bearer, ChatScope, Json, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ProblemKind, TicketProblems};
-use crate::wire::{EmptyRequest, Time};
+use crate::wire::Time;
 
 /// How long a ticket is valid: long enough for a page to connect after requesting it.
 const VALID_FOR: Duration = Duration::from_secs(30);
 
 /// The number of random bytes in a ticket.
 const TICKET_BYTES: usize = 32;
+
+/// The user for whom a ticket is: the caller, or the user that a service names.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewTicket, example = json!({"user_id": "user_alice_456"}))]
+pub(crate) struct NewTicketRequest {
+    /// Required with a token of the role `service`.
+    #[schema(value_type = Option<String>)]
+    user_id: Option<UserId>,
+    /// The team of that user.
+    #[schema(value_type = Option<String>)]
+    team_id: Option<TeamId>,
+}
+
+impl NewTicketRequest {
+    /// Returns the caller as whom the ticket opens a stream. A program's ticket is for one user, because the client that gets
+    /// it could otherwise act as any.
+    fn caller(self, caller: &Caller, is_program: bool) -> Result<Caller, Problem> {
+        if let Some(user_id) = &self.user_id {
+            check_acts_for(caller, user_id, "a user can create tickets only for themselves")
+                .map_err(|problem| problem.at_pointer("/user_id", "must be that of the caller"))?;
+        }
+        match (self.user_id, caller) {
+            (Some(user_id), Caller::Service) => {
+                Ok(Caller::User { user_id, team_id: self.team_id, may_run: false })
+            }
+            (None, Caller::Service) if is_program => {
+                Err(Problem::invalid_body("/user_id", "is missing: a ticket is for one user"))
+            }
+            _ => Ok(caller.clone()),
+        }
+    }
+}
 
 /// A ticket to a chat.
 #[derive(Debug, Serialize, ToSchema)]
@@ -38,7 +72,8 @@ pub(crate) struct TicketResponse {
 /// caller's token expires.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/tickets", tag = "events",
-    operation_id = "create_ticket", params(ChatPath), request_body = Option<EmptyRequest>,
+    operation_id = "create_ticket", params(ChatPath), request_body = Option<NewTicketRequest>,
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 201, description = "The ticket", body = TicketResponse),
         TicketProblems,
@@ -46,11 +81,12 @@ pub(crate) struct TicketResponse {
 )]
 pub(crate) async fn create_ticket(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
-    TokenExpiry(caller_expires_at): TokenExpiry,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
+    Bearer { is_service: is_program, expires_at: caller_expires_at }: Bearer,
     Query(()): Query<()>,
-    OptionalJson(_empty): OptionalJson<EmptyRequest>,
+    OptionalJson(request): OptionalJson<NewTicketRequest>,
 ) -> Result<(StatusCode, Json<TicketResponse>), Problem> {
+    let scope = Scope { caller: request.caller(&scope.caller, is_program)?, ..scope };
     let ticket = random_text()?;
     let digest = TicketDigest::of(&ticket);
     let new = NewTicket { digest, valid_for: VALID_FOR, caller_expires_at };

@@ -42,6 +42,7 @@ pub(crate) struct BalanceResponse {
 #[utoipa::path(
     get, path = "/api/tokens/{user_id}/balance", tag = "tokens", operation_id = "token_balance",
     params(UserPath, BalanceQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The balance", body = BalanceResponse),
         TokenBalanceProblems,

@@ -46,6 +46,7 @@ pub(crate) struct ConsumeResponse {
 #[utoipa::path(
     post, path = "/api/tokens/{user_id}/consume", tag = "tokens", operation_id = "consume_tokens",
     params(UserPath), request_body = ConsumeRequest,
+    security(("bearer_token" = ["bill"])),
     responses(
         (status = 200, description = "The balance afterwards", body = ConsumeResponse),
         DebitProblems,
@@ -57,7 +58,7 @@ pub(crate) async fn consume_tokens(
     Query(()): Query<()>,
     Json(request): Json<ConsumeRequest>,
 ) -> Result<Json<ConsumeResponse>, Problem> {
-    let wallet = user.wallet_in(request.app_id.as_deref(), &state).await?;
+    let wallet = user.billed_wallet_in(request.app_id.as_deref(), &state).await?;
     if request.amount <= 0 {
         let found = state.store.get_wallet(&wallet.scope, &wallet.user_id).await?;
         let remaining = found.map_or(0, |found| found.balance);

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::request::{DroppedResponse, ReadTurn, TurnRequest};
 use crate::api::messages::AppendedResponse;
+use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, TurnProblems};
@@ -63,6 +64,7 @@ impl TurnResponse {
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/turns", tag = "turns",
     operation_id = "append_turn", params(ChatPath, FencingHeader), request_body = TurnRequest,
+    security(("bearer_token" = ["run"])),
     responses(
         (status = 201, description = "The turn is stored", body = TurnResponse),
         (status = 200, description = "The turn was stored before", body = TurnResponse),
@@ -71,7 +73,7 @@ impl TurnResponse {
 )]
 pub(crate) async fn append_turn(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<TurnRequest>,
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {

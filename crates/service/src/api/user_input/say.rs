@@ -7,6 +7,7 @@ use records::{EventId, InputRequestId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, PathUserId, Query, check_acts_for};
 use crate::openapi::{ChatPath, FencingHeader, UserPath};
 use crate::problem::{Problem, SubmitProblems};
@@ -71,6 +72,7 @@ impl SubmitResponse {
 #[utoipa::path(
     post, path = "/chat/{app_id}/{chat_id}/{user_id}/input", tag = "user input",
     operation_id = "say", params(ChatPath, UserPath, FencingHeader), request_body = SayRequest,
+    security(("bearer_token" = ["say"])),
     responses(
         (status = 201, description = "The input is stored", body = SubmitResponse),
         (status = 200, description = "The input was stored before", body = SubmitResponse),
@@ -79,7 +81,7 @@ impl SubmitResponse {
 )]
 pub(crate) async fn say(
     State(store): State<Arc<dyn Store>>,
-    ChatScope { scope, chat_id }: ChatScope,
+    ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathUserId(user_id): PathUserId,
     Query(()): Query<()>,
     Json(request): Json<SayRequest>,

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::http::StatusCode;
-use records::{ChatId, EventId, InputRequestId, Scope};
+use records::{ChatId, EventId, InputRequestId, Permission, Scope};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -56,6 +56,7 @@ async fn only_chat(
 #[utoipa::path(
     post, path = "/api/user-input/submit", tag = "user input", operation_id = "submit_user_input",
     request_body = SubmitRequest,
+    security(("bearer_token" = ["say"])),
     responses(
         (status = 201, description = "The request is answered", body = SubmitResponse),
         (status = 200, description = "The request was answered before, with this answer", body = SubmitResponse),
@@ -68,7 +69,7 @@ pub(crate) async fn submit_user_input(
     Query(()): Query<()>,
     Json(request): Json<SubmitRequest>,
 ) -> Result<(StatusCode, Json<SubmitResponse>), Problem> {
-    let scope = caller.scope_in(request.app_id.as_deref(), &state).await?;
+    let scope = caller.scope_in(request.app_id.as_deref(), Permission::Say, &state).await?;
     let request_id = request.input_request_id;
     let chat_id = match request.chat_id {
         Some(chat_id) => chat_id,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::{ChangeResponse, CreditRequest};
-use crate::extract::{CreditScope, Json, Query};
+use crate::extract::{BillScope, Json, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{CreditProblems, Problem};
 
@@ -15,11 +15,12 @@ use crate::problem::{CreditProblems, Problem};
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/credit", tag = "wallets",
     operation_id = "credit_wallet", params(AppPath, UserPath), request_body = CreditRequest,
+    security(("bearer_token" = ["bill"])),
     responses((status = 200, description = "The credit", body = ChangeResponse), CreditProblems),
 )]
 pub(crate) async fn credit_wallet(
     State(store): State<Arc<dyn Store>>,
-    CreditScope { scope, user_id }: CreditScope,
+    BillScope(WalletScope { scope, user_id }): BillScope,
     Query(()): Query<()>,
     Json(request): Json<CreditRequest>,
 ) -> Result<Json<ChangeResponse>, Problem> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChangeResponse;
-use crate::extract::{Json, Query, WalletScope};
+use crate::extract::{BillScope, Json, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{DebitProblems, Problem};
 
@@ -41,6 +41,7 @@ fn strict_by_default() -> bool {
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/debit", tag = "wallets",
     operation_id = "debit_wallet", params(AppPath, UserPath), request_body = DebitRequest,
+    security(("bearer_token" = ["bill"])),
     responses(
         (status = 200, description = "The debit, or null", body = ChangeResponse),
         DebitProblems,
@@ -48,7 +49,7 @@ fn strict_by_default() -> bool {
 )]
 pub(crate) async fn debit_wallet(
     State(store): State<Arc<dyn Store>>,
-    WalletScope { scope, user_id }: WalletScope,
+    BillScope(WalletScope { scope, user_id }): BillScope,
     Query(()): Query<()>,
     Json(request): Json<DebitRequest>,
 ) -> Result<Json<ChangeResponse>, Problem> {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::WalletResponse;
-use crate::extract::{CreditScope, Json, OptionalJson, Query};
+use crate::extract::{BillScope, Json, OptionalJson, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{EnsureWalletProblems, Problem};
 
@@ -27,6 +27,7 @@ pub(crate) struct EnsureWalletRequest {
 #[utoipa::path(
     post, path = "/api/wallets/{app_id}/{user_id}/ensure", tag = "wallets",
     operation_id = "ensure_wallet", params(AppPath, UserPath), request_body = Option<EnsureWalletRequest>,
+    security(("bearer_token" = ["bill"])),
     responses(
         (status = 200, description = "The wallet", body = WalletResponse),
         EnsureWalletProblems,
@@ -34,7 +35,7 @@ pub(crate) struct EnsureWalletRequest {
 )]
 pub(crate) async fn ensure_wallet(
     State(store): State<Arc<dyn Store>>,
-    CreditScope { scope, user_id }: CreditScope,
+    BillScope(WalletScope { scope, user_id }): BillScope,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<EnsureWalletRequest>,
 ) -> Result<Json<WalletResponse>, Problem> {

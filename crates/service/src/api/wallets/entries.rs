@@ -51,6 +51,7 @@ impl From<EntryPage> for ListEntriesResponse {
 #[utoipa::path(
     get, path = "/api/wallets/{app_id}/{user_id}/entries", tag = "wallets",
     operation_id = "list_wallet_entries", params(AppPath, UserPath, ListEntriesQuery),
+    security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "A page of entries", body = ListEntriesResponse),
         WalletProblems,

@@ -12,6 +12,7 @@ use crate::problem::{Problem, WalletProblems};
 #[utoipa::path(
     get, path = "/api/wallets/{app_id}/{user_id}", tag = "wallets", operation_id = "get_wallet",
     params(AppPath, UserPath),
+    security(("bearer_token" = ["read"])),
     responses((status = 200, description = "The wallet", body = WalletResponse), WalletProblems),
 )]
 pub(crate) async fn get_wallet(

@@ -215,10 +215,11 @@ impl CachedChat {
         // A table fills at most seven eighths of its slots, and has a control byte for each slot.
         let ids = self.ids.capacity() * 8 / 7 * (size_of::<u64>() + 1);
         let texts = self.last_append.as_ref().map_or(0, |last| {
-            let Scope { app_id, caller, fencing_token: _ } = &last.scope;
+            let Scope { app_id, caller, permission: _, fencing_token: _ } = &last.scope;
             let caller = match caller {
                 Caller::Service => 0,
-                Caller::User { user_id, team_id } => {
+                Caller::Support { user_id } => user_id.as_str().len(),
+                Caller::User { user_id, team_id, may_run: _ } => {
                     let team = team_id.as_ref().map_or(0, |team_id| team_id.as_str().len());
                     user_id.as_str().len() + team
                 }
@@ -301,6 +302,7 @@ mod tests {
             let caller = Caller::User {
                 user_id: UserId::parse(name("u", number)).unwrap(),
                 team_id: Some(TeamId::parse(name("t", number)).unwrap()),
+                may_run: false,
             };
             (Scope { caller, ..scope("acme_corp") }, chat(&name("c", number)))
         };

@@ -1,0 +1,55 @@
+//! What the rights of a caller mean for what is written.
+
+use records::{
+    Caller, ChatId, ChatSession, Member, Message, MessageBody, Permission, Scope, UserId,
+};
+
+use crate::StoreError;
+
+/// Refuses messages of another role than `user` from a caller that may only say something.
+pub(crate) fn check_roles<'a>(
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: impl Iterator<Item = &'a MessageBody>,
+) -> Result<(), StoreError> {
+    match Permission::to_append(messages) {
+        Permission::Run if says_only(scope) => Err(forbidden(chat_id, Permission::Run)),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an edit of another person's message by a caller that may only say something.
+pub(crate) fn check_edit(
+    scope: &Scope,
+    chat_id: &ChatId,
+    message: &Message,
+) -> Result<(), StoreError> {
+    let author = message.author.as_ref().map(|author| &author.user_id);
+    if says_only(scope) && author != scope.caller.person() {
+        return Err(forbidden(chat_id, Permission::Run));
+    }
+    Ok(())
+}
+
+/// Returns whether joining makes the user a member: a service adds any user, and a person joins an open chat. The owner
+/// needs no membership, and a member keeps their role.
+pub(crate) fn joining_adds_member(
+    scope: &Scope,
+    chat: &ChatSession,
+    members: &[Member],
+    user_id: &UserId,
+) -> bool {
+    let may_add = scope.caller == Caller::Service || chat.visibility.is_open();
+    may_add
+        && chat.user_id.as_ref() != Some(user_id)
+        && members.len() < Member::MAX
+        && members.iter().all(|member| member.user_id != *user_id)
+}
+
+fn says_only(scope: &Scope) -> bool {
+    scope.permission == Permission::Say && scope.caller.person().is_some()
+}
+
+fn forbidden(chat_id: &ChatId, permission: Permission) -> StoreError {
+    StoreError::Forbidden { chat_id: chat_id.clone(), permission }
+}

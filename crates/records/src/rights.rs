@@ -1,0 +1,181 @@
+use crate::{Caller, ChatSession, MessageBody, TeamId, UserId, Visibility};
+
+/// What a call does with a chat or an app, as a right that its caller must have.
+///
+/// A [`Scope`](crate::Scope) carries one permission, and the filters of the store admit only the chats in which the
+/// caller has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Permission {
+    /// Start a chat, or fork one.
+    Create,
+    /// Read messages, history, events, context and artifact; see who is present.
+    Read,
+    /// Append messages of the role `user` as oneself, edit and delete one's own, be present, answer questions.
+    Say,
+    /// Append messages of any role and write what a workflow writes: turns, context, artifact, questions, leases.
+    Run,
+    /// Record and delete calls; credit and debit wallets.
+    Bill,
+    /// Change the members of a chat, complete or fail it, and see what it costs.
+    Manage,
+    /// Read statistics and metrics.
+    Observe,
+    /// Manage the registry of apps.
+    Administer,
+}
+
+impl Permission {
+    /// Every permission.
+    pub const ALL: [Self; 8] = [
+        Self::Create,
+        Self::Read,
+        Self::Say,
+        Self::Run,
+        Self::Bill,
+        Self::Manage,
+        Self::Observe,
+        Self::Administer,
+    ];
+
+    /// Returns the permission that appending these messages needs.
+    pub fn to_append<'a>(mut messages: impl Iterator<Item = &'a MessageBody>) -> Self {
+        if messages.all(|message| message.role == "user") { Self::Say } else { Self::Run }
+    }
+
+    /// Returns the name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Say => "say",
+            Self::Run => "run",
+            Self::Bill => "bill",
+            Self::Manage => "manage",
+            Self::Observe => "observe",
+            Self::Administer => "administer",
+        }
+    }
+}
+
+impl std::fmt::Display for Permission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A user who was added to a chat, or has joined it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The user.
+    pub user_id: UserId,
+    /// What the user may do.
+    pub role: MemberRole,
+}
+
+impl Member {
+    /// The most members of a chat. Other users may only read.
+    pub const MAX: usize = 256;
+}
+
+/// What a member may do in a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberRole {
+    /// The user may read and say.
+    Member,
+    /// The user may read.
+    Reader,
+}
+
+impl MemberRole {
+    /// Every role.
+    pub const ALL: [Self; 2] = [Self::Member, Self::Reader];
+
+    /// Returns the name on the wire and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Reader => "reader",
+        }
+    }
+}
+
+/// The chats of an app in which a caller has a permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach<'a> {
+    /// Every chat.
+    Every,
+    /// The chats to which a person has one of these relations.
+    Related(Relations<'a>),
+}
+
+/// The relations of a person to a chat that give a permission. A person may have several of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relations<'a> {
+    /// The person.
+    pub user_id: &'a UserId,
+    /// Whether the owner of the chat has the permission.
+    pub owner: bool,
+    /// The roles of the members that have it.
+    pub members: &'static [MemberRole],
+    /// The team of the person, if the members of the team of a [`Visibility::Team`] chat have it.
+    pub team: Option<&'a TeamId>,
+    /// Whether every user who knows the id of an open chat has it; see [`Visibility::is_open`].
+    pub visitors: bool,
+}
+
+impl Caller {
+    /// Returns the chats in which this caller has a permission. This is the one table of rights in chats: the
+    /// filters of the store and [`Caller::may`] follow from it.
+    pub fn reach(&self, permission: Permission) -> Reach<'_> {
+        use Permission::{Manage, Read, Run, Say};
+        let (user_id, team_id, may_run) = match self {
+            Self::Service => return Reach::Every,
+            Self::Support { .. } if matches!(permission, Read | Say | Manage) => {
+                return Reach::Every;
+            }
+            Self::Support { user_id } => (user_id, None, false),
+            Self::User { user_id, team_id, may_run } => (user_id, team_id.as_ref(), *may_run),
+        };
+        let none = Relations { user_id, owner: false, members: &[], team: None, visitors: false };
+        let owner = Relations { owner: true, ..none };
+        Reach::Related(match permission {
+            _ if matches!(self, Self::Support { .. }) => none,
+            Read => Relations { members: &MemberRole::ALL, team: team_id, visitors: true, ..owner },
+            Say => Relations { members: &[MemberRole::Member], team: team_id, ..owner },
+            Manage => owner,
+            Run if may_run => owner,
+            _ => none,
+        })
+    }
+
+    /// Returns whether this caller has a permission in a chat with these members.
+    pub fn may(&self, permission: Permission, chat: &ChatSession, members: &[Member]) -> bool {
+        match self.reach(permission) {
+            Reach::Every => true,
+            Reach::Related(related) => related.hold(chat, members),
+        }
+    }
+
+    /// Returns whether a chat with these members is in the list of this caller: it is theirs, they are a member, or
+    /// their team shares it. Others than persons list every chat.
+    pub fn lists(&self, chat: &ChatSession, members: &[Member]) -> bool {
+        match self.reach(Permission::Read) {
+            Reach::Every => true,
+            Reach::Related(related) => Relations { visitors: false, ..related }.hold(chat, members),
+        }
+    }
+}
+
+impl Relations<'_> {
+    /// Returns whether the person has one of these relations to a chat with these members.
+    fn hold(&self, chat: &ChatSession, members: &[Member]) -> bool {
+        let role = members.iter().find(|member| member.user_id == *self.user_id);
+        let is_teammate = chat.visibility == Visibility::Team
+            && self.team.is_some()
+            && chat.team_id.as_ref() == self.team;
+        (self.owner && chat.user_id.as_ref() == Some(self.user_id))
+            || role.is_some_and(|member| self.members.contains(&member.role))
+            || is_teammate
+            || (self.visitors && chat.visibility.is_open())
+    }
+}

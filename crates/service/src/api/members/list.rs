@@ -1,0 +1,53 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use persistence::Store;
+use records::Member;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::extract::needs::Read;
+use crate::extract::{ChatScope, Json, Query};
+use crate::openapi::ChatPath;
+use crate::problem::{ChatProblems, Problem};
+
+/// A member of a chat.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Member)]
+pub(crate) struct MemberResponse {
+    #[schema(example = "user_bob_789")]
+    user_id: String,
+    /// `member` (may read and say) or `reader` (may read).
+    #[schema(example = "member")]
+    role: &'static str,
+}
+
+impl From<Member> for MemberResponse {
+    fn from(member: Member) -> Self {
+        Self { user_id: member.user_id.into(), role: member.role.as_str() }
+    }
+}
+
+/// The members of a chat, in the order in which they were added.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Members)]
+pub(crate) struct MembersResponse {
+    /// At most 256.
+    members: Vec<MemberResponse>,
+}
+
+/// Lists the members of a chat. Its owner is not among them.
+#[utoipa::path(
+    get, path = "/api/chats/{app_id}/{chat_id}/members", tag = "members",
+    operation_id = "list_members", params(ChatPath),
+    security(("bearer_token" = ["read"])),
+    responses((status = 200, description = "The members", body = MembersResponse), ChatProblems),
+)]
+pub(crate) async fn list_members(
+    State(store): State<Arc<dyn Store>>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
+    Query(()): Query<()>,
+) -> Result<Json<MembersResponse>, Problem> {
+    let members = store.list_members(&scope, &chat_id).await?;
+    Ok(Json(MembersResponse { members: members.into_iter().map(Into::into).collect() }))
+}

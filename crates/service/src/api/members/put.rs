@@ -1,0 +1,68 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use persistence::Store;
+use records::{Member, MemberRole};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::list::MemberResponse;
+use crate::extract::needs::Manage;
+use crate::extract::{ChatScope, Json, OptionalJson, PathUserId, Query};
+use crate::openapi::{ChatPath, UserPath};
+use crate::problem::{MemberProblems, Problem};
+use crate::wire::write_status;
+
+/// What a member may do.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewMember, example = json!({"role": "reader"}))]
+pub(crate) struct PutMemberRequest {
+    #[serde(default)]
+    role: Role,
+}
+
+/// `member` (may read and say) or `reader` (may read).
+#[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = MemberRole)]
+enum Role {
+    #[default]
+    Member,
+    Reader,
+}
+
+impl From<Role> for MemberRole {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Member => Self::Member,
+            Role::Reader => Self::Reader,
+        }
+    }
+}
+
+/// Adds a user to a chat, or changes the role of a member. Idempotent.
+///
+/// A chat has at most 256 members; further users may only read.
+#[utoipa::path(
+    put, path = "/api/chats/{app_id}/{chat_id}/members/{user_id}", tag = "members",
+    operation_id = "put_member", params(ChatPath, UserPath), request_body = Option<PutMemberRequest>,
+    security(("bearer_token" = ["manage"])),
+    responses(
+        (status = 201, description = "The user has this role now", body = MemberResponse),
+        (status = 200, description = "The user had this role before", body = MemberResponse),
+        MemberProblems,
+    ),
+)]
+pub(crate) async fn put_member(
+    State(store): State<Arc<dyn Store>>,
+    ChatScope { scope, chat_id, .. }: ChatScope<Manage>,
+    PathUserId(user_id): PathUserId,
+    Query(()): Query<()>,
+    OptionalJson(request): OptionalJson<PutMemberRequest>,
+) -> Result<(StatusCode, Json<MemberResponse>), Problem> {
+    let role = request.role.into();
+    let outcome = store.put_member(&scope, &chat_id, &user_id, role).await?;
+    Ok((write_status([outcome]), Json(Member { user_id, role }.into())))
+}

@@ -1,0 +1,83 @@
+//! Saying something in an open chat makes a person a member of it.
+
+use persistence::{AnsweredInput, Append, Store, StoreError};
+use records::{
+    ChatId, ChatSession, InputRequestId, Member, NewInputAnswer, NewMessage, Permission, Scope,
+    Visibility,
+};
+
+/// Appends messages; a person who may only read joins the chat first, if its visibility is `link`.
+pub(crate) async fn append(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    messages: Vec<NewMessage>,
+) -> Result<Append, StoreError> {
+    // A program is never refused, and its batches may be large.
+    let again = scope.caller.person().map(|_| messages.clone());
+    let answer = store.append(scope, chat_id, messages).await;
+    match again {
+        Some(messages) if joins_after(store, scope, chat_id, &answer).await? => {
+            store.append(scope, chat_id, messages).await
+        }
+        _ => answer,
+    }
+}
+
+/// Answers an input request; joins like [`append`].
+pub(crate) async fn answer(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    request_id: &InputRequestId,
+    answer: NewInputAnswer,
+) -> Result<AnsweredInput, StoreError> {
+    let again = scope.caller.person().map(|_| answer.clone());
+    let answered = store.answer_input_request(scope, chat_id, request_id, answer).await;
+    match again {
+        Some(answer) if joins_after(store, scope, chat_id, &answered).await? => {
+            store.answer_input_request(scope, chat_id, request_id, answer).await
+        }
+        _ => answered,
+    }
+}
+
+/// Makes a person who opens a socket a member of an open chat. One that is full admits them as a reader.
+pub(crate) async fn open_chat(
+    store: &dyn Store,
+    scope: &Scope,
+    chat: &ChatSession,
+) -> Result<(), StoreError> {
+    let Some(person) = scope.caller.person() else { return Ok(()) };
+    if !chat.visibility.is_open() || chat.user_id.as_ref() == Some(person) {
+        return Ok(());
+    }
+    match store.join_chat(scope, &chat.chat_id, person, None).await {
+        Ok(_) | Err(StoreError::TooManyParticipants(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Joins the chat after a refusal, if joining gives the right to say something. Returns whether it did.
+async fn joins_after<T>(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    answer: &Result<T, StoreError>,
+) -> Result<bool, StoreError> {
+    let is_refused =
+        matches!(answer, Err(StoreError::Forbidden { permission: Permission::Say, .. }));
+    let Some(person) = scope.caller.person().filter(|_| is_refused) else { return Ok(false) };
+    let reading = scope.needing(Permission::Read);
+    let chat = store.get_chat(&reading, chat_id).await?;
+    if chat.is_none_or(|chat| chat.visibility != Visibility::Link) {
+        return Ok(false);
+    }
+    let members = store.list_members(&reading, chat_id).await?;
+    // A reader stays a reader, and a full chat takes no more members.
+    if members.len() >= Member::MAX || members.iter().any(|member| member.user_id == *person) {
+        return Ok(false);
+    }
+    store.join_chat(&reading, chat_id, person, None).await?;
+    Ok(true)
+}

@@ -1,0 +1,340 @@
+//! Who may do what: every operation of the API, as every kind of caller, in chats of every visibility.
+//!
+//! The operations come from the API's own description. A new one fails these tests until it says which permission it
+//! needs, and until there is a body for it.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use service::{AppSettings, AppsConfig, Config};
+
+use crate::harness::{Answer, Client, memory};
+use crate::tokens::{hs256, token};
+
+/// An operation of the API.
+#[derive(Debug)]
+struct Operation {
+    id: String,
+    method: Method,
+    path: String,
+    /// The permission that it says it needs; `None` for operations that need no token.
+    needed: Option<String>,
+    body: Value,
+}
+
+async fn operations(client: &Client) -> Vec<Operation> {
+    let document = client.get("/openapi.json").await.body();
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap().to_owned();
+            let security = operation.get("security").unwrap_or_else(|| {
+                panic!("{id} does not say which permission it needs; see #[utoipa::path(security)]")
+            });
+            let needed = security[0]["bearer_token"].as_array().map(|needed| {
+                let [needed] = needed.as_slice() else { panic!("{id}: {needed:?}") };
+                needed.as_str().unwrap().to_owned()
+            });
+            let has_body = operation.get("requestBody").is_some();
+            let body = if has_body { body(&id) } else { Value::Null };
+            let method = method.to_uppercase().parse().unwrap();
+            operations.push(Operation { id, method, path: path.clone(), needed, body });
+        }
+    }
+    operations
+}
+
+/// Returns a body that the operation accepts.
+fn body(id: &str) -> Value {
+    let said = json!({"role": "user", "content": "x"});
+    let step = json!({"type": "llm", "stack_id": "stk", "status": "failed"});
+    match id {
+        "create_chat" => json!({"workflow_name": "Generator"}),
+        "append_messages" | "persist_initial_messages" => said,
+        "update_message" => json!({"content": "y"}),
+        "append_exchange" => json!({"messages": [said], "call": {"call_id": "call_1"}}),
+        "append_turn" => json!({"request_id": "t1", "outcome": "failed", "steps": [step]}),
+        "request_input" => json!({"prompt": "Why?"}),
+        "answer_input_request" => json!({"content": "so"}),
+        "say" => json!({"message": "x"}),
+        "submit_user_input" => {
+            json!({"app_id": "acme_corp", "input_request_id": "q1", "user_input": "so"})
+        }
+        "acquire_lease" => json!({"owner": "worker"}),
+        "replace_context" | "merge_context" => json!({"a": 1}),
+        "restore_context" => json!({"version": 1}),
+        "put_artifact" => json!({"payload": 1}),
+        "credit_wallet" | "debit_wallet" => json!({"entry_id": "e1", "amount": 1}),
+        "consume_tokens" => json!({"app_id": "acme_corp", "amount": 1}),
+        "record_calls"
+        | "renew_lease"
+        | "create_ticket"
+        | "put_member"
+        | "join_chat"
+        | "fork_chat"
+        | "complete_chat"
+        | "pause_chat"
+        | "fail_chat"
+        | "reopen_chat"
+        | "cancel_input_request"
+        | "ensure_wallet"
+        | "register_app"
+        | "disable_app"
+        | "enable_app" => json!({}),
+        _ => panic!("add a body for the operation {id}"),
+    }
+}
+
+/// The kinds of callers, with the claims of their tokens.
+fn callers() -> Vec<(&'static str, Option<Value>)> {
+    vec![
+        ("nobody", None),
+        ("wrong app", Some(json!({"sub": "alice", "apps": ["other_app"]}))),
+        ("stranger", Some(json!({"sub": "mallory", "team": "red"}))),
+        ("reader", Some(json!({"sub": "carol"}))),
+        ("member", Some(json!({"sub": "bob"}))),
+        ("teammate", Some(json!({"sub": "dave", "team": "blue"}))),
+        ("owner", Some(json!({"sub": "alice"}))),
+        ("support", Some(json!({"sub": "sue", "role": "support"}))),
+        ("service", Some(json!({"sub": "orchestrator", "role": "service"}))),
+        ("operator", Some(json!({"sub": "olga", "role": "operator"}))),
+    ]
+}
+
+/// Returns what a caller is answered, as a status and a slug; `None` if the operation is permitted.
+///
+/// This is the model of rights, written out once more for the test.
+fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16, &'static str)> {
+    let Operation { id, path, needed, .. } = operation;
+    let needed = needed.as_deref()?;
+    let is_of_chat = path.contains("{chat_id}");
+    let is_of_wallet = path.starts_with("/api/wallets") || path.starts_with("/api/tokens");
+    match (caller, needed) {
+        ("nobody", _) => return Some((401, "unauthenticated")),
+        ("wrong app", _) if is_of_chat => return Some((404, "chat-not-found")),
+        // Operations about no app or all of them.
+        ("open mode", _) | ("operator", "observe" | "administer") | ("service", "observe") => {
+            return None;
+        }
+        ("wrong app", "observe" | "administer") if path.contains("{app_id}") => {
+            let is_registry = needed == "administer";
+            return Some((403, if is_registry { "forbidden-role" } else { "forbidden-app" }));
+        }
+        (_, "observe" | "administer") | ("operator", _) => return Some((403, "forbidden-role")),
+        ("wrong app", _) => return Some((403, "forbidden-app")),
+        ("service", _) => return None,
+        ("owner", "read") if is_of_wallet => return None,
+        ("owner", "bill") if is_of_wallet => return Some((403, "forbidden-role")),
+        _ if is_of_wallet => return Some((403, "forbidden-owner")),
+        ("support", "create") => return Some((403, "forbidden-role")),
+        ("support", _) if id == "fork_chat" => return Some((403, "forbidden-role")),
+        (_, "create") => return None,
+        _ if id == "list_chats" => return None,
+        _ => {}
+    }
+    let has = |permissions: &[&str]| permissions.contains(&needed);
+    let is_open = ["link", "app"].contains(&visibility);
+    let permitted = match caller {
+        "owner" | "support" => has(&["read", "say", "manage"]),
+        "member" => has(&["read", "say"]),
+        "teammate" if visibility == "team" => has(&["read", "say"]),
+        // Saying something joins a chat that is open by link.
+        "stranger" | "teammate" if visibility == "link" => has(&["read", "say"]),
+        "reader" => has(&["read"]),
+        _ if is_open => has(&["read"]),
+        _ if id == "submit_user_input" => return Some((404, "input-not-found")),
+        _ => return Some((404, "chat-not-found")),
+    };
+    let is_edit = ["update_message", "delete_message"].contains(&id.as_str());
+    if permitted && is_edit {
+        // The message is the owner's.
+        return (caller != "owner").then_some((403, "forbidden-permission"));
+    }
+    if id == "submit_user_input" {
+        // A question is looked for only where the caller may say something already.
+        let may_say = match caller {
+            "owner" | "support" | "member" => true,
+            "teammate" => visibility == "team",
+            _ => false,
+        };
+        return (!may_say).then_some((404, "input-not-found"));
+    }
+    (!permitted).then_some((403, "forbidden-permission"))
+}
+
+fn config(is_open: bool) -> Config {
+    let settings = AppSettings { support_access: true, ..AppSettings::default() };
+    let apps = AppsConfig { settings, ..AppsConfig::default() };
+    let auth = if is_open { service::AuthConfig::default() } else { hs256() };
+    Config { auth, apps, ..Config::default() }
+}
+
+/// Creates a chat of alice and team blue, with some of every record.
+async fn chat_of_alice(service: &Client, alice: &Client, visibility: &str) {
+    let chat = json!({
+        "chat_id": "c1", "workflow_name": "Generator", "user_id": "alice", "team_id": "blue",
+        "visibility": visibility,
+    });
+    let chats = "/api/chats/acme_corp";
+    let path = format!("{chats}/c1");
+    let message = json!({"role": "user", "content": "secret"});
+    for (method, path, body) in [
+        ("POST", chats.to_owned(), chat),
+        ("PUT", format!("{path}/members/bob"), json!({"role": "member"})),
+        ("PUT", format!("{path}/members/carol"), json!({"role": "reader"})),
+        ("PUT", format!("{path}/context"), json!({"a": "secret"})),
+        ("PUT", format!("{path}/artifact"), json!({"payload": "secret"})),
+        ("POST", format!("{path}/calls"), json!({"call_id": "call_0"})),
+        ("POST", format!("{path}/input-requests"), json!({"request_id": "q1", "prompt": "Why?"})),
+        ("POST", "/api/wallets/acme_corp/alice/ensure".to_owned(), json!({"initial_balance": 9})),
+    ] {
+        let answer = service.json(method, &path, body.to_string()).await;
+        assert!(answer.status < 300, "{path}: {}", answer.text);
+    }
+    let said = alice.post(&format!("{path}/messages"), message).await;
+    assert_eq!(said.status, 201, "{}", said.text);
+}
+
+/// Returns everything that the chat and its owner's wallet hold.
+async fn state(service: &Client) -> Vec<String> {
+    let mut state = Vec::new();
+    for below in [
+        "",
+        "/messages",
+        "/context",
+        "/context/history",
+        "/artifact",
+        "/calls",
+        "/participants",
+        "/members",
+        "/input-requests",
+        "/resume-points",
+        "/lease",
+    ] {
+        state.push(service.get(&format!("/api/chats/acme_corp/c1{below}")).await.text);
+    }
+    state.push(service.get("/api/wallets/acme_corp/alice/entries").await.text);
+    state
+}
+
+async fn call(caller: &Client, operation: &Operation, user: &str, chat_id: &str) -> Answer {
+    let is_of_wallet =
+        ["/api/wallets", "/api/tokens"].iter().any(|of| operation.path.starts_with(of));
+    let whose = if is_of_wallet { "alice" } else { user };
+    let mut path = operation.path.clone();
+    for (name, value) in [
+        ("app_id", "acme_corp"),
+        ("chat_id", chat_id),
+        ("user_id", whose),
+        ("workflow_name", "Generator"),
+        ("sequence", "0"),
+        ("call_id", "call_0"),
+        ("request_id", "q1"),
+        ("version", "1"),
+        ("stack_id", "stk"),
+        ("fencing_token", "1"),
+    ] {
+        path = path.replace(&format!("{{{name}}}"), value);
+    }
+    assert!(!path.contains('{'), "{path}");
+    if operation.id == "token_balance" {
+        path.push_str("?app_id=acme_corp");
+    } else if operation.id == "diff_context" {
+        path.push_str("?from=1&to=1");
+    }
+    match &operation.body {
+        Value::Null => {
+            let request = caller.request(operation.method.as_str(), &path);
+            let request = request.body(axum::body::Body::empty()).unwrap();
+            caller.send_without_stream(request).await
+        }
+        body => caller.json(operation.method.as_str(), &path, body.to_string()).await,
+    }
+}
+
+#[tokio::test]
+async fn every_caller_may_do_what_the_model_says_and_nothing_else() {
+    let described = operations(&Client::over(memory(), config(false))).await;
+    let mut cells = 0;
+    let mut wrong = Vec::new();
+    let mut all: Vec<_> = callers();
+    all.push(("open mode", None));
+    for (name, changes) in all {
+        for visibility in ["private", "team", "link", "app"] {
+            for operation in &described {
+                let client = Client::over(memory(), config(name == "open mode"));
+                let of = |changes: &Value| client.with_token(token(changes));
+                let service = of(&json!({"sub": "orchestrator", "role": "service"}));
+                let service = if name == "open mode" { client.clone() } else { service };
+                let alice = if name == "open mode" { client.clone() } else { of(&json!({})) };
+                chat_of_alice(&service, &alice, visibility).await;
+                let before = state(&service).await;
+                let caller = changes.as_ref().map_or_else(|| client.clone(), of);
+                let user = changes.as_ref().and_then(|it| it["sub"].as_str()).unwrap_or("alice");
+                let answer = call(&caller, operation, user, "c1").await;
+                let refused = matches!(answer.status, 401 | 403)
+                    || (answer.status == 404
+                        && ["chat-not-found", "input-not-found"]
+                            .contains(&answer.body()["type"].as_str().unwrap()));
+                let found = refused
+                    .then(|| (answer.status, answer.body()["type"].as_str().unwrap().to_owned()));
+                let expected = refusal(name, visibility, operation);
+                let expected = expected.map(|(status, slug)| (status, slug.to_owned()));
+                if found != expected || answer.status >= 500 {
+                    wrong.push(format!(
+                        "{name}, {visibility}, {}: {expected:?} expected: {} {}",
+                        operation.id, answer.status, answer.text
+                    ));
+                }
+                if expected.is_some() {
+                    if state(&service).await != before {
+                        wrong.push(format!(
+                            "{name}, {visibility}, {} changed something",
+                            operation.id
+                        ));
+                    }
+                    // What may not be seen is answered like what does not exist.
+                    if answer.status == 404 && operation.path.contains("{chat_id}") {
+                        let unknown = call(&caller, operation, user, "c9").await;
+                        let same = unknown.text.replace("c9", "c1") == answer.text;
+                        if !same || unknown.headers.len() != answer.headers.len() {
+                            wrong.push(format!("{name}, {visibility}, {} tells", operation.id));
+                        }
+                    }
+                }
+                cells += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {cells} cells:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(cells, 11 * 4 * described.len());
+}
+
+#[tokio::test]
+async fn support_is_admitted_only_where_the_setting_says_so() {
+    let client = Client::over(memory(), Config { auth: hs256(), ..Config::default() });
+    let support = client.with_token(token(&json!({"sub": "sue", "role": "support"})));
+    let list = support.get("/api/chats/acme_corp").await;
+    assert_eq!(list.problem(), (403, "forbidden-role".to_owned()));
+}
+
+#[tokio::test]
+async fn users_run_the_workflows_of_their_own_chats_if_the_setting_says_so() {
+    let settings = AppSettings { users_may_run: true, ..AppSettings::default() };
+    let apps = AppsConfig { settings, ..AppsConfig::default() };
+    let client = Client::over(memory(), Config { auth: hs256(), apps, ..Config::default() });
+    let [alice, bob] = ["alice", "bob"].map(|sub| client.with_token(token(&json!({"sub": sub}))));
+    let chat = alice.create_chat("c1").await;
+    let spoken = json!({"role": "assistant", "content": "done"});
+    for (caller, status) in [(&alice, 201), (&bob, 403)] {
+        assert_eq!(caller.post(&format!("{chat}/messages"), spoken.clone()).await.status, status);
+        let paused = caller.poke(&format!("{chat}/pause")).await;
+        assert_eq!(paused.status, if status == 201 { 200 } else { 403 });
+    }
+    // Bob's own messages stay his; alice may edit them, because she runs the workflow.
+    let said = json!({"role": "user", "content": "mine"});
+    assert_eq!(bob.post(&format!("{chat}/messages"), said).await.status, 201);
+    let edit = json!({"content": "edited"});
+    assert_eq!(bob.patch(&format!("{chat}/messages/0"), edit.clone()).await.status, 403);
+    assert_eq!(bob.patch(&format!("{chat}/messages/1"), edit.clone()).await.status, 200);
+    assert_eq!(alice.patch(&format!("{chat}/messages/1"), edit).await.status, 200);
+}
