@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::mongo::{QueueBounds, SealingBounds};
 use crate::store::ContextVersionPage;
@@ -8,8 +9,9 @@ use crate::store::ContextVersionPage;
 /// How to connect to MongoDB, and the limits of the store.
 #[derive(Debug, Clone)]
 pub struct MongoOptions {
-    /// The connection string. Its timeouts, concerns and read preference are overridden.
-    pub uri: String,
+    /// The connection string. Its timeouts, concerns and read preference are overridden. A secret, because it
+    /// may contain a password.
+    pub uri: SecretString,
     /// The name of the database.
     pub database: String,
     /// How long a call may take, including retries.
@@ -33,7 +35,7 @@ pub struct MongoOptions {
 
 impl MongoOptions {
     /// Returns the default options for this server and database.
-    pub fn new(uri: impl Into<String>, database: impl Into<String>) -> Self {
+    pub fn new(uri: impl Into<SecretString>, database: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
             database: database.into(),
@@ -83,7 +85,7 @@ pub(crate) fn append_slots(max_pool_size: u32) -> usize {
 /// noticed within two seconds. The driver has no socket timeout, so the deadline of a call is the
 /// only bound above these.
 pub(crate) async fn options(options: &MongoOptions) -> Result<ClientOptions, ConnectError> {
-    let mut driver = ClientOptions::parse(&options.uri).await?;
+    let mut driver = ClientOptions::parse(options.uri.expose_secret()).await?;
     driver.app_name = Some(options.app_name.clone());
     driver.connect_timeout = Some(Duration::from_millis(1_500));
     driver.heartbeat_freq = Some(Duration::from_millis(500));

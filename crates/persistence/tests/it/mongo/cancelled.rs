@@ -33,7 +33,7 @@ async fn database() -> (LocalMongod, Database) {
     let client = mongodb::Client::with_uri_str(&uri).await.unwrap();
     let lifetime = doc! { "setParameter": 1, "transactionLifetimeLimitSeconds": 60 };
     client.database("admin").run_command(lifetime).await.unwrap();
-    let database = Database::create_with(|options| options.uri = uri).await;
+    let database = Database::create_with(|options| options.uri = uri.into()).await;
     (server, database)
 }
 

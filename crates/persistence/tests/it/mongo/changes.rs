@@ -15,6 +15,7 @@ use records::{
     ChatId, ChatStatus, JsonObject, MessageBody, MessageEdit, NewArtifact, NewMessage,
     NewProviderCall,
 };
+use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
 use super::database::Database;
@@ -194,8 +195,8 @@ async fn a_killed_cursor_misses_no_change() {
 
 /// Kills every cursor on the whole database.
 async fn kill_cursors(database: &Database) {
-    let admin =
-        mongodb::Client::with_uri_str(&database.options.uri).await.unwrap().database("admin");
+    let uri = database.options.uri.expose_secret();
+    let admin = mongodb::Client::with_uri_str(uri).await.unwrap().database("admin");
     let open = admin.aggregate([
         doc! { "$currentOp": { "idleCursors": true, "allUsers": true } },
         doc! { "$match": { "cursor.cursorId": { "$exists": true }, "ns": { "$regex": "\\$cmd.aggregate$" } } },

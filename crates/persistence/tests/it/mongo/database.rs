@@ -5,6 +5,7 @@ use bson::{Document, RawDocumentBuf, doc};
 use persistence::Store;
 use persistence::mongo::{MongoOptions, MongoStore, SealingBounds};
 use records::{Clock, Ids, SystemClock, Uuid7Ids};
+use secrecy::ExposeSecret as _;
 
 /// The database of one test on a real mongod. Dropping this drops the database.
 pub(crate) struct Database {
@@ -72,7 +73,7 @@ impl Database {
         };
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
-        let client = mongodb::Client::with_uri_str(&options.uri).await.unwrap();
+        let client = mongodb::Client::with_uri_str(options.uri.expose_secret()).await.unwrap();
         Self { store, raw: client.database(&name), options }
     }
 
@@ -104,7 +105,8 @@ impl Deref for Database {
 impl Drop for Database {
     /// The test's runtime may have ended, so the drop runs in a new one.
     fn drop(&mut self) {
-        let (uri, name) = (self.options.uri.clone(), self.options.database.clone());
+        let uri = self.options.uri.expose_secret().to_owned();
+        let name = self.options.database.clone();
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {

@@ -42,7 +42,7 @@ pub(crate) async fn database() -> (LocalMongod, Database) {
     let server = LocalMongod::start(Options::for_tests()).await.unwrap();
     let uri = server.uri().to_owned();
     let database = Database::create_with(|options| {
-        options.uri = uri;
+        options.uri = uri.into();
         "under-test".clone_into(&mut options.app_name);
     })
     .await;
@@ -55,12 +55,12 @@ pub(crate) async fn database_behind_proxy() -> (LocalMongod, Proxy, Database) {
     let proxy = Proxy::start(server.members()[0].port()).await.unwrap();
     let uri = proxy.uri();
     let mut database = Database::create_with(|options| {
-        options.uri = uri;
+        options.uri = uri.into();
         "under-test".clone_into(&mut options.app_name);
     })
     .await;
     // The database is dropped through the server itself, because the proxy may have stopped by then.
-    server.uri().clone_into(&mut database.options.uri);
+    database.options.uri = server.uri().into();
     (server, proxy, database)
 }
 
