@@ -8,7 +8,7 @@ use anyhow::Context;
 use directories::ProjectDirs;
 use local_mongod::{LocalMongod, Options};
 use persistence::mongo::{MongoOptions, MongoStore};
-use secrecy::ExposeSecret;
+use secrecy::SecretString;
 
 use crate::settings::Settings;
 
@@ -26,7 +26,7 @@ impl Backend {
     /// Opens the store for a server, which owns the private mongod.
     pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Self> {
         if let Some(uri) = &settings.mongo.uri {
-            return Self::at(settings, uri.expose_secret(), "the MongoDB of mongo.uri").await;
+            return Self::at(settings, uri.clone(), "the MongoDB of mongo.uri").await;
         }
         let data_dir = data_dir(settings)?;
         let place = data_dir.display().to_string();
@@ -34,11 +34,12 @@ impl Backend {
         let options = Options {
             data_dir: Some(data_dir),
             cache_size_gb: settings.mongod.cache_size_gb,
+            credentials_for: Some(settings.mongo.database.clone()),
             ..Options::from_env()
         };
         let mongod = LocalMongod::start(options).await?;
-        let uri = mongod.uri().to_owned();
-        Ok(Self { mongod: Some(mongod), ..Self::at(settings, &uri, &place).await? })
+        let uri = mongod.uri_with_credentials();
+        Ok(Self { mongod: Some(mongod), ..Self::at(settings, uri, &place).await? })
     }
 
     /// Opens the store for a command, and uses the private mongod of a running server if there is one.
@@ -46,13 +47,13 @@ impl Backend {
         if settings.mongo.uri.is_none() {
             let data_dir = data_dir(settings)?;
             if let Some(uri) = local_mongod::attach(&data_dir).await? {
-                return Self::at(settings, &uri, &data_dir.display().to_string()).await;
+                return Self::at(settings, uri, &data_dir.display().to_string()).await;
             }
         }
         Self::open(settings).await
     }
 
-    async fn at(settings: &Settings, uri: &str, place: &str) -> anyhow::Result<Self> {
+    async fn at(settings: &Settings, uri: SecretString, place: &str) -> anyhow::Result<Self> {
         let options = mongo_options(settings, uri);
         let store = MongoStore::connect(&options).await?;
         let grace = Duration::from_millis(settings.limits.shutdown_grace_ms);
@@ -71,7 +72,7 @@ impl Backend {
 }
 
 /// Returns the options with which the store connects to a server.
-pub(crate) fn mongo_options(settings: &Settings, uri: &str) -> MongoOptions {
+pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOptions {
     MongoOptions {
         deadline: Duration::from_millis(settings.mongo.deadline_ms),
         max_pool_size: settings.mongo.max_pool_size,

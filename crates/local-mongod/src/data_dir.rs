@@ -4,7 +4,10 @@ use std::fs::{self, DirBuilder};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::credentials::Credentials;
 use crate::lock::Lock;
+
+const CREDENTIALS: &str = "credentials";
 
 /// A directory that this process uses exclusively.
 #[derive(Debug)]
@@ -42,9 +45,19 @@ impl DataDir {
         self.lock.is_none()
     }
 
-    /// Publishes the URI of this directory's server to other processes.
-    pub(crate) fn publish(&self, uri: &str) -> Result<(), Error> {
-        self.lock.as_ref().map_or(Ok(()), |lock| lock.publish(uri))
+    /// Returns the credentials of this directory's server, and makes them if there are none.
+    ///
+    /// No other process uses a temporary directory, so its credentials are in no file.
+    pub(crate) fn credentials(&self) -> Result<Credentials, Error> {
+        if self.is_temporary() {
+            return Credentials::temporary();
+        }
+        Credentials::open(&self.path.join(CREDENTIALS))
+    }
+
+    /// Publishes the URI of this directory's server, and the file of its credentials, to other processes.
+    pub(crate) fn publish(&self, uri: &str, credentials: Option<&Path>) -> Result<(), Error> {
+        self.lock.as_ref().map_or(Ok(()), |lock| lock.publish(uri, credentials))
     }
 
     /// Makes and returns the directory of a member.

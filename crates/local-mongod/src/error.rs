@@ -94,6 +94,21 @@ pub enum Error {
         source: io::Error,
     },
 
+    /// The credentials of a running server cannot be understood.
+    #[error(
+        "the credentials in {} cannot be understood: restart the process that runs mongod, \
+         which replaces them",
+        file.display()
+    )]
+    Credentials {
+        /// The file.
+        file: PathBuf,
+    },
+
+    /// The operating system gave no random numbers for new credentials.
+    #[error("no random numbers for new credentials")]
+    NoRandomNumbers(#[source] io::Error),
+
     /// Another process runs a server on the data directory.
     #[error("{} is in use by {holder}", data_dir.display())]
     Held {

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use mongodb::options::Credential;
+
+use crate::credentials::Credentials;
 use crate::data_dir::{DataDir, remembered_port};
 use crate::deadline::Deadline;
 use crate::member::{Member, Place};
@@ -16,6 +19,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) options: &'a Options,
     pub(crate) mongod: &'a Path,
     pub(crate) data_dir: &'a DataDir,
+    pub(crate) credentials: Option<&'a Credentials>,
     pub(crate) deadline: Deadline,
 }
 
@@ -42,9 +46,17 @@ impl Launch<'_> {
     fn spawn(&self, index: u8) -> Result<Member, Error> {
         let dbpath = self.data_dir.member(index)?;
         let port = self.port(index, &dbpath)?;
+        if let Some(credentials) = self.credentials {
+            credentials.write_key(&start_line::key_file(&dbpath))?;
+        }
         let arguments = start_line::arguments(self.options, &dbpath, port);
-        let place = Place { dbpath, port, temporary: self.data_dir.is_temporary() };
+        let temporary = self.data_dir.is_temporary();
+        let place = Place { dbpath, port, temporary, credential: self.credential() };
         Member::spawn(self.mongod, &arguments, place, self.options.start_timeout)
+    }
+
+    fn credential(&self) -> Option<Credential> {
+        self.credentials.map(Credentials::of_member)
     }
 
     /// The requested port, or else the port of the last run, or else any.

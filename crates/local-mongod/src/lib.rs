@@ -4,8 +4,10 @@ mod environment;
 mod options;
 
 mod binary;
+mod credentials;
 mod data_dir;
 mod lock;
+mod secret_file;
 
 mod deadline;
 mod launch;
@@ -21,6 +23,7 @@ mod supervisor;
 mod error;
 mod server;
 mod shared;
+mod user;
 
 pub use binary::resolve;
 pub use error::Error;

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, process};
 
+use secrecy::SecretString;
+
 use crate::Error;
+use crate::credentials::Credentials;
 use crate::deadline::Deadline;
 
 /// The longest wait for the lock, because [`attach`] holds it for a moment.
@@ -23,8 +26,10 @@ pub struct Holder {
     pub pid: Option<u32>,
     /// Name of its program.
     pub program: Option<String>,
-    /// The URI of its server, once the server is ready.
+    /// The URI of its server without credentials, once the server is ready.
     pub uri: Option<String>,
+    /// The file that holds the user and the password, if the server requires them.
+    pub credentials: Option<PathBuf>,
 }
 
 impl Display for Holder {
@@ -35,9 +40,13 @@ impl Display for Holder {
             write!(formatter, " (pid {pid})")?;
         }
         match &self.uri {
-            Some(uri) => write!(formatter, ", which serves it at {uri}"),
-            None => formatter.write_str(", which is starting a server on it"),
+            Some(uri) => write!(formatter, ", which serves it at {uri}")?,
+            None => formatter.write_str(", which is starting a server on it")?,
         }
+        if let Some(file) = &self.credentials {
+            write!(formatter, " (user and password in {})", file.display())?;
+        }
+        Ok(())
     }
 }
 
@@ -49,6 +58,15 @@ impl Holder {
             pid: Some(process::id()),
             program: name.map(|name| name.to_string_lossy().into_owned()),
             uri: None,
+            credentials: None,
+        }
+    }
+
+    /// Adds user and password to the URI, if the server requires them.
+    fn complete(&self, uri: &str) -> Result<SecretString, Error> {
+        match &self.credentials {
+            Some(file) => Ok(Credentials::read(file)?.complete(uri)),
+            None => Ok(uri.into()),
         }
     }
 
@@ -60,6 +78,7 @@ impl Holder {
                 Some(("pid", pid)) => holder.pid = pid.parse().ok(),
                 Some(("program", program)) => holder.program = Some(program.to_owned()),
                 Some(("uri", uri)) => holder.uri = Some(uri.to_owned()),
+                Some(("credentials", file)) => holder.credentials = Some(file.into()),
                 _ => {}
             }
         }
@@ -69,7 +88,15 @@ impl Holder {
     fn write(&self, mut file: &File) -> io::Result<()> {
         let mut text = String::new();
         let pid = self.pid.map(|pid| pid.to_string());
-        for (key, value) in [("pid", &pid), ("program", &self.program), ("uri", &self.uri)] {
+        let credentials = self.credentials.as_ref().map(|file| file.to_string_lossy().into_owned());
+        // The URI comes last: a reader that finds it has found the rest.
+        let lines = [
+            ("pid", &pid),
+            ("program", &self.program),
+            ("credentials", &credentials),
+            ("uri", &self.uri),
+        ];
+        for (key, value) in lines {
             if let Some(value) = value {
                 text.extend([key, " ", value, "\n"]);
             }
@@ -109,9 +136,10 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Publishes the URI of the server.
-    pub(crate) fn publish(&self, uri: &str) -> Result<(), Error> {
-        self.write(&Holder { uri: Some(uri.to_owned()), ..Holder::this_process() })
+    /// Publishes the URI of the server and the file of its credentials.
+    pub(crate) fn publish(&self, uri: &str, credentials: Option<&Path>) -> Result<(), Error> {
+        let (uri, credentials) = (Some(uri.to_owned()), credentials.map(Path::to_owned));
+        self.write(&Holder { uri, credentials, ..Holder::this_process() })
     }
 
     fn write(&self, holder: &Holder) -> Result<(), Error> {
@@ -119,10 +147,10 @@ impl Lock {
     }
 }
 
-/// Returns the URI of the server that another process runs on `data_dir`, if one does.
+/// Returns the URI, with credentials, of the server that another process runs on `data_dir`, if one does.
 ///
 /// Waits while that server is still starting.
-pub async fn attach(data_dir: &Path) -> Result<Option<String>, Error> {
+pub async fn attach(data_dir: &Path) -> Result<Option<SecretString>, Error> {
     let path = file_in(data_dir);
     let deadline = Deadline::after(ATTACH_PATIENCE);
     loop {
@@ -134,8 +162,8 @@ pub async fn attach(data_dir: &Path) -> Result<Option<String>, Error> {
             return Ok(None);
         }
         let holder = Holder::read(&path);
-        if holder.uri.is_some() {
-            return Ok(holder.uri);
+        if let Some(uri) = &holder.uri {
+            return holder.complete(uri).map(Some);
         }
         deadline.pause(|| format!("the server of {holder}")).await?;
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mongodb::bson::doc;
+use mongodb::options::{ClientOptions, Credential};
 use mongodb::{Client, Database};
 use tokio::net::TcpStream;
 
@@ -14,12 +15,15 @@ use crate::deadline::Deadline;
 use crate::supervisor::{Status, Supervisor};
 use crate::{Error, log, replica_set, signal};
 
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// One mongod, which can be killed, paused and restarted.
 #[derive(Debug)]
 pub struct Member {
     supervisor: Supervisor,
     port: u16,
     dbpath: PathBuf,
+    credential: Option<Credential>,
     start_timeout: Duration,
 }
 
@@ -42,7 +46,7 @@ impl Member {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The URI of this member only, whatever its role.
+    /// The URI of this member only, whatever its role; without credentials.
     pub fn uri(&self) -> String {
         format!("mongodb://{}/?directConnection=true", self.host())
     }
@@ -104,10 +108,11 @@ impl Member {
         place: Place,
         start_timeout: Duration,
     ) -> Result<Self, Error> {
-        let Place { dbpath, port, temporary } = place;
+        let Place { dbpath, port, temporary, credential } = place;
         log::rotate(&dbpath);
         let supervisor = Supervisor::spawn(mongod, arguments, &dbpath, temporary);
-        Ok(Self { supervisor: supervisor.map_err(Error::Shell)?, port, dbpath, start_timeout })
+        let supervisor = supervisor.map_err(Error::Shell)?;
+        Ok(Self { supervisor, port, dbpath, credential, start_timeout })
     }
 
     /// Waits until this mongod, and no other on its port, answers commands.
@@ -140,11 +145,14 @@ impl Member {
         self.supervisor.stop().await;
     }
 
-    /// The `admin` database of this member, whatever its role.
+    /// The `admin` database of this member, whatever its role, with the right to do everything.
     pub(crate) async fn admin(&self) -> Result<Database, Error> {
-        let options = "serverSelectionTimeoutMS=2000&connectTimeoutMS=2000";
-        let client = Client::with_uri_str(format!("{}&{options}", self.uri())).await;
-        let client = client.map_err(|source| Error::command("a connection", source))?;
+        let refused = |source| Error::command("a connection", source);
+        let mut options = ClientOptions::parse(self.uri()).await.map_err(refused)?;
+        options.server_selection_timeout = Some(CONNECT_TIMEOUT);
+        options.connect_timeout = Some(CONNECT_TIMEOUT);
+        options.credential.clone_from(&self.credential);
+        let client = Client::with_options(options).map_err(refused)?;
         Ok(client.database("admin"))
     }
 
@@ -179,4 +187,6 @@ pub(crate) struct Place {
     pub(crate) port: u16,
     /// Remove the data when the member stops.
     pub(crate) temporary: bool,
+    /// What the mongod requires of this process.
+    pub(crate) credential: Option<Credential>,
 }

@@ -50,6 +50,9 @@ pub struct Options {
     pub cache_size_gb: f64,
     /// Size of each member's oplog, in megabytes.
     pub oplog_size_mb: u32,
+    /// Requires credentials, and gives them to a user who may read and write this database only. Without
+    /// it, every account of this machine may do everything.
+    pub credentials_for: Option<String>,
     /// Enables fail points and other commands that only tests may use.
     pub test_commands: bool,
     /// Further arguments for each mongod, such as `--syncdelay`; a parameter that is set here is not
@@ -69,6 +72,7 @@ impl Options {
             port: None,
             cache_size_gb: 0.25,
             oplog_size_mb: 512,
+            credentials_for: None,
             test_commands: false,
             extra_arguments: Vec::new(),
             start_timeout: Duration::from_mins(1),

@@ -150,7 +150,7 @@ fn with_host((member, host): (Bson, Bson)) -> Bson {
     Bson::Document(member)
 }
 
-fn code(error: &mongodb::error::Error) -> Option<i32> {
+pub(crate) fn code(error: &mongodb::error::Error) -> Option<i32> {
     match *error.kind {
         ErrorKind::Command(ref error) => Some(error.code),
         _ => None,

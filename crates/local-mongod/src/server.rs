@@ -4,13 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures::future::{join_all, select_all, try_join_all};
+use secrecy::SecretString;
 use tokio::task::spawn_blocking;
 
+use crate::credentials::Credentials;
 use crate::data_dir::{DataDir, remember_port};
 use crate::deadline::Deadline;
 use crate::launch::Launch;
 use crate::start_line::SET_NAME;
-use crate::{Error, Member, Options, replica_set, resolve};
+use crate::{Error, Member, Options, replica_set, resolve, user};
 
 const MEMBERS: std::ops::RangeInclusive<u8> = 1..=7;
 
@@ -24,6 +26,7 @@ pub struct LocalMongod {
     // Before the directory, so that mongod is asked to stop before other processes may lock it.
     members: Vec<Member>,
     data_dir: DataDir,
+    credentials: Option<Credentials>,
     start_timeout: Duration,
 }
 
@@ -42,12 +45,21 @@ impl LocalMongod {
         let mongod =
             spawn_blocking(move || resolve(&lookup)).await.map_err(Error::Interrupted)??;
 
+        let credentials = options.credentials_for.as_ref().map(|_| data_dir.credentials());
+        let credentials = credentials.transpose()?;
         let deadline = Deadline::after(options.start_timeout);
-        let launch = Launch { options: &options, mongod: &mongod, data_dir: &data_dir, deadline };
+        let launch = Launch {
+            options: &options,
+            mongod: &mongod,
+            data_dir: &data_dir,
+            credentials: credentials.as_ref(),
+            deadline,
+        };
         let members = try_join_all((0..options.members).map(|index| launch.member(index))).await?;
         let uri = uri(&members);
-        let server = Self { uri, members, data_dir, start_timeout: options.start_timeout };
-        match server.unite(deadline).await {
+        let start_timeout = options.start_timeout;
+        let server = Self { uri, members, data_dir, credentials, start_timeout };
+        match server.unite(&options, deadline).await {
             Ok(()) => Ok(server),
             Err(error) => {
                 server.stop().await;
@@ -56,20 +68,37 @@ impl LocalMongod {
         }
     }
 
-    /// Makes the members a replica set, and publishes its URI.
-    async fn unite(&self, deadline: Deadline) -> Result<(), Error> {
+    /// Makes the members a replica set with a user, and publishes its URI.
+    async fn unite(&self, options: &Options, deadline: Deadline) -> Result<(), Error> {
         replica_set::configure(&self.members, deadline).await?;
         replica_set::until_whole(&self.members, deadline).await?;
+        if let (Some(credentials), Some(database)) = (&self.credentials, &options.credentials_for) {
+            user::give_rights(&self.uri, credentials, database).await?;
+        }
         for member in &self.members {
             remember_port(member.dbpath(), member.port())?;
         }
-        tracing::info!(uri = self.uri, data_dir = %self.data_dir().display(), "mongod is running");
-        self.data_dir.publish(&self.uri)
+        let credentials = self.credentials.as_ref().and_then(Credentials::file);
+        tracing::info!(
+            uri = self.uri,
+            credentials = credentials.map(|file| tracing::field::display(file.display())),
+            data_dir = %self.data_dir().display(),
+            "mongod is running"
+        );
+        self.data_dir.publish(&self.uri, credentials)
     }
 
-    /// Connects a driver to the whole set.
+    /// Connects a driver to the whole set; without credentials, so that it may be shown.
     pub fn uri(&self) -> &str {
         &self.uri
+    }
+
+    /// Connects a driver to the whole set, with credentials if the server requires them.
+    pub fn uri_with_credentials(&self) -> SecretString {
+        match &self.credentials {
+            Some(credentials) => credentials.complete(&self.uri),
+            None => self.uri.as_str().into(),
+        }
     }
 
     /// The directory that contains the members' directories.

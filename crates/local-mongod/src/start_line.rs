@@ -1,12 +1,17 @@
 //! The command line of one mongod.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Options, log};
 
 /// Name of every local replica set.
 pub(crate) const SET_NAME: &str = "rs0";
+
+/// Where a member finds the key with which the members of a set recognise each other.
+pub(crate) fn key_file(dbpath: &Path) -> PathBuf {
+    dbpath.join("key")
+}
 
 /// The arguments for a member with its data in `dbpath`.
 pub(crate) fn arguments(options: &Options, dbpath: &Path, port: u16) -> Vec<OsString> {
@@ -26,6 +31,10 @@ pub(crate) fn arguments(options: &Options, dbpath: &Path, port: u16) -> Vec<OsSt
     ];
     arguments.extend(values.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
     arguments.extend(["--nounixsocket", "--noscripting"].map(OsString::from));
+    if options.credentials_for.is_some() {
+        // Makes mongod require credentials of every client.
+        arguments.extend(["--keyFile".into(), key_file(dbpath).into()]);
+    }
     // mongod refuses a parameter that is set twice.
     let is_given = |parameter: &str| {
         let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -51,6 +60,11 @@ fn parameters(options: &Options) -> Vec<&'static str> {
         // The files of a dropped database stay open for this time. In five minutes, the default, tests drop
         // more databases than a process may have open files.
         parameters.push("minSnapshotHistoryWindowInSeconds=10");
+    }
+    if options.credentials_for.is_some() {
+        // By default any local account could create the first user.
+        parameters.push("enableLocalhostAuthBypass=false");
+        parameters.push("authenticationMechanisms=SCRAM-SHA-256");
     }
     if options.data_dir.is_none() {
         parameters.push("diagnosticDataCollectionEnabled=false");

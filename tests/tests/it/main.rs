@@ -11,6 +11,7 @@ mod readers;
 mod writers;
 
 mod commands;
+mod credentials;
 mod embedded;
 mod metrics;
 mod start;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use local_mongod::{Error, LocalMongod, Options, attach};
+use secrecy::ExposeSecret as _;
 
 use crate::{driver, taken};
 
@@ -60,9 +61,10 @@ async fn a_dropped_server_can_be_started_again_at_once_on_its_port() -> Result<(
 #[tokio::test]
 async fn the_second_process_is_told_who_holds_the_directory() -> Result<()> {
     let dir = tempfile::tempdir()?;
-    assert_eq!(attach(dir.path()).await?, None);
+    assert!(attach(dir.path()).await?.is_none());
     let server = LocalMongod::start(on(dir.path())).await?;
-    assert_eq!(attach(dir.path()).await?.as_deref(), Some(server.uri()));
+    let attached = attach(dir.path()).await?.context("no server")?;
+    assert_eq!(attached.expose_secret(), server.uri());
 
     let second = LocalMongod::start(on(dir.path())).await;
     let Err(error @ Error::Held { .. }) = second else { bail!("got {second:?}") };
@@ -74,7 +76,7 @@ async fn the_second_process_is_told_who_holds_the_directory() -> Result<()> {
     assert!(message.contains(server.uri()), "{message}");
 
     server.stop().await;
-    assert_eq!(attach(dir.path()).await?, None);
+    assert!(attach(dir.path()).await?.is_none());
     Ok(())
 }
 

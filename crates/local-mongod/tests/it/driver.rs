@@ -7,6 +7,9 @@ use mongodb::bson::{Document, Timestamp, doc};
 use mongodb::{Client, Collection};
 use serde::{Deserialize, Serialize};
 
+/// The database of the notes.
+pub(crate) const DATABASE: &str = "local_mongod";
+
 /// A document to store.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Note {
@@ -36,7 +39,7 @@ pub(crate) async fn stored(uri: &str) -> Result<Vec<String>> {
 
 async fn notes(uri: &str) -> Result<Collection<Note>> {
     let client = Client::with_uri_str(format!("{uri}&w=majority&journal=true")).await?;
-    Ok(client.database("local_mongod").collection("notes"))
+    Ok(client.database(DATABASE).collection("notes"))
 }
 
 /// Runs a command on the `admin` database.

@@ -14,7 +14,7 @@ use persistence::mongo::MongoStore;
 use persistence::{ChatSessions, Contexts, Messages};
 use records::{AppId, ChatId, ChatStatus, Message, NewChatSession, Scope, WorkflowName};
 use resume::dialect;
-use secrecy::ExposeSecret;
+use secrecy::SecretString;
 
 use crate::backend::mongo_options;
 use crate::settings::Settings;
@@ -49,12 +49,14 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let total = transcript.messages.len();
     ensure!(total >= 4, "a transcript of {total} messages is too short to be cut in half");
     let (uri, mongod) = if let Some(uri) = &settings.mongo.uri {
-        (uri.expose_secret().to_owned(), None)
+        (uri.clone(), None)
     } else {
-        let mongod = LocalMongod::start(Options::from_env()).await?;
-        (mongod.uri().to_owned(), Some(mongod))
+        let credentials_for = Some(settings.mongo.database.clone());
+        let options = Options { credentials_for, ..Options::from_env() };
+        let mongod = LocalMongod::start(options).await?;
+        (mongod.uri_with_credentials(), Some(mongod))
     };
-    let store = MongoStore::connect(&mongo_options(settings, &uri)).await?;
+    let store = MongoStore::connect(&mongo_options(settings, uri.clone())).await?;
     let stage = Stage { store, uri, transcript, arguments };
     let is_whole = stage.play().await;
     if let Some(mongod) = mongod {
@@ -66,7 +68,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 /// What the steps of the demo share.
 struct Stage<'a> {
     store: MongoStore,
-    uri: String,
+    uri: SecretString,
     transcript: Transcript,
     arguments: &'a Arguments,
 }

@@ -33,7 +33,7 @@ impl Writer {
         command.args(["--pace-ms", &stage.arguments.pace_ms.to_string()]);
         command.args(["--write", chat_id.as_str(), &first.to_string()]);
         // In the environment, where other users cannot read it.
-        command.env("REPRISE__MONGO__URI", &stage.uri);
+        command.env("REPRISE__MONGO__URI", stage.uri.expose_secret());
         let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
         let pid = child.id().context("the writer ended at once")?;
         let stdout = child.stdout.take().context("the writer has no output")?;
@@ -68,8 +68,8 @@ pub(super) async fn write(
     first: usize,
     pace_ms: u64,
 ) -> anyhow::Result<()> {
-    let uri = settings.mongo.uri.as_ref().context("the writer needs mongo.uri")?;
-    let store = MongoStore::connect(&mongo_options(settings, uri.expose_secret())).await?;
+    let uri = settings.mongo.uri.clone().context("the writer needs mongo.uri")?;
+    let store = MongoStore::connect(&mongo_options(settings, uri)).await?;
     let (scope, chat_id) = (scope()?, ChatId::parse(chat)?);
     for (index, body) in transcript.messages.iter().enumerate().skip(first) {
         // The id is derived from the position, so that the store recognises a repeated message.
