@@ -18,7 +18,7 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// An optional JSON body: without a body, and without a `Content-Type`, it is the default.
+/// An optional JSON body: if the body is empty, with or without a `Content-Type`, it is the default.
 #[derive(Debug)]
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
@@ -39,8 +39,8 @@ impl<T: DeserializeOwned + Default> FromRequest<AppState> for OptionalJson<T> {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
         match read_body(request, state, &[JSON]).await? {
-            Some(text) => typed(parse(&text)?).map(Self),
-            None => Ok(Self(T::default())),
+            Some(text) if !text.is_empty() => typed(parse(&text)?).map(Self),
+            _ => Ok(Self(T::default())),
         }
     }
 }

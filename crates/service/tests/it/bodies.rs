@@ -27,6 +27,25 @@ async fn an_operator_where_an_id_belongs_is_refused_by_type() {
 }
 
 #[tokio::test]
+async fn an_empty_body_is_an_empty_object_where_no_field_is_needed() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    for (route, status) in [
+        ("pause", 200),
+        ("reopen", 200),
+        ("tickets", 201),
+        ("complete", 200),
+        ("reopen", 200),
+        ("fail", 200),
+    ] {
+        let answer = client.json("POST", &format!("{path}/{route}"), Body::empty()).await;
+        assert_eq!(answer.status, status, "{route}: {}", answer.text);
+    }
+    let answer = client.json("POST", CHATS, Body::empty()).await;
+    assert_eq!(answer.problem(), (400, "malformed-json".to_owned()), "a workflow is needed");
+}
+
+#[tokio::test]
 async fn an_update_operator_as_a_message_appends_nothing() {
     let client = Client::open();
     let path = format!("{}/messages", client.create_chat("c1").await);
