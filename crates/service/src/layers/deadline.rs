@@ -6,13 +6,15 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Query;
 use serde::Deserialize;
 
+use super::arrival::Arrival;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 use crate::wire::Wait;
 
 /// Ends a request that takes too long, the arrival of its body included.
 ///
-/// A read can simply be retried. A write may or may not have been applied when its deadline passes.
+/// A read can simply be retried. A write may or may not have been applied when its deadline passes, unless
+/// its body has not arrived.
 pub(crate) async fn deadline(
     State(state): State<AppState>,
     request: Request,
@@ -20,8 +22,13 @@ pub(crate) async fn deadline(
 ) -> Response {
     let is_read = request.method().is_safe();
     let time = state.limits.request_timeout() + requested_wait(&request);
+    let (body, request) = Arrival::watch(request);
     match tokio::time::timeout(time, next.run(request)).await {
         Ok(response) => response,
+        Err(_) if body.is_awaited() => late(
+            ProblemKind::BODY_TIMEOUT,
+            "the body did not arrive in time; nothing was written; send the request again",
+        ),
         Err(_) if is_read => late(
             ProblemKind::DEADLINE_EXCEEDED,
             "the response took too long; retry after Retry-After seconds",

@@ -1,5 +1,6 @@
 //! Middleware that wraps every request.
 
+mod arrival;
 mod deadline;
 mod observe;
 mod panic;

@@ -15,7 +15,7 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 59] = [
+    pub(crate) const ALL: [Self; 60] = [
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::FORBIDDEN_PERMISSION, Self::TOO_MANY_MEMBERS, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -23,7 +23,7 @@ impl ProblemKind {
         Self::ENTRY_CONFLICT, Self::BALANCE_TOO_LARGE, Self::TOO_MANY_PARTICIPANTS, Self::BUSY, Self::FENCED, Self::TURN_CONFLICT, Self::BROKEN_CALL_STACK, Self::STACK_NOT_FOUND,
         Self::ILLEGAL_TRANSITION, Self::BODY_TOO_LARGE, Self::MESSAGE_TOO_LARGE, Self::BATCH_TOO_LARGE,
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
-        Self::INVALID_REQUEST, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
+        Self::INVALID_REQUEST, Self::BODY_TIMEOUT, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
         Self::CONTEXT_VERSION_NOT_FOUND, Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::UNSETTLED_TOOL_CALLS, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
         Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::UPGRADE_PENDING, Self::OVERLOADED, Self::TOO_MANY_SUBSCRIBERS, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
     ];
@@ -48,6 +48,7 @@ impl ProblemKind {
     pub(crate) const METHOD_NOT_ALLOWED: Self = kind(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The route has no such method");
     pub(crate) const NOT_ACCEPTABLE: Self = kind(StatusCode::NOT_ACCEPTABLE, "not-acceptable", "No acceptable media type");
     pub(crate) const UPGRADE_REQUIRED: Self = kind(StatusCode::UPGRADE_REQUIRED, "upgrade-required", "The route speaks WebSocket");
+    pub(crate) const BODY_TIMEOUT: Self = kind(StatusCode::REQUEST_TIMEOUT, "body-timeout", "The body did not arrive in time");
     pub(crate) const CHAT_EXISTS: Self = kind(StatusCode::CONFLICT, "chat-exists", "The chat exists already");
     pub(crate) const CHAT_ENDED: Self = kind(StatusCode::CONFLICT, "chat-ended", "The chat takes no more messages");
     pub(crate) const EVENT_CONFLICT: Self = kind(StatusCode::CONFLICT, "event-conflict", "The event id belongs to another message");

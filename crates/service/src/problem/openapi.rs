@@ -42,7 +42,8 @@ const WRITE: [P; 1] = [P::OUTCOME_UNKNOWN];
 const FENCED: [P; 2] = [P::OUTCOME_UNKNOWN, P::FENCED];
 
 /// The further problems of a route with a body.
-const BODY: [P; 3] = [P::MALFORMED_JSON, P::BODY_TOO_LARGE, P::UNSUPPORTED_MEDIA_TYPE];
+const BODY: [P; 4] =
+    [P::MALFORMED_JSON, P::BODY_TIMEOUT, P::BODY_TOO_LARGE, P::UNSUPPORTED_MEDIA_TYPE];
 
 /// Declares groups of problems: the routes that use a group, its name, and its problems.
 macro_rules! groups {

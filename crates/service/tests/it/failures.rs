@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
 use insta::assert_json_snapshot;
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -177,7 +178,27 @@ async fn a_body_that_never_ends_is_cut_off_by_the_deadline() {
         .request("POST", "/api/chats/acme_corp")
         .header("content-type", "application/json")
         .body(axum::body::Body::from_stream(stalled));
-    assert_eq!(client.send(request.unwrap()).await.status, 504);
+    let answer = client.send(request.unwrap()).await;
+    assert_json_snapshot!("body_timeout", answer.snapshot());
+    assert_eq!(answer.header("retry-after"), "1");
+}
+
+#[tokio::test]
+async fn a_write_that_hangs_after_its_body_has_an_unknown_outcome() {
+    let text = json!({"workflow_name": "Generator"}).to_string();
+    let (first, second) = text.split_at(5);
+    let parts = [first, second].map(|part| Ok::<_, std::io::Error>(part.to_owned()));
+    let slow = futures::stream::iter(parts).then(async |part| {
+        tokio::task::yield_now().await;
+        part
+    });
+    let client = hurried(faulty(Fault::Hang));
+    let request = client
+        .request("POST", "/api/chats/acme_corp")
+        .header("content-type", "application/json")
+        .body(axum::body::Body::from_stream(slow));
+    let answer = client.send(request.unwrap()).await;
+    assert_eq!(answer.problem(), (504, "outcome-unknown".to_owned()));
 }
 
 #[tokio::test]
