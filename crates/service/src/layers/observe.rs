@@ -12,7 +12,8 @@ use crate::request_id::{RequestId, X_REQUEST_ID};
 /// Gives the request its id, measures it, and logs one line when the response begins.
 ///
 /// The line names the route, never the path: a path contains ids, or secrets that a caller has put in
-/// their place. Headers and bodies are not logged either.
+/// their place. Headers and bodies are not logged either. A method that no route knows is `other`, because
+/// a caller may invent one of any length.
 pub(crate) async fn observe(
     State(metrics): State<Arc<Metrics>>,
     mut request: Request,
@@ -20,9 +21,9 @@ pub(crate) async fn observe(
 ) -> Response {
     let started = Instant::now();
     let id = RequestId::from_headers(request.headers());
-    let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let in_flight = metrics.requests.begin(&method, route.clone(), request.uri().path());
+    let in_flight = metrics.requests.begin(request.method(), route.clone(), request.uri().path());
+    let method = in_flight.method();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     request.extensions_mut().insert(id.clone());
 
@@ -33,7 +34,7 @@ pub(crate) async fn observe(
     response.headers_mut().insert(X_REQUEST_ID, id.header());
     tracing::info!(
         request_id = id.as_str(),
-        method = method.as_str(),
+        method,
         route,
         status = response.status().as_u16(),
         latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),

@@ -129,6 +129,11 @@ pub(crate) struct InFlight<'a> {
 }
 
 impl InFlight<'_> {
+    /// Returns the method, or `other` for an unknown one.
+    pub(crate) fn method(&self) -> &'static str {
+        self.labels.method
+    }
+
     /// Ends the request with the status of its response.
     pub(crate) fn end(mut self, status: StatusCode) {
         self.status = status_class(status);

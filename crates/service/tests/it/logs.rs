@@ -76,6 +76,18 @@ async fn a_request_is_one_line_with_its_route_status_and_id() {
 }
 
 #[tokio::test]
+async fn an_invented_method_is_not_logged() {
+    let client = Client::open();
+    let (log, _guard) = Log::start();
+    let method = "INVENTED".repeat(2_500);
+    let request = client.request(&method, "/api/health/live").body(Body::empty()).unwrap();
+    assert_eq!(client.send(request).await.status, 405);
+    let text = log.text();
+    assert!(!text.contains("INVENTED"), "{} bytes are logged", text.len());
+    assert_eq!(log.lines()[0]["fields"]["method"], "other");
+}
+
+#[tokio::test]
 async fn a_failure_of_the_store_is_logged_once_with_its_cause_and_the_request() {
     let client = Client::over(faulty(Fault::Unavailable), Config::default());
     let (log, _guard) = Log::start();
