@@ -36,6 +36,26 @@ async fn check_says_what_to_do_about_a_server_that_is_away() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn check_finds_what_keeps_serve_from_starting() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database).with("auth.mode", "jwt");
+    let missing_key = settings.clone().with("auth.algorithm", "RS256");
+    let missing_file = missing_key.clone().with("auth.key_file", "/nowhere/key.pem");
+    let weak = settings.clone().with("auth.algorithm", "HS256").with("auth.secret", "short");
+    for broken in [settings, missing_key, missing_file, weak] {
+        let output = run(&["check"], &broken).await?;
+        let report = String::from_utf8(output.stdout)?;
+        let first = report.lines().next().context("no report")?;
+        assert_eq!(finding(first), ("FAULT", "configuration"), "{report}");
+        assert_eq!(output.status.code(), Some(1), "{report}");
+        let served = run(&["serve"], &broken).await?;
+        assert_eq!(String::from_utf8(served.stdout)?, "", "it must not say that it listens");
+        assert_eq!(served.status.code(), Some(1));
+    }
+    Ok(())
+}
+
 /// Splits a line of the report into mark and subject, which are columns.
 fn finding(line: &str) -> (&str, &str) {
     let (mark, rest) = line.split_at_checked(7).unwrap_or((line, ""));

@@ -67,7 +67,7 @@ impl Report {
 fn configuration(settings: &Settings) -> Finding {
     let config = settings.service();
     let listen = settings.server.listen;
-    config.check(listen).map_err(|error| error.to_string())?;
+    config.check(listen).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
     Ok(format!("would listen on {listen}"))
 }
 

@@ -7,6 +7,8 @@ use records::Visibility;
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
+use crate::auth::Authenticator;
+
 mod error;
 pub use error::ConfigError;
 
@@ -301,8 +303,8 @@ impl LimitsConfig {
 impl Config {
     /// Checks the settings for a service that listens on `listen`.
     ///
-    /// Without authentication the address must be a loopback address. [`router`](crate::router()) reads the
-    /// key files, and refuses those that cannot be used.
+    /// Without authentication the address must be a loopback address. Reads the key file, to refuse one that
+    /// cannot be used.
     pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         self.limits.check()?;
         self.apps.check()?;
@@ -310,6 +312,6 @@ impl Config {
         if self.auth.mode == AuthMode::None && !is_local {
             return Err(ConfigError::OpenToTheNetwork { listen });
         }
-        Ok(())
+        Authenticator::new(&self.auth).map(drop)
     }
 }

@@ -38,7 +38,8 @@ fn without_authentication_only_a_loopback_address_is_accepted() {
 
 #[test]
 fn with_authentication_any_address_is_accepted() {
-    let config = jwt(AuthConfig::default());
+    let (algorithm, secret) = (Some(Algorithm::HS256), Some(SECRET.into()));
+    let config = jwt(AuthConfig { algorithm, secret, ..AuthConfig::default() });
     assert!(config.check("0.0.0.0:8080".parse().unwrap()).is_ok());
 }
 
@@ -56,7 +57,11 @@ fn a_missing_or_weak_key_is_refused_with_what_to_do() {
         AuthConfig { key_file: Some("/nowhere/key.pem".into()), ..rs256.clone() },
         AuthConfig { secret: Some(SECRET.into()), ..rs256 },
     ];
-    let refusals = refusals.map(|auth| refusal(jwt(auth)));
+    let refusals = refusals.map(|auth| {
+        let checked = jwt(auth.clone()).check("127.0.0.1:1".parse().unwrap()).unwrap_err();
+        assert_eq!(checked.to_string(), refusal(jwt(auth)), "the check finds what the start finds");
+        checked.to_string()
+    });
     assert_snapshot!("refusals", refusals.join("\n"));
 }
 
