@@ -6,6 +6,7 @@ mod commands;
 mod logging;
 mod progress;
 mod settings;
+mod terminal;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -2,8 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use persistence::mongo::{MongoOptions, MongoStore};
-use persistence::{ChatSessions as _, Leases as _};
-use records::{AppId, ChatStatus, Lease, NewChatSession, NewLease, Owner, Scope, WorkflowName};
+use persistence::{ChatSessions as _, Leases as _, Messages as _};
+use records::{
+    AppId, ChatStatus, Lease, MessageBody, NewChatSession, NewLease, Owner, Scope, WorkflowName,
+};
 use tests::binary::run;
 use tests::client::APP;
 use tests::database::Database;
@@ -52,6 +54,45 @@ async fn check_finds_what_keeps_serve_from_starting() -> Result<()> {
         let served = run(&["serve"], &broken).await?;
         assert_eq!(String::from_utf8(served.stdout)?, "", "it must not say that it listens");
         assert_eq!(served.status.code(), Some(1));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn history_prints_nothing_that_controls_a_terminal() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    let scope = Scope::service(AppId::parse(APP)?);
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let chat_id = store.create_chat(&scope, new).await?.chat_id;
+    let hostile = "\u{1b}[31m \u{9b}31m \u{85}\u{7f} \u{202e}abc\u{2028}";
+    for role in ["system", "user"] {
+        let message = MessageBody::new(role, Some(role), hostile);
+        store.append(&scope, &chat_id, vec![message.into()]).await?;
+    }
+    let settings = Settings::of(&database);
+    let is_safe = |text: &str| {
+        let breaks =
+            |c: char| c.is_control() && c != '\n' || ('\u{2028}'..='\u{202e}').contains(&c);
+        !text.contains(breaks)
+    };
+    for options in [
+        &["--dialect", "openai"][..],
+        &["--dialect", "anthropic"],
+        &["--dialect", "openai", "--format", "json"],
+        &["--dialect", "openai", "--format", "ndjson"],
+    ] {
+        let arguments = [&["history", APP, chat_id.as_str()], options].concat();
+        let output = run(&arguments, &settings).await?;
+        let (printed, notes) =
+            (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+        assert!(output.status.success(), "{notes}");
+        assert!(is_safe(&printed) && is_safe(&notes), "{options:?}: {printed:?} {notes:?}");
+        let values = printed.lines().map(serde_json::from_str::<serde_json::Value>);
+        let values: Vec<_> = values.collect::<Result<_, _>>()?;
+        let json = serde_json::Value::Array(values).to_string();
+        let encoded = serde_json::to_string(hostile)?;
+        assert!(json.contains(encoded.trim_matches('"')), "{options:?}: the text has changed");
     }
     Ok(())
 }

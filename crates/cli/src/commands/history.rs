@@ -12,6 +12,7 @@ use service::history::{self, Format, HistoryForm, HistoryItem, HistoryItems, Sou
 
 use crate::backend::Backend;
 use crate::settings::Settings;
+use crate::terminal::{safe_json, safe_line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  reprise history acme_corp chat_abc123\n  \
@@ -85,7 +86,8 @@ async fn print(source: Source, form: HistoryForm, output: Output) -> anyhow::Res
     let mut chunks = pin!(history::write(format, chat_id, dialect, items));
     let mut out = io::stdout();
     while let Some(chunk) = chunks.try_next().await.context("cannot read the chat")? {
-        out.write_all(&chunk)?;
+        // A chunk consists of whole texts.
+        out.write_all(safe_json(&String::from_utf8_lossy(&chunk)).as_bytes())?;
     }
     if format == Format::Json {
         writeln!(out)?;
@@ -98,17 +100,21 @@ async fn print_messages(mut items: HistoryItems) -> anyhow::Result<()> {
     let mut notes = io::stderr();
     while let Some(item) = items.try_next().await.context("cannot read the chat")? {
         match item {
-            HistoryItem::Message(message) => writeln!(out, "{message}")?,
+            HistoryItem::Message(message) => {
+                writeln!(out, "{}", safe_json(&message.to_string()))?;
+            }
             HistoryItem::Dropped(dropped) => {
                 let sequence = dropped.sequence.unwrap_or_default();
-                writeln!(notes, "left out message {sequence}: {}", dropped.reason)?;
+                let reason = dropped.reason.to_string();
+                writeln!(notes, "left out message {sequence}: {}", safe_line(&reason))?;
             }
             HistoryItem::Repaired(repaired) => {
-                writeln!(notes, "changed message {}: {}", repaired.sequence, repaired.repair)?;
+                let repair = repaired.repair.to_string();
+                writeln!(notes, "changed message {}: {}", repaired.sequence, safe_line(&repair))?;
             }
             HistoryItem::Extras(extras) => {
                 for instruction in extras.system {
-                    writeln!(notes, "instruction: {instruction}")?;
+                    writeln!(notes, "instruction: {}", safe_json(&instruction.to_string()))?;
                 }
             }
         }
