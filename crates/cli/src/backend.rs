@@ -1,16 +1,16 @@
 //! The one place that chooses the store: the configured MongoDB, or a private mongod.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use directories::ProjectDirs;
-use local_mongod::{LocalMongod, Options};
+use local_mongod::{LocalMongod, Lookup, Options};
 use persistence::mongo::{MongoOptions, MongoStore};
 use secrecy::SecretString;
 
-use crate::settings::Settings;
+use crate::logging;
+use crate::settings::{LogFormat, Settings};
 
 /// A store, and the private mongod behind it if this process started one.
 pub(crate) struct Backend {
@@ -30,12 +30,12 @@ impl Backend {
         }
         let data_dir = data_dir(settings)?;
         let place = data_dir.display().to_string();
-        let _ = writeln!(std::io::stderr(), "starting a private mongod, data in {place}");
+        let message = format!("starting a private mongod, data in {place}");
+        logging::tell(settings.log.format, &message);
         let options = Options {
             data_dir: Some(data_dir),
             cache_size_gb: settings.mongod.cache_size_gb,
-            credentials_for: Some(settings.mongo.database.clone()),
-            ..Options::from_env()
+            ..mongod_options(settings)
         };
         let mongod = LocalMongod::start(options).await?;
         let uri = mongod.uri_with_credentials();
@@ -68,6 +68,16 @@ impl Backend {
         if let Some(mongod) = self.mongod {
             mongod.stop().await;
         }
+    }
+}
+
+/// Returns the options with which every private mongod starts.
+pub(crate) fn mongod_options(settings: &Settings) -> Options {
+    let show_progress = settings.log.format == LogFormat::Text;
+    Options {
+        lookup: Lookup { show_progress, ..Lookup::from_env() },
+        credentials_for: Some(settings.mongo.database.clone()),
+        ..Options::from_env()
     }
 }
 

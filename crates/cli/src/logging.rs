@@ -1,4 +1,4 @@
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write as _, stderr};
 
 use anyhow::Context;
 use tracing::level_filters::LevelFilter;
@@ -25,4 +25,13 @@ pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
         LogFormat::Json => subscriber.json().finish().with(filter).init(),
     }
     Ok(())
+}
+
+/// Tells people something on standard error: as a line, or in a log in JSON as one of its records.
+pub(crate) fn tell(format: LogFormat, message: &str) {
+    match format {
+        LogFormat::Json => tracing::info!("{message}"),
+        // If this cannot be written, there is no other place to report to.
+        LogFormat::Text => drop(writeln!(stderr(), "{message}")),
+    }
 }

@@ -8,21 +8,19 @@ mod progress;
 mod settings;
 mod terminal;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use arguments::Arguments;
+use settings::{LogFormat, Settings};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
         Ok(code) => code,
         Err(error) => {
-            // One paragraph with the chain of errors: what failed, then why. If this cannot be
-            // written, there is no other place to report to.
-            let _ = writeln!(std::io::stderr(), "reprise: {error:#}");
+            logging::tell(LogFormat::Text, &format!("reprise: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -30,7 +28,18 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let settings = arguments.settings()?;
+    let format = settings.log.format;
     logging::start(&settings.log)?;
+    let ended = run_command(arguments, settings);
+    // A log in JSON contains the reason as well, because standard error must hold nothing else.
+    if let (LogFormat::Json, Err(error)) = (format, &ended) {
+        tracing::error!(cause = format!("{error:#}"), "the command failed");
+        return Ok(ExitCode::FAILURE);
+    }
+    ended
+}
+
+fn run_command(arguments: Arguments, settings: Settings) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(commands::run(arguments.command, settings));
     // Background work, such as sealing, is safe to stop anywhere.

@@ -15,6 +15,8 @@ pub struct Lookup {
     pub search_path: Option<OsString>,
     /// The directory of fetched binaries; by default the user's cache directory.
     pub cache_dir: Option<PathBuf>,
+    /// Shows the progress of a download on standard error, besides the log.
+    pub show_progress: bool,
 }
 
 impl Lookup {
@@ -24,6 +26,7 @@ impl Lookup {
             mongod: environment::mongod(),
             search_path: environment::search_path(),
             cache_dir: environment::cache_dir(),
+            show_progress: true,
         }
     }
 }

@@ -1,16 +1,20 @@
 //! The commands other than `serve`, and the help of the binary.
 
+use std::process::Stdio;
+
 use anyhow::{Context as _, Result};
 use persistence::mongo::{MongoOptions, MongoStore};
 use persistence::{ChatSessions as _, Leases as _, Messages as _};
 use records::{
     AppId, ChatStatus, Lease, MessageBody, NewChatSession, NewLease, Owner, Scope, WorkflowName,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tests::binary::run;
 use tests::client::APP;
 use tests::database::Database;
 use tests::settings::Settings;
 use tests::transcript;
+use tests::waiting::until;
 use tokio::time::sleep;
 
 #[tokio::test]
@@ -93,6 +97,37 @@ async fn history_prints_nothing_that_controls_a_terminal() -> Result<()> {
         let json = serde_json::Value::Array(values).to_string();
         let encoded = serde_json::to_string(hostile)?;
         assert!(json.contains(encoded.trim_matches('"')), "{options:?}: the text has changed");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_log_in_json_is_json_from_its_first_line_to_its_last() -> Result<()> {
+    let data_dir = tempfile::tempdir()?;
+    let settings = Settings::embedded(data_dir.path()).with("log.format", "json");
+    let settings = settings.with("log.filter", "info");
+    let mut command = tests::binary::command(&["serve"]).await?;
+    settings.apply(&mut command);
+    let service = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let lock = data_dir.path().join("local-mongod.lock");
+    until("the mongod", async || {
+        let text = std::fs::read_to_string(&lock).unwrap_or_default();
+        Ok(text.contains("uri ").then_some(()))
+    })
+    .await?;
+    // A second service on the same directory fails.
+    let failed = run(&["serve"], &settings).await?;
+    assert_eq!(failed.status.code(), Some(1));
+    let pid = Pid::from_raw(i32::try_from(service.id().context("it has ended")?)?);
+    kill_process(pid.context("not a process id")?, Signal::TERM)?;
+    let ended = service.wait_with_output().await?;
+    assert!(ended.status.success());
+    for output in [ended.stdout, ended.stderr, failed.stdout, failed.stderr] {
+        let text = String::from_utf8(output)?;
+        for line in text.lines() {
+            let value: Result<serde_json::Value, _> = serde_json::from_str(line);
+            assert!(value.is_ok_and(|value| value.is_object()), "{line}");
+        }
     }
     Ok(())
 }

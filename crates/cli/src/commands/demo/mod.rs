@@ -9,14 +9,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use futures::TryStreamExt;
-use local_mongod::{LocalMongod, Options};
+use local_mongod::LocalMongod;
 use persistence::mongo::MongoStore;
 use persistence::{ChatSessions, Contexts, Messages};
 use records::{AppId, ChatId, ChatStatus, Message, NewChatSession, Scope, WorkflowName};
 use resume::dialect;
 use secrecy::SecretString;
 
-use crate::backend::mongo_options;
+use crate::backend::{mongo_options, mongod_options};
 use crate::settings::Settings;
 use transcript::Transcript;
 
@@ -51,9 +51,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let (uri, mongod) = if let Some(uri) = &settings.mongo.uri {
         (uri.clone(), None)
     } else {
-        let credentials_for = Some(settings.mongo.database.clone());
-        let options = Options { credentials_for, ..Options::from_env() };
-        let mongod = LocalMongod::start(options).await?;
+        let mongod = LocalMongod::start(mongod_options(settings)).await?;
         (mongod.uri_with_credentials(), Some(mongod))
     };
     let store = MongoStore::connect(&mongo_options(settings, uri.clone())).await?;
