@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::ids::is_name;
+use crate::ids::{NAME_RULE, is_name};
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{
     Author, ChatId, ChatStatus, EventId, InputRequestId, Invalid, MessageBody, NewMessage, UserId,
@@ -202,7 +202,6 @@ impl Question {
 
     /// Checks every field.
     pub fn check(&self) -> Result<(), Invalid> {
-        const NAME_RULE: &str = "must be 1 to 128 characters without control characters";
         check_text("/prompt", &self.prompt, Limits::PROMPT_BYTES)?;
         if self.agent.as_deref().is_some_and(|agent| !is_name(agent)) {
             return Err(Invalid::value("/agent", NAME_RULE));

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::ids::is_name;
+use crate::ids::{NAME_RULE, is_name, is_stored_name};
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{DisplayName, EventId, Invalid, UserId};
 
@@ -94,15 +94,16 @@ impl MessageBody {
         }
     }
 
-    /// Checks every field, and returns the size of the body encoded as BSON, in bytes.
+    /// Checks every field of a new message, and returns the size of the body encoded as BSON, in bytes.
     pub fn check(&self) -> Result<usize, Invalid> {
-        const NAME_RULE: &str = "must be 1 to 128 characters without control characters";
-        if !is_name(&self.role) {
-            return Err(Invalid::value("/role", NAME_RULE));
-        }
-        if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_name(name)) {
-            return Err(Invalid::value("/name", NAME_RULE));
-        }
+        self.check_names(is_name)?;
+        self.check_stored()
+    }
+
+    /// Checks every field of a message that an earlier release may have stored, with the names that it
+    /// accepted, and returns the size of the body encoded as BSON, in bytes.
+    pub fn check_stored(&self) -> Result<usize, Invalid> {
+        self.check_names(is_stored_name)?;
         if self.timestamp.as_deref().is_some_and(|t| t.chars().count() > Limits::TIMESTAMP_CHARS) {
             let limit = format!("must be at most {} characters", Limits::TIMESTAMP_CHARS);
             return Err(Invalid::value("/timestamp", limit));
@@ -118,6 +119,22 @@ impl MessageBody {
         Ok(bytes)
     }
 
+    fn check_names(&self, is_accepted: fn(&str) -> bool) -> Result<(), Invalid> {
+        if !is_accepted(&self.role) {
+            return Err(Invalid::value("/role", NAME_RULE));
+        }
+        if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_accepted(name)) {
+            return Err(Invalid::value("/name", NAME_RULE));
+        }
+        for name in Self::ID_FIELDS {
+            let is_id = |value: &Value| value.is_null() || value.as_str().is_some_and(is_accepted);
+            if self.extra.get(name).is_some_and(|value| !is_id(value)) {
+                return Err(Invalid::value(format!("/{name}"), "must be an id or null"));
+            }
+        }
+        Ok(())
+    }
+
     fn measure(&self) -> Result<usize, Invalid> {
         let mut bytes = json::measure(&self.content).map_err(|e| e.below("/content"))?;
         if let Some(metadata) = &self.metadata {
@@ -126,9 +143,6 @@ impl MessageBody {
         for (name, value) in &self.extra {
             if !Self::EXTRA.contains(&name.as_str()) {
                 return Err(Invalid::value(format!("/{name}"), "is not a field of a message"));
-            }
-            if Self::ID_FIELDS.contains(&name.as_str()) && !is_id_or_null(value) {
-                return Err(Invalid::value(format!("/{name}"), "must be an id or null"));
             }
             bytes += json::measure(value).map_err(|e| e.below(&format!("/{name}")))?;
         }
@@ -154,10 +168,6 @@ impl MessageBody {
     pub fn tombstone(&self) -> Self {
         Self { role: self.role.clone(), name: self.name.clone(), ..Self::default() }
     }
-}
-
-fn is_id_or_null(value: &Value) -> bool {
-    value.is_null() || value.as_str().is_some_and(is_name)
 }
 
 /// A message to append.
@@ -191,6 +201,14 @@ pub struct MessageEdit {
 }
 
 impl MessageEdit {
+    /// Checks the fields that are new, on their own.
+    pub fn check(&self) -> Result<(), Invalid> {
+        if self.name.as_deref().is_some_and(|name| !name.is_empty() && !is_name(name)) {
+            return Err(Invalid::value("/name", NAME_RULE));
+        }
+        Ok(())
+    }
+
     /// Returns the edited body.
     #[must_use]
     pub fn apply(&self, body: &MessageBody) -> MessageBody {

@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::clock::whole_milliseconds;
-use crate::ids::is_name;
+use crate::ids::{NAME_RULE, is_name};
 use crate::json::{Digest, Hasher, Limits};
 use crate::{CallId, Ids, Invalid, MicroDollars};
 
@@ -92,7 +92,6 @@ pub struct Usage {
 impl NewProviderCall {
     /// Checks every field.
     pub fn check(&self) -> Result<(), Invalid> {
-        const NAME_RULE: &str = "must be 1 to 128 characters without control characters";
         let names = [
             ("/agent", &self.agent),
             ("/requested_provider", &self.requested.provider),

@@ -1,7 +1,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::call_tree::CallTree;
-use crate::ids::is_name;
+use crate::ids::{NAME_RULE, is_name};
 use crate::json::{self, Digest, Hasher, JsonObject, Limits};
 use crate::{Author, ChatId, Invalid, MessageBody, StackId, TurnId};
 
@@ -370,5 +370,5 @@ fn check_name(pointer: &str, name: Option<&str>) -> Result<(), Invalid> {
     if name.is_none_or(is_name) {
         return Ok(());
     }
-    Err(Invalid::value(pointer, "must be 1 to 128 characters without control characters"))
+    Err(Invalid::value(pointer, NAME_RULE))
 }

@@ -72,7 +72,7 @@ pub(crate) struct AppPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `WorkflowScope` reads")]
 pub(crate) struct WorkflowPath {
-    /// The workflow: 1 to 128 characters without control characters.
+    /// The workflow: 1 to 128 visible characters, without blanks at its ends.
     #[param(example = "Generator")]
     workflow_name: String,
 }
@@ -82,7 +82,7 @@ pub(crate) struct WorkflowPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what `UnscopedUser` reads")]
 pub(crate) struct UserPath {
-    /// The user: 1 to 128 characters without control characters.
+    /// The user: 1 to 128 visible characters, without blanks at its ends.
     #[param(example = "user_alice_456")]
     user_id: String,
 }
@@ -144,7 +144,7 @@ pub(crate) struct ContextVersionPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct CallPath {
-    /// The call: 1 to 128 characters without control characters.
+    /// The call: 1 to 128 visible characters, without blanks at its ends.
     #[param(example = "call_0198d4b2")]
     call_id: String,
 }
@@ -154,7 +154,7 @@ pub(crate) struct CallPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct InputRequestPath {
-    /// The request: 1 to 128 characters without control characters.
+    /// The request: 1 to 128 visible characters, without blanks at its ends.
     #[param(example = "input_0198d4b2")]
     request_id: String,
 }
@@ -174,7 +174,7 @@ pub(crate) struct LeasePath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct StackPath {
-    /// The call: 1 to 128 characters without control characters.
+    /// The call: 1 to 128 visible characters, without blanks at its ends.
     #[param(example = "stk_002")]
     stack_id: String,
 }

@@ -8,7 +8,7 @@ use super::fixture::{TestChat, a_moment_passes, assert_refused, race};
 use persistence::{Joined, Outcome, ParticipantCursor, Store, StoreError};
 
 /// Names that a database may interpret.
-const POISON: [&str; 6] = ["$where", "a.b", "participants.$", "{\"$ne\": null}", "0", "\u{202e}"];
+const POISON: [&str; 6] = ["$where", "a.b", "participants.$", "{\"$ne\": null}", "0", "א"];
 
 pub async fn a_user_who_joins_is_a_participant(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;

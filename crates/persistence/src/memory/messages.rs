@@ -145,8 +145,9 @@ impl Messages for MemoryStore {
                 if message.deleted_at.is_some() {
                     return Err(StoreError::MessageNotFound { chat_id: chat_id.clone(), sequence });
                 }
+                edit.check()?;
                 let body = edit.apply(&message.body);
-                body.check()?;
+                body.check_stored()?;
                 chat.check_fence(scope.fencing_token)?;
                 let message = &mut chat.kept(sequence)?.message;
                 message.body = body;
@@ -190,7 +191,7 @@ impl Messages for MemoryStore {
 fn cut_to_page(messages: &mut Vec<&Message>) -> Result<bool, StoreError> {
     let mut bytes = 0;
     for (index, message) in messages.iter().enumerate() {
-        bytes += message.body.check()?;
+        bytes += message.body.check_stored()?;
         if index > 0 && bytes > Transcript::PAGE_BYTES {
             messages.truncate(index);
             return Ok(false);

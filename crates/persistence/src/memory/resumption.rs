@@ -18,7 +18,8 @@ impl Resumption for MemoryStore {
             self.with_chat(scope, chat_id, |chat| {
                 let messages: Vec<_> =
                     chat.messages.iter().map(|kept| kept.message.clone()).collect();
-                let bytes = messages.iter().map(|message| message.body.check().unwrap_or_default());
+                let bytes =
+                    messages.iter().map(|message| message.body.check_stored().unwrap_or_default());
                 if bytes.sum::<usize>() > ResumeState::MAX_MESSAGE_BYTES {
                     return Err(too_large());
                 }

@@ -130,7 +130,7 @@ async fn first_pass(source: &Source, mut scan: ReplayScan) -> Result<FirstPass, 
 /// Returns the size of a message. A message that exceeds the current limits has no size, and counts as too
 /// large to hold.
 fn size(message: &Message) -> usize {
-    message.body.check().unwrap_or(usize::MAX)
+    message.body.check_stored().unwrap_or(usize::MAX)
 }
 
 fn rendered(messages: Vec<Message>, form: &HistoryForm) -> Rendered {

@@ -46,6 +46,37 @@ async fn an_empty_body_is_an_empty_object_where_no_field_is_needed() {
 }
 
 #[tokio::test]
+async fn a_name_that_hides_something_is_refused_with_its_field() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    for odd in ["a\u{202e}b", "\u{200b}a", "a ", "\u{a0}a", "a\u{feff}", "a\u{9b}b", "a\u{2028}b"] {
+        for field in ["user_id", "team_id", "workflow_name"] {
+            let mut body = json!({"workflow_name": "Generator"});
+            body[field] = json!(odd);
+            let answer = client.post(CHATS, body).await;
+            assert_eq!(answer.problem(), refused(), "{field} {odd:?}");
+            assert_eq!(answer.culprit(), format!("/{field}"));
+            assert!(answer.text.contains("must be 1 to 128 characters"), "{}", answer.text);
+        }
+        for field in ["event_id", "role", "name", "block_id"] {
+            let mut message = json!({"role": "user", "content": "x"});
+            message[field] = json!(odd);
+            let answer = client.post(&format!("{path}/messages"), message).await;
+            assert_eq!(answer.problem(), refused(), "{field} {odd:?}");
+            assert_eq!(answer.culprit(), format!("/{field}"));
+        }
+        let question = json!({"prompt": "x", "agent": odd});
+        let answer = client.post(&format!("{path}/input-requests"), question).await;
+        assert_eq!((answer.problem(), answer.culprit().as_str()), (refused(), "/agent"), "{odd:?}");
+        let person = json!({"user_id": "u", "display_name": odd});
+        let answer = client.post(&format!("{path}/participants"), person).await;
+        assert_eq!((answer.problem(), answer.culprit()), (refused(), "/display_name".to_owned()));
+    }
+    let meta = client.get(&format!("{path}/meta")).await.body();
+    assert_eq!(meta["last_sequence"], 0, "nothing was stored");
+}
+
+#[tokio::test]
 async fn an_update_operator_as_a_message_appends_nothing() {
     let client = Client::open();
     let path = format!("{}/messages", client.create_chat("c1").await);

@@ -100,7 +100,7 @@ impl MongoStore {
                 let field = format!("{prefix}workflow_name");
                 let of_app = doc! { format!("{prefix}app_id"): app };
                 for name in self.names(collection, &field, of_app).await? {
-                    let Ok(workflow_name) = WorkflowName::parse(name) else { continue };
+                    let Ok(workflow_name) = WorkflowName::try_from(name) else { continue };
                     workflows.insert(Workflow { app_id: app_id.clone(), workflow_name });
                 }
             }

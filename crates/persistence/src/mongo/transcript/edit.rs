@@ -75,6 +75,7 @@ impl Edit {
                 return Err(StoreError::MessageNotFound { chat_id, sequence });
             }
             Self::Replace(edit) => {
+                edit.check()?;
                 message.body = edit.apply(&message.body);
                 message.edited_at = Some(at);
             }
@@ -153,7 +154,7 @@ impl MongoStore {
         if stored.message == old.message {
             return Ok(Round::Done(stored.message));
         }
-        stored.bytes = (stored.message.body.check()? + MESSAGE_OVERHEAD) as u64;
+        stored.bytes = (stored.message.body.check_stored()? + MESSAGE_OVERHEAD) as u64;
         let change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
             MessageLocation::Tail(tail) => {

@@ -64,7 +64,7 @@ pub(crate) struct MessageRequest {
 pub(crate) struct AuthorRequest {
     #[schema(value_type = String, example = "user_alice_456")]
     user_id: UserId,
-    /// The current display name: 1 to 128 characters without control characters.
+    /// The current display name: 1 to 128 visible characters, without blanks at its ends.
     #[schema(value_type = Option<String>, example = "Alice")]
     display_name: Option<DisplayName>,
 }

@@ -22,7 +22,7 @@ use crate::wire::write_status;
 pub(crate) struct JoinRequest {
     #[schema(value_type = Option<String>, example = "user_alice_456")]
     user_id: Option<UserId>,
-    /// The display name: 1 to 128 characters without control characters.
+    /// The display name: 1 to 128 visible characters, without blanks at its ends.
     #[schema(value_type = Option<String>, example = "Alice")]
     display_name: Option<DisplayName>,
 }
