@@ -6,6 +6,9 @@ pub use store::*;
 mod error;
 pub use error::{BoxError, StoreError};
 
+mod creation;
+pub use creation::{Creation, create_chat_once, fork_chat_once};
+
 pub mod metrics;
 
 pub mod turn;

@@ -148,6 +148,20 @@ impl NewChatSession {
         }
     }
 
+    /// Returns whether a creation with these fields stores this chat session.
+    #[must_use]
+    pub fn has_created(&self, chat: &ChatSession) -> bool {
+        let derived = || cache_seed(&chat.app_id, &chat.chat_id);
+        chat.forked_from.is_none()
+            && self.workflow_name == chat.workflow_name
+            && self.user_id == chat.user_id
+            && self.team_id == chat.team_id
+            && self.visibility == chat.visibility
+            && self.cache_seed.unwrap_or_else(derived) == chat.cache_seed
+            && self.title == chat.title
+            && self.metadata == chat.metadata
+    }
+
     /// Checks the fields that have limits.
     pub fn check(&self) -> Result<(), Invalid> {
         let title_chars = self.title.as_deref().map_or(0, |title| title.chars().count());

@@ -1,5 +1,5 @@
 use crate::json::JsonObject;
-use crate::{ChatId, ChatSession, ForkOrigin, Invalid, NewChatSession, UserId};
+use crate::{ChatId, ChatSession, ForkOrigin, Invalid, NewChatSession, UserId, cache_seed};
 
 /// A request to fork a chat.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,6 +19,20 @@ pub struct NewFork {
 }
 
 impl NewFork {
+    /// Returns whether a fork of `source` with these fields stores this chat session.
+    #[must_use]
+    pub fn has_created(&self, source: &ChatId, chat: &ChatSession) -> bool {
+        let derived = || cache_seed(&chat.app_id, &chat.chat_id);
+        let is_origin = |origin: &ForkOrigin| {
+            origin.chat_id == *source && self.sequence.is_none_or(|it| it == origin.sequence)
+        };
+        chat.forked_from.as_ref().is_some_and(is_origin)
+            && self.user_id == chat.user_id
+            && self.cache_seed.unwrap_or_else(derived) == chat.cache_seed
+            && self.title == chat.title
+            && self.metadata == chat.metadata
+    }
+
     /// Returns the session to create, with the workflow, team and visibility of its source.
     ///
     /// Refuses a sequence that is greater than the number of messages of the source.

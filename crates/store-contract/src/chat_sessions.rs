@@ -12,7 +12,7 @@ use super::fixture::{
     TestChat, a_moment_passes, assert_invalid, assert_refused, message, new_chat, object, race,
     some_scope, workflow,
 };
-use persistence::{Store, StoreError};
+use persistence::{Creation, Store, StoreError, create_chat_once};
 
 pub async fn a_new_chat_is_running_and_empty(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
@@ -105,6 +105,49 @@ pub async fn creating_a_chat_that_exists_is_refused_and_changes_nothing(store: A
         assert_refused(again, &StoreError::ChatExists(chat.id.clone()));
     }
     assert_eq!(chat.whole().await, before);
+}
+
+pub async fn a_creation_that_is_repeated_returns_the_chat_and_changes_nothing(
+    store: Arc<dyn Store>,
+) {
+    let chat = TestChat::unknown(&store);
+    let new = NewChatSession {
+        title: Some("a title".to_owned()),
+        metadata: object(json!({"a.b": {"$set": 1.5}})),
+        ..named(&chat.id)
+    };
+    let first = create_chat_once(&*store, &chat.scope, new.clone()).await.unwrap();
+    assert_eq!(first, Creation::New(chat.session().await));
+    chat.append([message("kept")]).await.unwrap();
+    let before = chat.whole().await;
+    a_moment_passes().await;
+    let again = create_chat_once(&*store, &chat.scope, new.clone()).await.unwrap();
+    assert_eq!(again, Creation::Repeated(before.session.clone()));
+    let others = [
+        NewChatSession { title: None, ..new.clone() },
+        NewChatSession { cache_seed: Some(7), ..new.clone() },
+        NewChatSession { metadata: object(json!({"a.b": {"$set": 2}})), ..new.clone() },
+        NewChatSession { workflow_name: workflow("another"), ..new.clone() },
+    ];
+    let exists = StoreError::ChatExists(chat.id.clone());
+    for other in others {
+        assert_refused(create_chat_once(&*store, &chat.scope, other).await, &exists);
+    }
+    assert_refused(create_chat_once(&*store, &some_scope(), new).await, &exists);
+    assert_eq!(chat.whole().await, before);
+}
+
+pub async fn racing_repeats_of_a_creation_get_one_chat(store: Arc<dyn Store>) {
+    let chat = TestChat::unknown(&store);
+    let racers = (0..8).map(|_| {
+        let chat = chat.clone();
+        async move { create_chat_once(&*chat.store, &chat.scope, named(&chat.id)).await.unwrap() }
+    });
+    let created = race(racers).await;
+    let session = chat.session().await;
+    let new = created.iter().filter(|it| **it == Creation::New(session.clone())).count();
+    let repeated = created.iter().filter(|it| **it == Creation::Repeated(session.clone())).count();
+    assert_eq!((new, repeated), (1, 7));
 }
 
 pub async fn exactly_one_of_sixteen_racing_creators_wins(store: Arc<dyn Store>) {

@@ -12,7 +12,7 @@ use super::fixture::{
     TestChat, assert_dense, assert_invalid, assert_refused, contents, event, event_id, message,
     new_chat, new_content, numbered, object, outcomes, race, sequences,
 };
-use persistence::{MessageRange, Outcome, Store, StoreError};
+use persistence::{Creation, MessageRange, Outcome, Store, StoreError, fork_chat_once};
 
 /// All positions of interest: the ends, the edges of segments, and positions in segments and in the tail.
 const SEQUENCES: [u64; 9] = [0, 1, 31, 32, 33, 200, 318, 319, 320];
@@ -378,6 +378,36 @@ pub async fn a_fork_under_an_id_that_exists_is_refused_and_changes_nothing(store
         let exists = StoreError::ChatExists(taken.id.clone());
         assert_refused(source.fork(again).await.map(drop), &exists);
         assert_eq!(taken.whole().await, before);
+    }
+}
+
+pub async fn a_fork_that_is_repeated_returns_the_fork_and_changes_nothing(store: Arc<dyn Store>) {
+    let source = TestChat::create(&store).await;
+    source.append(numbered(0..3)).await.unwrap();
+    let scope = &source.scope;
+    for sequence in [None, Some(2)] {
+        let chat_id = ChatId::mint(&Uuid7Ids);
+        let new = NewFork { chat_id: Some(chat_id.clone()), sequence, ..NewFork::default() };
+        let first = fork_chat_once(&*store, scope, &source.id, new.clone()).await.unwrap();
+        let fork = TestChat { id: chat_id.clone(), ..source.clone() };
+        assert_eq!(first, Creation::New(fork.session().await));
+        source.append([message("later")]).await.unwrap();
+        fork.append([message("of the fork")]).await.unwrap();
+        let before = fork.whole().await;
+        let again = fork_chat_once(&*store, scope, &source.id, new.clone()).await.unwrap();
+        assert_eq!(again, Creation::Repeated(before.session.clone()));
+        let exists = StoreError::ChatExists(chat_id.clone());
+        for other in [
+            NewFork { sequence: Some(1), ..new.clone() },
+            NewFork { title: Some("another".to_owned()), ..new.clone() },
+            NewFork { cache_seed: Some(7), ..new.clone() },
+        ] {
+            let refused = fork_chat_once(&*store, scope, &source.id, other).await;
+            assert_refused(refused, &exists);
+        }
+        let of_itself = fork_chat_once(&*store, scope, &chat_id, new).await;
+        assert!(matches!(of_itself, Err(StoreError::ChatExists(_))), "{of_itself:?}");
+        assert_eq!(fork.whole().await, before);
     }
 }
 

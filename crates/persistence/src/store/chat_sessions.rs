@@ -14,6 +14,7 @@ pub trait ChatSessions: Send + Sync {
     /// A missing `chat_id` is minted, a missing `cache_seed` is derived from app and chat. If
     /// callers race to create the same id, exactly one wins; the others, and all later callers, get
     /// [`ChatExists`](StoreError::ChatExists) and change nothing. Ids are unique across apps.
+    /// [`create_chat_once`](crate::create_chat_once) recognises a repeat.
     async fn create_chat(
         &self,
         scope: &Scope,

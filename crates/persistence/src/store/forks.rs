@@ -19,8 +19,9 @@ pub trait Forks: Send + Sync {
     /// because older processes would misread a fork.
     ///
     /// The number of writes does not grow with the number of messages. If the id exists, the call
-    /// is [`ChatExists`](StoreError::ChatExists), as in a creation. If the chat has not reached the
-    /// sequence, it is [`Invalid`](StoreError::Invalid).
+    /// is [`ChatExists`](StoreError::ChatExists), as in a creation;
+    /// [`fork_chat_once`](crate::fork_chat_once) recognises a repeat. If the chat has not reached
+    /// the sequence, it is [`Invalid`](StoreError::Invalid).
     async fn fork_chat(
         &self,
         scope: &Scope,

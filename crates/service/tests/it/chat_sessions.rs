@@ -35,6 +35,33 @@ async fn a_chat_id_and_a_seed_are_minted_and_derived_when_missing() {
 }
 
 #[tokio::test]
+async fn a_creation_with_the_same_body_is_repeated() {
+    let client = Client::open();
+    let body = json!({"chat_id": "c1", "workflow_name": "W", "title": "T", "metadata": {"a": [1]}});
+    let first = client.post("/api/chats/acme_corp", body.clone()).await;
+    client.post(&format!("{}/complete", first.header("location")), json!({})).await;
+    let now = client.get(first.header("location")).await.body();
+    let again = client.post("/api/chats/acme_corp", body.clone()).await;
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(again.body(), now, "the chat as it is now, unchanged");
+    assert_eq!(again.header("location"), first.header("location"));
+    for (field, value) in [
+        ("title", json!("U")),
+        ("metadata", json!({"a": [2]})),
+        ("user_id", json!("alice")),
+        ("cache_seed", json!(7)),
+        ("visibility", json!("private")),
+    ] {
+        let mut other = body.clone();
+        other[field] = value;
+        let answer = client.post("/api/chats/acme_corp", other).await;
+        assert_eq!(answer.problem(), (409, "chat-exists".to_owned()), "{field}");
+    }
+    let elsewhere = client.post("/api/chats/other_app", body).await;
+    assert_eq!(elsewhere.problem(), (409, "chat-exists".to_owned()));
+}
+
+#[tokio::test]
 async fn a_second_chat_of_one_id_is_a_conflict_in_any_app() {
     let client = Client::open();
     client.create_chat("c1").await;

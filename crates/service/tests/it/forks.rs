@@ -80,12 +80,16 @@ async fn a_sequence_beyond_the_counter_is_refused_with_the_limit() {
 }
 
 #[tokio::test]
-async fn a_fork_under_an_id_that_exists_is_a_conflict() {
+async fn a_fork_is_repeated_and_another_under_its_id_is_a_conflict() {
     let client = Client::open();
     let path = format!("{}/fork", chat(&client).await);
-    for status in [201, 409] {
-        assert_eq!(client.post(&path, json!({"chat_id": "c2"})).await.status, status);
-    }
+    let first = client.post(&path, json!({"chat_id": "c2"})).await;
+    let again = client.post(&path, json!({"chat_id": "c2"})).await;
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(again.body(), first.body());
+    assert_eq!(again.header("location"), first.header("location"));
+    let other = client.post(&path, json!({"chat_id": "c2", "title": "another"})).await;
+    assert_eq!(other.problem(), (409, "chat-exists".to_owned()));
     let answer = client.post(&path, json!({"chat_id": "c1"})).await;
     assert_eq!(answer.problem(), (409, "chat-exists".to_owned()));
 }

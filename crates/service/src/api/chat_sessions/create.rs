@@ -2,6 +2,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
+use persistence::{Creation, create_chat_once};
 use records::{
     Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility, WorkflowName,
 };
@@ -52,12 +53,16 @@ pub(crate) struct CreateChatRequest {
 }
 
 /// Creates a chat session.
+///
+/// Idempotent under a `chat_id`: a repeat with the same body returns the chat session and changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "create_chat",
     params(AppPath), request_body = CreateChatRequest,
     security(("bearer_token" = ["create"])),
     responses(
         (status = 201, description = "The new chat session, running",
+            body = ChatSessionResponse, headers(("Location", description = "The path of the chat session"))),
+        (status = 200, description = "A repeat with the same body: the chat session that exists",
             body = ChatSessionResponse, headers(("Location", description = "The path of the chat session"))),
         CreateProblems,
     ),
@@ -70,10 +75,17 @@ pub(crate) async fn create_chat(
 ) -> Result<impl IntoResponse, Problem> {
     let settings = state.registry.check(&scope.app_id).await?;
     let new = request.on_behalf_of(&scope.caller, settings.default_visibility)?;
-    let chat = state.store.create_chat(&scope, new).await?;
+    Ok(created(create_chat_once(&*state.store, &scope, new).await?))
+}
+
+/// Answers a creation: 201 if it is new, 200 if it is a repeat.
+pub(super) fn created(creation: Creation) -> impl IntoResponse {
+    let (status, chat) = match creation {
+        Creation::New(chat) => (StatusCode::CREATED, chat),
+        Creation::Repeated(chat) => (StatusCode::OK, chat),
+    };
     let location = format!("/api/chats/{}/{}", chat.app_id, chat.chat_id);
-    let response = Json(ChatSessionResponse::from(chat));
-    Ok((StatusCode::CREATED, [(LOCATION, location)], response))
+    (status, [(LOCATION, location)], Json(ChatSessionResponse::from(chat)))
 }
 
 impl CreateChatRequest {

@@ -1,16 +1,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
-use persistence::Store;
+use persistence::{Store, fork_chat_once};
 use records::{Caller, ChatId, JsonObject, NewFork, UserId};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
-use super::create::own;
+use super::create::{created, own};
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
@@ -40,6 +38,8 @@ pub(crate) struct ForkRequest {
 }
 
 /// Forks a chat: creates a chat session that continues from an earlier point of another.
+///
+/// Idempotent under a `chat_id`: a repeat with the same body returns the fork and changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fork", tag = "chat sessions",
     operation_id = "fork_chat", params(ChatPath), request_body = ForkRequest,
@@ -47,6 +47,8 @@ pub(crate) struct ForkRequest {
     responses(
         (status = 201, description = "The fork, running", body = ChatSessionResponse,
             headers(("Location", description = "The path of the fork"))),
+        (status = 200, description = "A repeat with the same body: the fork that exists",
+            body = ChatSessionResponse, headers(("Location", description = "The path of the fork"))),
         ForkProblems,
     ),
 )]
@@ -57,9 +59,7 @@ pub(crate) async fn fork_chat(
     Json(request): Json<ForkRequest>,
 ) -> Result<impl IntoResponse, Problem> {
     let fork = request.on_behalf_of(&scope.caller)?;
-    let fork = store.fork_chat(&scope, &chat_id, fork).await?;
-    let location = format!("/api/chats/{}/{}", fork.app_id, fork.chat_id);
-    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(ChatSessionResponse::from(fork))))
+    Ok(created(fork_chat_once(&*store, &scope, &chat_id, fork).await?))
 }
 
 impl ForkRequest {
