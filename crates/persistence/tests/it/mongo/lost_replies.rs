@@ -117,7 +117,7 @@ async fn an_applied_write_is_never_unavailable() {
     database.append(&scope(), &chat_id, message(None)).await.unwrap();
     let other = another(&database).await;
     let mut options = database.options.clone();
-    (options.uri, options.deadline) = (proxy.uri(), Duration::from_secs(2));
+    (options.uri, options.deadline) = (proxy.uri().into(), Duration::from_secs(2));
     let impatient = MongoStore::connect(&options).await.unwrap();
     impatient.get_chat(&scope(), &chat_id).await.unwrap();
 
