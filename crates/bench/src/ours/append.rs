@@ -1,7 +1,7 @@
 use anyhow::{Result, ensure};
 use async_trait::async_trait;
 use persistence::{Messages as _, Outcome};
-use records::NewMessage;
+use records::{NewMessage, Permission};
 
 use super::Chat;
 use super::chat::new_messages;
@@ -47,7 +47,13 @@ impl Write for Append {
 
     fn prepare(&self, writer: usize, messages: &[Message]) -> Result<Self::Input> {
         let chat = self.chats[writer % self.chats.len()].clone();
-        Ok((chat, new_messages(messages, self.event_ids)?))
+        let mut messages = new_messages(messages, self.event_ids)?;
+        if chat.scope.permission == Permission::Say {
+            for message in &mut messages {
+                message.body.role = "user".to_owned();
+            }
+        }
+        Ok((chat, messages))
     }
 
     async fn write(&self, (chat, messages): Self::Input) -> Result<()> {

@@ -2,10 +2,10 @@ use anyhow::Result;
 use futures::future::try_join_all;
 use indicatif::ProgressBar;
 use persistence::mongo::{Interruption, MongoStore};
-use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Messages as _};
+use persistence::{Artifacts as _, ChatSessions as _, Contexts as _, Members as _, Messages as _};
 use records::{
-    AppId, ChatId, EventId, MessageBody, NewArtifact, NewChatSession, NewMessage, Scope,
-    WorkflowName,
+    AppId, Caller, ChatId, EventId, Member, MemberRole, MessageBody, NewArtifact, NewChatSession,
+    NewMessage, Permission, Scope, UserId, WorkflowName,
 };
 use serde_json::{Map, Value};
 
@@ -33,6 +33,23 @@ impl Chat {
 
     pub(crate) async fn create_many(store: &MongoStore, count: usize) -> Result<Vec<Self>> {
         try_join_all((0..count).map(|_| Self::create(store))).await
+    }
+
+    /// Adds as many members as a chat may have. Returns the last one.
+    pub(crate) async fn add_members(&self) -> Result<UserId> {
+        let user = |number| UserId::parse(format!("user_{number}"));
+        for number in 0..Member::MAX {
+            let (user_id, role) = (user(number)?, MemberRole::Member);
+            self.store.put_member(&self.scope, &self.id, &user_id, role).await?;
+        }
+        Ok(user(Member::MAX - 1)?)
+    }
+
+    /// Returns the same chat, in which a member says something.
+    pub(crate) fn said_by(&self, user_id: UserId) -> Self {
+        let caller = Caller::User { user_id, team_id: None, may_run: false };
+        let scope = Scope::new(self.scope.app_id.clone(), caller, Permission::Say);
+        Self { scope, ..self.clone() }
     }
 
     /// Appends messages in batches of the given size.

@@ -5,6 +5,7 @@ mod append_batch;
 mod append_growth;
 mod append_hot;
 mod append_many;
+mod append_members;
 mod calls_hot;
 mod http_append;
 mod http_resume;
@@ -35,6 +36,8 @@ pub(crate) enum Scenario {
     AppendHot,
     /// 64 writers, each with a chat of its own; floor: 64 writers of `insert_one`
     AppendMany,
+    /// One writer, one chat with 256 members, as a service and as one of them; floor: a chat without members
+    AppendMembers,
     /// Batches of 100 messages, from one writer and from 8; floor: `insert_many` of the same
     AppendBatch,
     /// A chat of 2,000 messages, in the format from which AG2 resumes, with its context snapshot and its
@@ -83,6 +86,7 @@ impl Scenario {
             Self::AppendGrowth => append_growth::run(stage).await,
             Self::AppendHot => append_hot::run(stage).await,
             Self::AppendMany => append_many::run(stage).await,
+            Self::AppendMembers => append_members::run(stage).await,
             Self::AppendBatch => append_batch::run(stage).await,
             Self::Resume => resume::run(stage).await,
             Self::ResumePlan => resume_plan::run(stage).await,

@@ -20,6 +20,7 @@ const SCENARIOS: [&str; 17] = [
     "append-growth",
     "append-hot",
     "append-many",
+    "append-members",
     "append-batch",
     "resume",
     "resume-plan",

@@ -50,7 +50,7 @@ async fn a_creation_with_the_same_body_is_repeated() {
         ("metadata", json!({"a": [2]})),
         ("user_id", json!("alice")),
         ("cache_seed", json!(7)),
-        ("visibility", json!("private")),
+        ("visibility", json!("link")),
     ] {
         let mut other = body.clone();
         other[field] = value;
