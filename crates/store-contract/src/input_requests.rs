@@ -338,6 +338,24 @@ pub async fn questions_past_a_limit_are_refused(store: Arc<dyn Store>) {
     assert_eq!(chat.session().await.pending_inputs.len(), InputRequest::MAX_PENDING);
 }
 
+pub async fn rivals_ask_no_more_questions_than_a_chat_may_wait_for(store: Arc<dyn Store>) {
+    const RIVALS: usize = 64;
+    let chat = TestChat::create(&store).await;
+    let rivals = (0..RIVALS).map(|rival| {
+        let chat = chat.clone();
+        async move { ask(&chat, question(&format!("q{rival}"), "Why?")).await }
+    });
+    let mut asked = 0;
+    for result in race(rivals).await {
+        match result {
+            Ok(_) => asked += 1,
+            Err(error) => assert!(matches!(error, StoreError::TooManyInputs(_)), "{error}"),
+        }
+    }
+    let pending = chat.session().await.pending_inputs.len();
+    assert_eq!((asked, pending), (InputRequest::MAX_PENDING, InputRequest::MAX_PENDING));
+}
+
 pub async fn questions_are_listed_newest_first_and_found_by_their_id(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let other = TestChat::create_in(&chat.scope, &store, super::fixture::new_chat()).await;

@@ -271,7 +271,11 @@ impl MongoStore {
         asking_id: &str,
     ) -> Result<Option<()>, Failure> {
         let pending = doc! { "pending_inputs": asked.request.request_id.as_str() };
-        let noting = self.note_input(tx, scope, chat, &asked.request, "$addToSet", pending);
+        // Rivals may have asked since the chat was read.
+        let last_place = format!("pending_inputs.{}", InputRequest::MAX_PENDING - 1);
+        let has_room = doc! { last_place: { "$exists": false } };
+        let update = doc! { "$addToSet": pending };
+        let noting = self.note_input(tx, scope, chat, &asked.request, has_room, update);
         let Some(chat) = noting.await? else { return Ok(None) };
         let document = encode(&InputRequestDocument::new(&chat.app_id, asked, asking_id))?;
         let insert = self.inner.input_requests.insert_one(document);
@@ -354,8 +358,8 @@ impl MongoStore {
         answered: Option<(&str, &Digest)>,
     ) -> Result<Option<InputRequest>, Failure> {
         let InputRequest { chat_id, request_id, .. } = &kept.request;
-        let pending = doc! { "pending_inputs": request_id.as_str() };
-        let noting = self.note_input(tx, scope, chat, &kept.request, "$pull", pending);
+        let update = doc! { "$pull": { "pending_inputs": request_id.as_str() } };
+        let noting = self.note_input(tx, scope, chat, &kept.request, doc! {}, update);
         let Some(chat) = noting.await? else { return Ok(None) };
         let mut one = input_filter(scope, chat_id, request_id);
         one.insert("state", PENDING);
@@ -387,24 +391,25 @@ impl MongoStore {
     }
 
     /// Records in its chat that a request was created or closed. Returns the chat after the update;
-    /// `None` if its status has changed since it was read.
+    /// `None` if its status has changed since it was read, or it does not meet the condition.
     async fn note_input(
         &self,
         tx: &Transaction<'_>,
         scope: &Scope,
         chat: &ChatSession,
         request: &InputRequest,
-        operator: &str,
-        pending: Document,
+        condition: Document,
+        change: Document,
     ) -> Result<Option<ChatSession>, Failure> {
         let mut filter = writable_chat(scope, &chat.chat_id);
         filter.insert("status", chat.status.number());
+        filter.extend(condition);
         let mut update = push_recent_inputs([&request.request_id]);
         update.insert(
             "$set",
             doc! { "last_updated_at": DateTime::from_chrono(self.inner.clock.now()) },
         );
-        update.insert(operator, pending);
+        update.extend(change);
         let update = self.inner.chat_sessions.find_one_and_update(filter, update);
         let update =
             update.projection(without_large_fields()).return_document(ReturnDocument::After);
