@@ -4,8 +4,11 @@ mod conversation;
 mod reading;
 mod report;
 mod resident;
+mod watch;
 
 pub use report::{Phase, Report};
+pub use resident::Memory;
+pub use watch::{Watched, watch};
 
 use anyhow::Result;
 use futures::future::try_join_all;

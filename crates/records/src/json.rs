@@ -9,9 +9,11 @@ mod limits;
 mod measure;
 mod object;
 mod parse;
+mod scan;
 
 pub use digest::{Digest, Hasher, hex};
 pub use limits::Limits;
 pub use measure::{measure, measure_object};
 pub use object::JsonObject;
 pub use parse::{ParseError, parse};
+pub use scan::{ListLimit, Scanned, max_parsed_bytes, scan};

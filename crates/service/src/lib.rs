@@ -24,6 +24,7 @@ mod openapi;
 mod auth;
 mod extract;
 mod metrics;
+mod offload;
 mod problem;
 mod registry;
 mod request_id;

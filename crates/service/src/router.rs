@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use persistence::Store;
@@ -156,7 +155,6 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
 /// Adds the middleware around all routes; the last layer is the outermost.
 fn with_layers(router: Router<AppState>, state: AppState) -> Router {
-    let body_limit = DefaultBodyLimit::max(state.limits.body_bytes);
     router
         .fallback(async || {
             Problem::new(
@@ -168,7 +166,6 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
             let detail = "the route does not have this method; see the Allow header";
             Problem::new(ProblemKind::METHOD_NOT_ALLOWED, detail)
         })
-        .layer(body_limit)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(respond))
         .layer(always(header::CACHE_CONTROL, "no-store"))

@@ -3,6 +3,7 @@
 mod resume_flow;
 mod transcripts;
 
+mod ceilings;
 mod crowd;
 mod input_requests;
 mod orchestrator;

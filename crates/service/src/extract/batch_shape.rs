@@ -2,7 +2,7 @@ use axum::extract::Request;
 use persistence::StoreError;
 use serde::de::DeserializeOwned;
 
-use super::json::{read_json, typed};
+use super::json::{JSON, LimitedLists, read_json};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -15,19 +15,23 @@ pub(crate) struct BatchShape {
 }
 
 impl BatchShape {
-    /// Reads a body that is one record, or has a list of records in a field.
+    /// Reads a body that is one record, or has the one list of `Several`.
     pub(crate) async fn read<One, Several>(
-        list_field: &'static str,
         request: Request,
         state: &AppState,
     ) -> Result<(Self, Vec<One>), Problem>
     where
-        One: DeserializeOwned,
-        Several: DeserializeOwned + Into<Vec<One>>,
+        One: DeserializeOwned + Send + 'static,
+        Several: DeserializeOwned + LimitedLists + Into<Vec<One>> + Send + 'static,
     {
-        let body = read_json(request, state).await?;
-        let is_single = body.get(list_field).is_none();
-        let records = if is_single { vec![typed(body)?] } else { typed::<Several>(body)?.into() };
+        let body = read_json(request, state, &[JSON], Several::LISTS).await?;
+        let list_field = Several::LISTS[0].field;
+        let is_single = !body.scanned.has_list;
+        let records = if is_single {
+            vec![body.parse().await?]
+        } else {
+            body.parse::<Several>().await?.into()
+        };
         Ok((Self { list_field, is_single }, records))
     }
 

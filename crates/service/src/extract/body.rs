@@ -1,8 +1,8 @@
-use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
-use axum::extract::{FromRequest, Request};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use futures::TryStreamExt as _;
 
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -20,16 +20,29 @@ pub(super) async fn read_body(
     let headers = request.headers();
     check_encoding(headers)?;
     let has_type = check_type(headers, accepted)?;
-    if content_length(headers).is_some_and(|length| length > limit as u64) {
+    let announced = content_length(headers).unwrap_or(0);
+    if announced > limit as u64 {
         return Err(too_large(limit));
     }
-    let bytes = Bytes::from_request(request, state).await;
-    let bytes = bytes.map_err(|rejection| unreadable(&rejection, limit))?;
+    let bytes = collect(request.into_body(), announced, limit).await?;
     match (bytes.is_empty(), has_type) {
         (true, false) => Ok(None),
         (false, false) => Err(wrong_type(accepted)),
         (_, true) => Ok(Some(bytes)),
     }
+}
+
+/// Collects a body in one buffer, which is allocated once if the length was announced.
+async fn collect(body: Body, announced: u64, limit: usize) -> Result<Bytes, Problem> {
+    let mut collected = Vec::with_capacity(usize::try_from(announced).unwrap_or(limit));
+    let mut frames = body.into_data_stream();
+    while let Some(frame) = frames.try_next().await.map_err(|_| cut_short())? {
+        if collected.len() + frame.len() > limit {
+            return Err(too_large(limit));
+        }
+        collected.extend_from_slice(&frame);
+    }
+    Ok(collected.into())
 }
 
 /// Refuses compressed bodies: their size is known only after they are decompressed.
@@ -67,16 +80,9 @@ fn wrong_type(accepted: &[&str]) -> Problem {
     Problem::new(ProblemKind::UNSUPPORTED_MEDIA_TYPE, detail)
 }
 
-fn unreadable(rejection: &BytesRejection, limit: usize) -> Problem {
-    match rejection {
-        BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-            too_large(limit)
-        }
-        _ => Problem::new(
-            ProblemKind::MALFORMED_JSON,
-            "the connection closed before the end of the body",
-        ),
-    }
+fn cut_short() -> Problem {
+    let detail = "the connection closed before the end of the body";
+    Problem::new(ProblemKind::MALFORMED_JSON, detail)
 }
 
 fn too_large(limit: usize) -> Problem {

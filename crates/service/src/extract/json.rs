@@ -1,22 +1,34 @@
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use records::JsonObject;
-use records::json::ParseError;
+use records::json::{self, ListLimit, ParseError, Scanned};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::body::read_body;
+use crate::offload::offload;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// A JSON body, of a request or of a response.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
+
+/// A JSON body with lists whose number of items is limited while it is parsed.
+#[derive(Debug)]
+pub(crate) struct ListJson<T>(pub(crate) T);
+
+/// A body whose lists have a limited number of items.
+pub(crate) trait LimitedLists {
+    /// The limits of its lists.
+    const LISTS: &'static [ListLimit];
+}
 
 /// An optional JSON body: if the body is empty, with or without a `Content-Type`, it is the default.
 #[derive(Debug)]
@@ -26,20 +38,30 @@ pub(crate) struct OptionalJson<T>(pub(crate) T);
 #[derive(Debug)]
 pub(crate) struct MergePatch(pub(crate) JsonObject);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        typed(read_json(request, state).await?).map(Self)
+        read_json(request, state, &[JSON], &[]).await?.parse().await.map(Self)
     }
 }
 
-impl<T: DeserializeOwned + Default> FromRequest<AppState> for OptionalJson<T> {
+impl<T: DeserializeOwned + LimitedLists + Send + 'static> FromRequest<AppState> for ListJson<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        read_json(request, state, &[JSON], T::LISTS).await?.parse().await.map(Self)
+    }
+}
+
+impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<AppState> for OptionalJson<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
         match read_body(request, state, &[JSON]).await? {
-            Some(text) if !text.is_empty() => typed(parse(&text)?).map(Self),
+            Some(text) if !text.is_empty() => {
+                JsonText::scan(text, &[]).await?.parse().await.map(Self)
+            }
             _ => Ok(Self(T::default())),
         }
     }
@@ -49,8 +71,7 @@ impl FromRequest<AppState> for MergePatch {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let text = read_body(request, state, &[JSON, MERGE_PATCH]).await?;
-        typed(parse(&text.unwrap_or_default())?).map(Self)
+        read_json(request, state, &[JSON, MERGE_PATCH], &[]).await?.parse().await.map(Self)
     }
 }
 
@@ -65,10 +86,61 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// Reads a body of any JSON value.
-pub(super) async fn read_json(request: Request, state: &AppState) -> Result<Value, Problem> {
-    let text = read_body(request, state, &[JSON]).await?;
-    parse(&text.unwrap_or_default())
+/// The text of a body whose values are known to fit into memory.
+pub(super) struct JsonText {
+    text: Bytes,
+    pub(super) scanned: Scanned,
+}
+
+/// Reads a JSON body, and scans it.
+pub(super) async fn read_json(
+    request: Request,
+    state: &AppState,
+    accepted: &[&str],
+    lists: &'static [ListLimit],
+) -> Result<JsonText, Problem> {
+    let text = read_body(request, state, accepted).await?.unwrap_or_default();
+    JsonText::scan(text, lists).await
+}
+
+impl JsonText {
+    async fn scan(text: Bytes, lists: &'static [ListLimit]) -> Result<Self, Problem> {
+        let scanning = text.clone();
+        let scanned = offload(text.len(), move || json::scan(&scanning, lists)).await;
+        Ok(Self { text, scanned: scanned.map_err(refused)? })
+    }
+
+    /// Parses the text into a type; on failure the problem points at the field that does not fit.
+    pub(super) async fn parse<T: DeserializeOwned + Send + 'static>(self) -> Result<T, Problem> {
+        let Self { text, .. } = self;
+        offload(text.len(), move || parse_as(&text)).await
+    }
+}
+
+fn parse_as<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let parsed = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let pointer = pointer(error.path());
+        unfit(text, &pointer, &error.into_inner())
+    })?;
+    json.end().map_err(malformed)?;
+    Ok(parsed)
+}
+
+/// Creates the problem of a text that is not JSON, or else of a value that does not fit its field.
+fn unfit(text: &[u8], pointer: &str, error: &serde_json::Error) -> Problem {
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(text) {
+        return malformed(error);
+    }
+    let detail = error.to_string();
+    // The pointer says where; the line and column after it would only repeat that.
+    let detail = detail.rsplit_once(" at line ").map_or(&*detail, |(detail, _)| detail);
+    Problem::invalid_body(pointer, detail)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
+fn malformed(error: serde_json::Error) -> Problem {
+    Problem::new(ProblemKind::MALFORMED_JSON, error.to_string())
 }
 
 /// Deserializes a JSON value; on failure the problem points at the field that does not fit.
@@ -81,10 +153,17 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
 
 /// Parses any JSON value, and refuses what would be lost.
 pub(crate) fn parse(text: &[u8]) -> Result<Value, Problem> {
-    records::json::parse(text).map_err(|error| match error {
-        ParseError::Syntax(error) => Problem::new(ProblemKind::MALFORMED_JSON, error.to_string()),
-        ParseError::Lossy(invalid) => invalid.into(),
-    })
+    json::parse(text).map_err(refused)
+}
+
+fn refused(error: ParseError) -> Problem {
+    match error {
+        ParseError::Syntax(error) => malformed(error),
+        ParseError::Refused(invalid) => invalid.into(),
+        ParseError::TooManyValues { .. } => {
+            Problem::new(ProblemKind::BODY_TOO_LARGE, format!("the body {error}"))
+        }
+    }
 }
 
 /// Writes a path into a document as a JSON pointer.

@@ -3,13 +3,14 @@ use std::sync::Arc;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use persistence::{Billing, Outcome, RecordedCall, Recording, Store};
-use records::{CallId, MicroDollars, Model, NewProviderCall};
+use records::json::ListLimit;
+use records::{CallId, Limits, MicroDollars, Model, NewProviderCall};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CallFields, PaymentFields};
 use crate::extract::needs::Bill;
-use crate::extract::{BatchShape, ChatScope, Json, Query};
+use crate::extract::{BatchShape, ChatScope, Json, LimitedLists, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
@@ -71,6 +72,10 @@ pub(crate) struct CallsRequest {
     calls: Vec<CallRequest>,
 }
 
+impl LimitedLists for CallsRequest {
+    const LISTS: &'static [ListLimit] = &[ListLimit { field: "calls", items: Limits::BATCH_CALLS }];
+}
+
 impl From<CallsRequest> for Vec<CallRequest> {
     fn from(several: CallsRequest) -> Self {
         several.calls
@@ -98,8 +103,7 @@ impl FromRequest<AppState> for CallsBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        let (shape, calls) =
-            BatchShape::read::<CallRequest, CallsRequest>("calls", request, state).await?;
+        let (shape, calls) = BatchShape::read::<CallRequest, CallsRequest>(request, state).await?;
         let calls = calls.into_iter().enumerate();
         let calls = calls.map(|(index, call)| call.into_call(&shape.pointer_to(index)));
         Ok(Self { calls: calls.collect::<Result<_, _>>()?, shape })

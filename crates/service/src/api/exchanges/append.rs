@@ -4,14 +4,15 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use persistence::{Billing, Exchange, Store};
 use records::ChatId;
+use records::json::ListLimit;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
-use crate::api::messages::{AppendedResponse, MessageRequest};
+use crate::api::messages::{AppendedResponse, MESSAGES, MessageRequest};
 use crate::extract::needs::Bill;
-use crate::extract::{ChatScope, Json, Query};
+use crate::extract::{ChatScope, Json, LimitedLists, ListJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ExchangeProblems, Problem};
 use crate::wire;
@@ -25,6 +26,10 @@ pub(crate) struct ExchangeRequest {
     messages: Vec<MessageRequest>,
     /// Its `call_id` is the idempotency key of the exchange.
     call: CallRequest,
+}
+
+impl LimitedLists for ExchangeRequest {
+    const LISTS: &'static [ListLimit] = &[MESSAGES];
 }
 
 /// The result of an exchange.
@@ -73,7 +78,7 @@ pub(crate) async fn append_exchange(
     State(billing): State<Billing>,
     ChatScope { scope, chat_id, .. }: ChatScope<Bill>,
     Query(()): Query<()>,
-    Json(ExchangeRequest { messages, call }): Json<ExchangeRequest>,
+    ListJson(ExchangeRequest { messages, call }): ListJson<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
     let numbered = messages.into_iter().enumerate();
     let messages = numbered

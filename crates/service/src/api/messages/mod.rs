@@ -17,7 +17,7 @@ use persistence::StoreError;
 use records::{Permission, Scope};
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
-pub(crate) use request::MessagesBody;
+pub(crate) use request::{MESSAGES, MessagesBody};
 pub(crate) use response::{AppendResponse, AppendedResponse};
 
 /// Edits a message of the caller; if it is another person's, as a caller that may run the workflow.

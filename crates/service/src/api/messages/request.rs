@@ -1,11 +1,12 @@
 use axum::extract::{FromRequest, Request};
-use records::NewMessage;
+use records::json::ListLimit;
+use records::{Limits, NewMessage};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::body::MessageRequest;
 use super::transcript::TranscriptRequest;
-use crate::extract::BatchShape;
+use crate::extract::{BatchShape, LimitedLists};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -16,6 +17,14 @@ use crate::state::AppState;
 pub(crate) struct BatchRequest {
     /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
     messages: Vec<MessageRequest>,
+}
+
+/// The list of messages of a body that appends.
+pub(crate) const MESSAGES: ListLimit =
+    ListLimit { field: "messages", items: Limits::BATCH_MESSAGES };
+
+impl LimitedLists for BatchRequest {
+    const LISTS: &'static [ListLimit] = &[MESSAGES];
 }
 
 impl From<BatchRequest> for Vec<MessageRequest> {
@@ -56,7 +65,7 @@ impl FromRequest<AppState> for MessagesBody {
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
         let (shape, messages) =
-            BatchShape::read::<MessageRequest, BatchRequest>("messages", request, state).await?;
+            BatchShape::read::<MessageRequest, BatchRequest>(request, state).await?;
         Ok(Self { messages, shape })
     }
 }

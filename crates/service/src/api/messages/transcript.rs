@@ -1,12 +1,14 @@
 use axum::extract::{FromRequest as _, Request};
-use records::{EventId, Limits};
+use records::EventId;
+use records::json::ListLimit;
 use resume::dialect::{Dialect, Parsed, TranscriptPosition, Violation};
 use resume::{Dropped, ingest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::extract::Json;
+use super::MESSAGES;
+use crate::extract::{LimitedLists, ListJson};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -16,8 +18,8 @@ use crate::state::AppState;
 #[schema(as = Transcript)]
 pub(crate) struct TranscriptRequest {
     /// The messages in the dialect: at most 1,000, of at most 4 MiB each, together at most 8 MiB. `acp` and
-    /// `ag2-v1` may have more, because several of their items make one message; the limit then holds for the
-    /// messages stored.
+    /// `ag2-v1` may have 50,000 items, because several of them make one message; the limit of 1,000 then holds
+    /// for the messages stored.
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
     /// The system instructions, for dialects that keep them apart from the messages.
@@ -27,6 +29,18 @@ pub(crate) struct TranscriptRequest {
     /// Distinguishes transcripts that begin alike.
     #[schema(value_type = Option<String>)]
     request_id: Option<EventId>,
+}
+
+impl LimitedLists for TranscriptRequest {
+    const LISTS: &'static [ListLimit] = &[MESSAGES];
+}
+
+/// A transcript in a dialect of which several items may make one message.
+#[derive(Debug, Deserialize)]
+struct SplitTranscript(TranscriptRequest);
+
+impl LimitedLists for SplitTranscript {
+    const LISTS: &'static [ListLimit] = &[ListLimit { field: "messages", items: 50_000 }];
 }
 
 /// A part of a transcript that is not stored.
@@ -55,14 +69,13 @@ pub(super) async fn read(
     request: Request,
     state: &AppState,
 ) -> Result<Parsed, Problem> {
-    let Json(body) = Json::<TranscriptRequest>::from_request(request, state).await?;
-    let TranscriptRequest { messages, system, request_id } = body;
-    if !dialect.splits_messages() && messages.len() > Limits::BATCH_MESSAGES {
-        let most = format!("must have at most {} messages", Limits::BATCH_MESSAGES);
-        let problem =
-            Problem::new(ProblemKind::BATCH_TOO_LARGE, "a size limit is exceeded; see errors");
-        return Err(problem.at_pointer("/messages", most));
-    }
+    let TranscriptRequest { messages, system, request_id } = if dialect.splits_messages() {
+        let ListJson(SplitTranscript(body)) = ListJson::from_request(request, state).await?;
+        body
+    } else {
+        let ListJson(body) = ListJson::from_request(request, state).await?;
+        body
+    };
     let found = ingest::violations(dialect, &messages);
     if !found.is_empty() {
         return Err(refused(dialect.name(), &found));

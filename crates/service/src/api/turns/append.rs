@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::request::{DroppedResponse, ReadTurn, TurnRequest};
 use crate::api::messages::AppendedResponse;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Query};
+use crate::extract::{ChatScope, Json, ListJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, TurnProblems};
 use crate::wire;
@@ -75,7 +75,7 @@ pub(crate) async fn append_turn(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
-    Json(request): Json<TurnRequest>,
+    ListJson(request): ListJson<TurnRequest>,
 ) -> Result<(StatusCode, Json<TurnResponse>), Problem> {
     let ReadTurn { turn, dropped, sent_at } = request.into_turn()?;
     let appended = store.append_turn(&scope, &chat_id, turn).await;

@@ -1,4 +1,5 @@
 use persistence::turn::{TurnBuffer, TurnError};
+use records::json::ListLimit;
 use records::{
     JsonObject, NewTurn, StackFrame, StackId, Step, StepKind, StepStatus, TurnId, TurnMessage,
     TurnOutcome,
@@ -8,7 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::messages::MessageRequest;
-use crate::extract::typed;
+use crate::extract::{LimitedLists, typed};
 use crate::problem::Problem;
 
 /// A finished turn.
@@ -41,6 +42,10 @@ pub(crate) struct TurnRequest {
     /// At most 1,000 steps, together at most 8 MiB, in the order in which they started.
     #[serde(default)]
     steps: Vec<StepRequest>,
+}
+
+impl LimitedLists for TurnRequest {
+    const LISTS: &'static [ListLimit] = &[ListLimit { field: "steps", items: NewTurn::MAX_STEPS }];
 }
 
 /// A message of a turn, or a delta.
