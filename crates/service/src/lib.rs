@@ -17,6 +17,7 @@ pub use serve::serve;
 
 pub mod history;
 
+mod admission;
 mod api;
 mod dashboard;
 mod openapi;

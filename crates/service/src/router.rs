@@ -10,6 +10,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::admission::{MemoryBudget, admit};
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
@@ -34,12 +35,15 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     config.apps.check()?;
     let limits = Arc::new(config.limits);
     let registry = Arc::new(AppRegistry::new(Arc::clone(&store), &config.apps));
-    let hub = Hub::new(Arc::clone(&store), Arc::clone(&registry), Arc::clone(&limits));
+    let memory = Arc::new(MemoryBudget::new(&limits));
+    let (registered, budget) = (Arc::clone(&registry), Arc::clone(&memory));
+    let hub = Hub::new(Arc::clone(&store), registered, Arc::clone(&limits), budget);
     let state = AppState {
         hub: Arc::new(hub),
         registry,
         metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
         billing: config.wallets.billing(),
+        memory,
         store,
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
         limits,
@@ -151,6 +155,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
         // … history, without the deadline: it lasts as long as its reader needs, and each read has a timeout
         .routes(routes!(messages::history::get_history))
+        .route_layer(from_fn_with_state(state.clone(), admit))
 }
 
 /// Adds the middleware around all routes; the last layer is the outermost.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use persistence::{Billing, Store};
 
+use crate::admission::MemoryBudget;
 use crate::auth::Authenticator;
 use crate::config::LimitsConfig;
 use crate::live::Hub;
@@ -16,6 +17,7 @@ pub(crate) struct AppState {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) registry: Arc<AppRegistry>,
     pub(crate) limits: Arc<LimitsConfig>,
+    pub(crate) memory: Arc<MemoryBudget>,
     /// Whether recorded calls are debited from a wallet.
     pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,

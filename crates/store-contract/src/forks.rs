@@ -513,7 +513,11 @@ async fn assert_same(chat: &TestChat, expected: &[Message]) {
 
 /// Asserts that resuming a chat returns its messages.
 async fn assert_resumes(chat: &TestChat) {
-    let state = chat.store.resume_state(&chat.scope, &chat.id).await.unwrap();
+    let state = chat
+        .store
+        .resume_state(&chat.scope, &chat.id, records::ResumeState::MAX_MESSAGE_BYTES)
+        .await
+        .unwrap();
     assert!(
         state.messages == chat.history().await.unwrap(),
         "the resumed messages of {} differ",

@@ -127,6 +127,7 @@ macro_rules! contract_tests {
                 resuming_reads_all_records_of_a_chat,
                 a_chat_outside_the_scope_is_not_resumed,
                 resuming_reads_one_consistent_state,
+                resuming_reads_no_more_than_is_asked_for,
             }
             leases {
                 a_lease_has_one_holder_until_it_is_released,
@@ -206,7 +207,7 @@ macro_rules! contract_tests {
                 an_edit_while_the_history_is_read_affects_unread_messages_at_most,
                 the_history_of_an_unknown_chat_is_one_error,
                 a_message_is_found_by_its_sequence,
-                a_page_ends_past_16_mib_and_the_next_continues_there,
+                a_page_ends_past_4_mib_and_the_next_continues_there,
             }
             edits {
                 an_edit_changes_only_the_fields_it_names,

@@ -118,9 +118,9 @@ pub async fn a_message_is_found_by_its_sequence(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn a_page_ends_past_16_mib_and_the_next_continues_there(store: Arc<dyn Store>) {
-    const MESSAGE: usize = 900_000;
-    const PAGE: usize = 16 << 20;
+pub async fn a_page_ends_past_4_mib_and_the_next_continues_there(store: Arc<dyn Store>) {
+    const MESSAGE: usize = 225_000;
+    const PAGE: usize = 4 << 20;
     let chat = TestChat::create(&store).await;
     for n in 0..30 {
         chat.append([message(n.to_string().repeat(MESSAGE / n.to_string().len()))]).await.unwrap();

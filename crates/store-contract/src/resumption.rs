@@ -108,6 +108,17 @@ fn assert_consistent(state: &ResumeState) {
     assert!(context.sequence <= chat.last_sequence);
 }
 
+pub async fn resuming_reads_no_more_than_is_asked_for(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    chat.append([message("x".repeat(50_000)), message("y".repeat(50_000))]).await.unwrap();
+    let resume = |max_bytes| store.resume_state(&chat.scope, &chat.id, max_bytes);
+    assert_eq!(resume(150_000).await.unwrap().messages.len(), 2);
+    let StoreError::Invalid(refused) = resume(90_000).await.unwrap_err() else {
+        panic!("it is invalid")
+    };
+    assert_eq!((refused.pointer.as_str(), refused.detail.contains("90000")), ("/messages", true));
+}
+
 fn turn(n: usize) -> NewTurn {
     let said = |text: &str| TurnMessage {
         body: MessageBody::new("assistant", Some("a"), text),
@@ -131,5 +142,5 @@ async fn ask(chat: &TestChat, id: &str) {
 }
 
 async fn resume(chat: &TestChat) -> Result<ResumeState, StoreError> {
-    chat.store.resume_state(&chat.scope, &chat.id).await
+    chat.store.resume_state(&chat.scope, &chat.id, ResumeState::MAX_MESSAGE_BYTES).await
 }

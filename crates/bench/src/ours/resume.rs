@@ -86,7 +86,8 @@ impl Chat {
                 ensure!(!context.data.is_empty(), "the context snapshot is missing");
             }
             Part::Plan => {
-                let mut state = store.resume_state(scope, id).await?;
+                let mut state =
+                    store.resume_state(scope, id, records::ResumeState::MAX_MESSAGE_BYTES).await?;
                 let plan = plan::plan(&state, "user");
                 let rendered = Ag2.render(take(&mut state.messages), &Options::default());
                 let count = rendered.messages.len();

@@ -12,6 +12,7 @@ impl Resumption for MemoryStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
+        max_message_bytes: usize,
     ) -> Result<ResumeState, StoreError> {
         self.observe(Call::ResumeState, || {
             let now = self.clock.now();
@@ -20,8 +21,9 @@ impl Resumption for MemoryStore {
                     chat.messages.iter().map(|kept| kept.message.clone()).collect();
                 let bytes =
                     messages.iter().map(|message| message.body.check_stored().unwrap_or_default());
-                if bytes.sum::<usize>() > ResumeState::MAX_MESSAGE_BYTES {
-                    return Err(too_large());
+                let limit = max_message_bytes.min(ResumeState::MAX_MESSAGE_BYTES);
+                if bytes.sum::<usize>() > limit {
+                    return Err(too_large(limit));
                 }
                 let last_turn = chat.session.last_turn.as_ref().map(|turn| &turn.request_id);
                 let is_last = |point: &&ResumePoint| Some(&point.request_id) == last_turn;

@@ -32,11 +32,13 @@ impl Resumption for MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
+        max_message_bytes: usize,
     ) -> Result<ResumeState, StoreError> {
         self.observe(Call::ResumeState, Some(chat_id), async {
+            let limit = max_message_bytes.min(ResumeState::MAX_MESSAGE_BYTES);
             let attempt = || async {
                 for _ in 0..MAX_BLOB_READ_ATTEMPTS {
-                    if let Some(state) = self.read_state_snapshot(scope, chat_id).await? {
+                    if let Some(state) = self.read_state_snapshot(scope, chat_id, limit).await? {
                         return Ok(state);
                     }
                 }
@@ -56,6 +58,7 @@ impl MongoStore {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
+        max_message_bytes: usize,
     ) -> Result<Option<ResumeState>, Failure> {
         let moment = SessionOptions::builder().snapshot(true).build();
         let mut session = self.inner.database.client().start_session().with_options(moment).await?;
@@ -67,7 +70,8 @@ impl MongoStore {
         let chat = chat_session_record(&raw)?;
         let fields = open_chat_session(&raw)?;
         let at_that_moment = async {
-            let messages = self.messages_at(scope, chat_id, &raw, &mut session).await?;
+            let messages =
+                self.messages_at(scope, chat_id, &raw, &mut session, max_message_bytes).await?;
             let pending = self.pending_at(scope, &chat, &mut session).await?;
             let points = self.points_at(scope, &chat, &mut session).await?;
             Ok((messages, pending, points))
@@ -81,19 +85,20 @@ impl MongoStore {
         Ok(Some(ResumeState { chat, messages, context, artifact, pending_inputs, resume_points }))
     }
 
-    /// Reads all messages of the chat. Fails if they exceed [`ResumeState::MAX_MESSAGE_BYTES`].
+    /// Reads all messages of the chat. Fails if they exceed a number of bytes.
     async fn messages_at(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
         raw: &RawDocument,
         session: &mut ClientSession,
+        max_bytes: usize,
     ) -> Result<Vec<Message>, Failure> {
         let view = SessionView::read(chat_id, raw)?;
         let (span, direction) = (0..view.tail.last_sequence, Direction::OldestFirst);
-        let (mut at, bytes) = (ReadAt::Snapshot(session), ResumeState::MAX_MESSAGE_BYTES as u64);
+        let (mut at, bytes) = (ReadAt::Snapshot(session), max_bytes as u64);
         let page = self.read_span(&mut at, scope, &view, span, direction, bytes).await?;
-        if page.is_full { Err(too_large().into()) } else { Ok(page.into_messages()) }
+        if page.is_full { Err(too_large(max_bytes).into()) } else { Ok(page.into_messages()) }
     }
 
     /// Reads the resume points of the last turn, from the last one to the first.

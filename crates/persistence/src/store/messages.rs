@@ -171,7 +171,7 @@ pub struct Transcript {
 
 impl Transcript {
     /// The total size of messages, in bytes, at which a page ends.
-    pub const PAGE_BYTES: usize = 16 << 20;
+    pub const PAGE_BYTES: usize = 4 << 20;
 }
 
 impl MessageRange {

@@ -9,18 +9,19 @@ pub trait Resumption: Send + Sync {
     /// Returns the complete state of a chat from one database snapshot, which can no longer be
     /// rolled back.
     ///
-    /// A chat whose messages are together larger than [`ResumeState::MAX_MESSAGE_BYTES`] is
-    /// [`Invalid`](StoreError::Invalid), at `/messages`; its history can be streamed.
+    /// A chat whose messages are together larger than `max_message_bytes`, or than
+    /// [`ResumeState::MAX_MESSAGE_BYTES`], is [`Invalid`](StoreError::Invalid), at `/messages`; its history
+    /// can be streamed.
     async fn resume_state(
         &self,
         scope: &Scope,
         chat_id: &ChatId,
+        max_message_bytes: usize,
     ) -> Result<ResumeState, StoreError>;
 }
 
 /// Returns the error for a chat whose messages are too large to be resumed in one read.
-pub(crate) fn too_large() -> StoreError {
-    let limit = ResumeState::MAX_MESSAGE_BYTES;
+pub(crate) fn too_large(limit: usize) -> StoreError {
     let detail = format!("are larger than {limit} bytes together: stream the history instead");
     records::Invalid::too_large("/messages", detail).into()
 }

@@ -88,6 +88,12 @@ pub enum ConfigError {
         /// The name of the setting.
         name: &'static str,
     },
+    /// One caller could hold more memory than there is.
+    #[error("limits.memory_bytes_per_subject must be at most limits.memory_bytes")]
+    ShareAboveMemory,
+    /// The largest body would not fit.
+    #[error("limits.memory_bytes_per_subject must be at least three times limits.body_bytes")]
+    ShareBelowBody,
     /// The default size of a page exceeds its maximum.
     #[error("limits.{name}_default must be at most limits.{name}_max")]
     DefaultAboveMax {

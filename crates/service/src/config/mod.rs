@@ -175,6 +175,12 @@ impl WalletsConfig {
 pub struct LimitsConfig {
     /// The largest request body, in bytes.
     pub body_bytes: usize,
+    /// The memory for what is parsed and read on behalf of callers, in bytes.
+    pub memory_bytes: usize,
+    /// The part of it that one caller may hold: a person, or the services of an app.
+    pub memory_bytes_per_subject: usize,
+    /// How long a request waits for memory.
+    pub memory_wait_ms: u64,
     /// How long a request may take, its body included; for a history, each read of it.
     pub request_timeout_ms: u64,
     /// The most open connections; further clients wait to be accepted.
@@ -215,6 +221,9 @@ impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             body_bytes: 16 << 20,
+            memory_bytes: 512 << 20,
+            memory_bytes_per_subject: 128 << 20,
+            memory_wait_ms: 2_000,
             request_timeout_ms: 10_000,
             connections: 10_000,
             header_timeout_ms: 10_000,
@@ -239,6 +248,10 @@ impl Default for LimitsConfig {
 impl LimitsConfig {
     pub(crate) fn request_timeout(&self) -> Duration {
         Duration::from_millis(self.request_timeout_ms)
+    }
+
+    pub(crate) fn memory_wait(&self) -> Duration {
+        Duration::from_millis(self.memory_wait_ms)
     }
 
     pub(crate) fn header_timeout(&self) -> Duration {
@@ -269,6 +282,7 @@ impl LimitsConfig {
         const MAX_RECHECK_MS: u64 = 60_000;
         let positive = [
             ("body_bytes", self.body_bytes as u64),
+            ("memory_wait_ms", self.memory_wait_ms),
             ("request_timeout_ms", self.request_timeout_ms),
             ("connections", self.connections as u64),
             ("header_timeout_ms", self.header_timeout_ms),
@@ -289,6 +303,12 @@ impl LimitsConfig {
         }
         if self.recheck_ms > MAX_RECHECK_MS {
             return Err(ConfigError::Recheck { recheck_ms: self.recheck_ms });
+        }
+        if self.memory_bytes_per_subject > self.memory_bytes {
+            return Err(ConfigError::ShareAboveMemory);
+        }
+        if self.memory_bytes_per_subject / 3 < self.body_bytes {
+            return Err(ConfigError::ShareBelowBody);
         }
         if self.list_default > self.list_max {
             return Err(ConfigError::DefaultAboveMax { name: "list" });

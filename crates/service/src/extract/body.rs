@@ -4,8 +4,12 @@ use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use futures::TryStreamExt as _;
 
+use crate::admission::RequestMemory;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
+
+/// The memory for a body and its parsed values, as a multiple of the size of the body.
+pub(super) const TIMES_BODY: usize = 3;
 
 /// Reads a body of one of the `accepted` media types; `None` if the request has no body.
 ///
@@ -24,7 +28,8 @@ pub(super) async fn read_body(
     if announced > limit as u64 {
         return Err(too_large(limit));
     }
-    let bytes = collect(request.into_body(), announced, limit).await?;
+    let memory = RequestMemory::of(request.extensions())?;
+    let bytes = collect(request.into_body(), announced, limit, &memory).await?;
     match (bytes.is_empty(), has_type) {
         (true, false) => Ok(None),
         (false, false) => Err(wrong_type(accepted)),
@@ -33,12 +38,27 @@ pub(super) async fn read_body(
 }
 
 /// Collects a body in one buffer, which is allocated once if the length was announced.
-async fn collect(body: Body, announced: u64, limit: usize) -> Result<Bytes, Problem> {
-    let mut collected = Vec::with_capacity(usize::try_from(announced).unwrap_or(limit));
+///
+/// The memory for the body and its values is reserved before it is read, in steps if the length is unknown.
+async fn collect(
+    body: Body,
+    announced: u64,
+    limit: usize,
+    memory: &RequestMemory,
+) -> Result<Bytes, Problem> {
+    let mut room = usize::try_from(announced).unwrap_or(limit);
+    memory.reserve(TIMES_BODY * room).await?;
+    let mut collected = Vec::with_capacity(room);
     let mut frames = body.into_data_stream();
     while let Some(frame) = frames.try_next().await.map_err(|_| cut_short())? {
-        if collected.len() + frame.len() > limit {
+        let length = collected.len() + frame.len();
+        if length > limit {
             return Err(too_large(limit));
+        }
+        if length > room {
+            let further = length.next_power_of_two().min(limit) - room;
+            memory.reserve(TIMES_BODY * further).await?;
+            room += further;
         }
         collected.extend_from_slice(&frame);
     }

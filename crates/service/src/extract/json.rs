@@ -5,10 +5,11 @@ use axum::response::{IntoResponse, Response};
 use records::JsonObject;
 use records::json::{self, ListLimit, ParseError, Scanned};
 use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::body::read_body;
+use super::body::{TIMES_BODY, read_body};
+use crate::admission::RequestMemory;
 use crate::offload::offload;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -58,9 +59,10 @@ impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<AppState> for O
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        let memory = RequestMemory::of(request.extensions())?;
         match read_body(request, state, &[JSON]).await? {
             Some(text) if !text.is_empty() => {
-                JsonText::scan(text, &[]).await?.parse().await.map(Self)
+                JsonText::scan(text, &[], &memory).await?.parse().await.map(Self)
             }
             _ => Ok(Self(T::default())),
         }
@@ -99,15 +101,24 @@ pub(super) async fn read_json(
     accepted: &[&str],
     lists: &'static [ListLimit],
 ) -> Result<JsonText, Problem> {
+    let memory = RequestMemory::of(request.extensions())?;
     let text = read_body(request, state, accepted).await?.unwrap_or_default();
-    JsonText::scan(text, lists).await
+    JsonText::scan(text, lists, &memory).await
 }
 
 impl JsonText {
-    async fn scan(text: Bytes, lists: &'static [ListLimit]) -> Result<Self, Problem> {
+    /// Scans a text, and reserves what its values take beyond the usual multiple of its size.
+    async fn scan(
+        text: Bytes,
+        lists: &'static [ListLimit],
+        memory: &RequestMemory,
+    ) -> Result<Self, Problem> {
         let scanning = text.clone();
         let scanned = offload(text.len(), move || json::scan(&scanning, lists)).await;
-        Ok(Self { text, scanned: scanned.map_err(refused)? })
+        let scanned = scanned.map_err(refused)?;
+        let reserved = (TIMES_BODY - 1) * text.len();
+        memory.reserve(scanned.parsed_bytes.saturating_sub(reserved)).await?;
+        Ok(Self { text, scanned })
     }
 
     /// Parses the text into a type; on failure the problem points at the field that does not fit.
@@ -129,7 +140,7 @@ fn parse_as<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
 
 /// Creates the problem of a text that is not JSON, or else of a value that does not fit its field.
 fn unfit(text: &[u8], pointer: &str, error: &serde_json::Error) -> Problem {
-    if let Err(error) = serde_json::from_slice::<IgnoredAny>(text) {
+    if let Err(error) = serde_json::from_slice::<Value>(text) {
         return malformed(error);
     }
     let detail = error.to_string();

@@ -72,6 +72,11 @@ impl Event {
         Self { frame_fields, ..Self::new(name, &MessageResponse::from(message)) }
     }
 
+    /// Returns the size of its data.
+    pub(super) fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
     /// Tells whether the event is a message that is new to the subscriber.
     pub(crate) fn is_message(&self) -> bool {
         self.name == Self::MESSAGE

@@ -1,9 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use async_stream::try_stream;
 use futures::future::try_join_all;
-use futures::stream::{BoxStream, StreamExt as _, TryStreamExt as _};
 use persistence::{ChatHead, MessageRange, Store, StoreError};
 use records::{AppId, ChatId, InputRequest, InputRequestId, Message, Scope};
 use tokio::sync::{Notify, watch};
@@ -224,17 +222,6 @@ impl Feed {
     /// Reads one message.
     pub(super) async fn read_message(&self, sequence: u64) -> Result<Message, StoreError> {
         self.store.get_message(&self.scope, &self.chat_id, sequence).await
-    }
-
-    /// Streams all messages of the chat, oldest first.
-    pub(super) fn history(self: Arc<Self>) -> BoxStream<'static, Result<Message, StoreError>> {
-        let messages = try_stream! {
-            let mut history = self.store.history(&self.scope, &self.chat_id);
-            while let Some(message) = history.try_next().await? {
-                yield message;
-            }
-        };
-        messages.boxed()
     }
 
     /// Reads the messages edited after a revision; `None` if the head no longer lists that many edits.

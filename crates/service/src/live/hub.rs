@@ -14,11 +14,13 @@ use super::feed::Feed;
 use super::feeds::{Feeds, SubscriberPermit};
 use super::position::Position;
 use super::presence::{PresenceAnnouncer, PresenceGuard};
+use super::reader::Reader;
 use super::shutdown::Shutdown;
 use super::stream_limits::{RightsCheck, StreamEnd, StreamLimits};
 use super::subscription::Subscription;
 use super::watcher::watch_changes;
 use super::window::Window;
+use crate::admission::{MemoryBudget, Subject};
 use crate::auth::unauthenticated;
 use crate::config::LimitsConfig;
 use crate::problem::Problem;
@@ -38,6 +40,7 @@ pub(crate) struct Hub {
     store: Arc<dyn Store>,
     registry: Arc<AppRegistry>,
     limits: Arc<LimitsConfig>,
+    memory: Arc<MemoryBudget>,
     feeds: Arc<Feeds>,
     read_permits: Arc<Semaphore>,
     announcer: Arc<PresenceAnnouncer>,
@@ -48,11 +51,12 @@ impl Hub {
         store: Arc<dyn Store>,
         registry: Arc<AppRegistry>,
         limits: Arc<LimitsConfig>,
+        memory: Arc<MemoryBudget>,
     ) -> Self {
         let read_permits = Arc::new(Semaphore::new(MAX_CONCURRENT_READS));
         let expiry = limits.presence_expiry();
         let announcer = Arc::new(PresenceAnnouncer::new(Arc::clone(&store), expiry));
-        Self { store, registry, limits, feeds: Arc::default(), read_permits, announcer }
+        Self { store, registry, limits, memory, feeds: Arc::default(), read_permits, announcer }
     }
 
     /// Announces a person as present in a chat while the guard is held; `None` for a service, which is
@@ -98,8 +102,10 @@ impl Hub {
         let head = head.ok().and_then(|window| window.head().cloned());
         let head = head.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         let at = permit.feed.clamp_position(at, &head).await?;
-        let read_permits = Arc::clone(&self.read_permits);
-        Ok(Subscription::new(permit, window, read_permits, at, sees_cost))
+        let permits = Arc::clone(&self.read_permits);
+        let memory = self.memory.of(Subject::of(scope));
+        let reader = Reader::new(Arc::clone(&permit.feed), permits, memory);
+        Ok(Subscription::new(permit, window, reader, at, sees_cost))
     }
 
     /// Waits until an input request is closed, at most for a duration; returns its current state.

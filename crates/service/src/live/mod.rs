@@ -13,6 +13,7 @@ mod feeds;
 mod hub;
 mod position;
 mod presence;
+mod reader;
 mod shutdown;
 mod sse;
 mod state_events;

@@ -1,29 +1,35 @@
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use futures::stream::{BoxStream, TryStreamExt as _};
 use persistence::{ChatHead, StoreError};
-use records::Message;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::backoff::Backoff;
 use super::event::{Delivery, Event};
 use super::feeds::SubscriberPermit;
 use super::position::Position;
+use super::reader::{EditScan, Read, Reader, Step};
 use super::state_events::StateEvents;
 use super::window::{NextStep, Window};
+use crate::admission::Reservation;
 
 /// One subscriber of a chat: its position, and the way to what comes next.
 pub(crate) struct Subscription {
     permit: SubscriberPermit,
     window: watch::Receiver<Window>,
-    /// Bounds how many subscriptions read from the store at a time.
-    read_permits: Arc<Semaphore>,
+    reader: Reader,
+    /// The read under way. It is kept while its client is served otherwise, so that no read is done twice.
+    reading: Option<AbortOnDropHandle<Result<Read, StoreError>>>,
     /// The position after everything in `queue` has been delivered.
     position: Position,
     /// The events to deliver next. They are added only when the queue is empty, one step at a time, so a
     /// slow client holds at most one page of messages.
     queue: VecDeque<Delivery>,
+    /// The memory of the events in `queue` if they were read for this subscriber alone, and of their copies.
+    /// So no subscriber that holds memory waits for more.
+    queued: Option<Reservation>,
+    /// The memory of the copies of an event of the window, until its client has accepted it.
+    in_flight: Option<Reservation>,
     /// The head whose status, versions and input requests were last delivered; `None` until the
     /// subscriber has caught up.
     sent_head: Option<ChatHead>,
@@ -34,27 +40,23 @@ pub(crate) struct Subscription {
     edit_scan: Option<EditScan>,
 }
 
-/// A scan of the whole chat for edited messages.
-struct EditScan {
-    messages: BoxStream<'static, Result<Message, StoreError>>,
-    /// After the scan the subscriber knows all edits up to this revision.
-    revision: u64,
-}
-
 impl Subscription {
     pub(super) fn new(
         permit: SubscriberPermit,
         window: watch::Receiver<Window>,
-        read_permits: Arc<Semaphore>,
+        reader: Reader,
         position: Position,
         sees_cost: bool,
     ) -> Self {
         Self {
             permit,
             window,
-            read_permits,
+            reader,
+            reading: None,
             position,
             queue: VecDeque::new(),
+            queued: None,
+            in_flight: None,
             sent_head: None,
             sent_states: StateEvents::default(),
             sees_cost,
@@ -64,24 +66,25 @@ impl Subscription {
 
     /// Waits for the next event; `None` once the chat no longer exists.
     ///
-    /// While the store is away there are no events, and no error: the subscriber continues when the store
-    /// is back. Dropping the future loses nothing.
+    /// The client has accepted the previous event. While the store is away there are no events, and no
+    /// error: the subscriber continues when the store is back. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Option<Delivery> {
+        self.in_flight = None;
         let mut backoff = Backoff::new();
         loop {
-            if let Some(delivery) = self.queue.pop_front() {
-                return Some(delivery);
+            if let Some(delivery) = self.queue.front() {
+                if self.queued.is_none() {
+                    self.in_flight = self.reader.reserve_copies(delivery).await;
+                }
+                return self.queue.pop_front();
             }
+            self.queued = None;
             match self.fill_queue().await {
                 Ok(true) => backoff.reset(),
                 Ok(false) => backoff.wait().await,
                 Err(StoreError::ChatNotFound(_)) => return None,
                 Err(error) => {
                     tracing::debug!(%error, "failed to read events for a subscriber");
-                    // The stream of a scan ends with its first error, so the scan starts again. Edits
-                    // that were delivered before are delivered once more; an edit replaces a message,
-                    // so that is harmless.
-                    self.edit_scan = None;
                     backoff.wait().await;
                 }
             }
@@ -95,6 +98,7 @@ impl Subscription {
         let head = self.window.borrow().head().cloned().ok_or_else(|| self.gone())?;
         let at = self.permit.feed.clamp_position(at, &head).await?;
         (self.position, self.sent_head, self.edit_scan) = (at, None, None);
+        (self.reading, self.queued) = (None, None);
         self.queue.clear();
         Ok(at)
     }
@@ -111,10 +115,19 @@ impl Subscription {
 
     /// Makes one step towards the next event; `false` means that the store does not show it yet.
     async fn fill_queue(&mut self) -> Result<bool, StoreError> {
-        if let Some(scan) = &mut self.edit_scan {
-            match scan.messages.try_next().await? {
-                Some(message) => self.queue_if_edited(message),
-                None => self.finish_scan(),
+        if let Some(reading) = &mut self.reading {
+            let read = reading.await;
+            self.reading = None;
+            // A task that has panicked has already said so; the read is repeated.
+            let Ok(read) = read else { return Ok(false) };
+            return read.map(|read| self.queue_read(read));
+        }
+        if let Some(scan) = &self.edit_scan {
+            if scan.is_done() {
+                self.position.revision = scan.revision;
+                self.edit_scan = None;
+            } else {
+                self.reading = Some(self.reader.start(Step::Scan(scan.clone())));
             }
             return Ok(true);
         }
@@ -122,11 +135,14 @@ impl Subscription {
         let step = self.window.borrow_and_update().next_step(self.position);
         match step {
             NextStep::Deliver(deliveries) => self.queue(deliveries),
-            NextStep::ReadMessages => return self.read_messages().await,
-            NextStep::ReadEdits(edits) => self.read_edits(edits).await?,
+            NextStep::ReadMessages => {
+                self.reading = Some(self.reader.start(Step::Messages(self.position)));
+            }
+            NextStep::ReadEdits(edits) => {
+                self.reading = Some(self.reader.start(Step::Edits(self.position, edits)));
+            }
             NextStep::ScanForEdits { revision } => {
-                let messages = Arc::clone(&self.permit.feed).history();
-                self.edit_scan = Some(EditScan { messages, revision });
+                self.edit_scan = Some(EditScan { next: 0, end: self.position.next, revision });
             }
             // All messages and edits are delivered: now the state of the chat, if that has changed.
             NextStep::Wait if self.queue_state_changes() => {}
@@ -140,6 +156,18 @@ impl Subscription {
         Ok(true)
     }
 
+    /// Queues what was read; `false` means that the store did not show it yet.
+    fn queue_read(&mut self, read: Read) -> bool {
+        let Read { deliveries, memory, scan } = read;
+        let is_complete = scan.is_some() || !deliveries.is_empty();
+        if scan.is_some() {
+            self.edit_scan = scan;
+        }
+        self.queued = Some(memory);
+        self.queue(deliveries);
+        is_complete
+    }
+
     fn gone(&self) -> StoreError {
         StoreError::ChatNotFound(self.permit.feed.chat_id().clone())
     }
@@ -150,46 +178,6 @@ impl Subscription {
         // queued events are not read again.
         if let Some(position) = self.queue.back().and_then(|delivery| delivery.position) {
             self.position = position;
-        }
-    }
-
-    async fn read_messages(&mut self) -> Result<bool, StoreError> {
-        let messages = {
-            let _permit = self.read_permits.acquire().await;
-            self.permit.feed.read_page(self.position.next).await?
-        };
-        let revision = self.position.revision;
-        let deliveries = messages.into_iter().map(|message| Delivery {
-            position: Some(Position { next: message.sequence + 1, revision }),
-            event: Event::message(message),
-        });
-        self.queue(deliveries);
-        Ok(!self.queue.is_empty())
-    }
-
-    async fn read_edits(&mut self, edits: Vec<(u64, u64)>) -> Result<(), StoreError> {
-        let mut deliveries = Vec::new();
-        for (revision, sequence) in edits {
-            let _permit = self.read_permits.acquire().await;
-            let event = Event::edit(self.permit.feed.read_message(sequence).await?);
-            let position = Some(Position { revision, ..self.position });
-            deliveries.push(Delivery { event, position });
-        }
-        self.queue(deliveries);
-        Ok(())
-    }
-
-    fn queue_if_edited(&mut self, message: Message) {
-        let is_edited = message.edited_at.is_some() || message.deleted_at.is_some();
-        if is_edited && message.sequence < self.position.next {
-            // No position: until the scan is over, a client that reconnects must scan again.
-            self.queue.push_back(Delivery { event: Event::edit(message), position: None });
-        }
-    }
-
-    fn finish_scan(&mut self) {
-        if let Some(scan) = self.edit_scan.take() {
-            self.position.revision = scan.revision;
         }
     }
 

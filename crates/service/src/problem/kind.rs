@@ -84,7 +84,7 @@ impl ProblemKind {
     pub(crate) const STORE_REFUSED: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "store-refused", "The store refused the command");
     pub(crate) const STORE_UNAVAILABLE: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "The store cannot be reached");
     pub(crate) const UPGRADE_PENDING: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "upgrade-pending", "An upgrade is not finished");
-    pub(crate) const OVERLOADED: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "Too many appends are waiting");
+    pub(crate) const OVERLOADED: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "Too much is in progress");
     pub(crate) const TOO_MANY_SUBSCRIBERS: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "too-many-subscribers", "Too many listen already");
     pub(crate) const DEADLINE_EXCEEDED: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "deadline-exceeded", "The answer took too long");
     pub(crate) const OUTCOME_UNKNOWN: Self = kind(StatusCode::GATEWAY_TIMEOUT, "outcome-unknown", "The write may or may not have happened");

@@ -14,7 +14,7 @@ use super::ProblemKind as P;
 type Responses = BTreeMap<String, RefOr<Response>>;
 
 /// The problems of every route.
-const ANY: [P; 8] = [
+const ANY: [P; 9] = [
     P::UNAUTHENTICATED,
     P::FORBIDDEN_ORIGIN,
     P::INVALID_REQUEST,
@@ -23,6 +23,7 @@ const ANY: [P; 8] = [
     P::CORRUPT_DOCUMENT,
     P::STORE_REFUSED,
     P::STORE_UNAVAILABLE,
+    P::OVERLOADED,
 ];
 
 /// The further problems of a route below an app.
@@ -114,7 +115,6 @@ groups! {
             P::EVENT_CONFLICT,
             P::MESSAGE_TOO_LARGE,
             P::BATCH_TOO_LARGE,
-            P::OVERLOADED,
         ],
     ]);
     /// A turn.
@@ -243,7 +243,6 @@ groups! {
             P::TOOL_CALL_MISMATCH,
             P::EVENT_CONFLICT,
             P::MESSAGE_TOO_LARGE,
-            P::OVERLOADED,
         ],
     ]);
     /// The cancellation of an input request.

@@ -17,6 +17,7 @@ use super::event_frame::event_frame;
 use super::frame::{Boundary, Frame, InputAck, Meta};
 use super::request::{Request, ResumeRequest};
 use super::submit::submit;
+use crate::admission::Reservation;
 use crate::config::LimitsConfig;
 use crate::live::{Delivery, Position, StreamLimits};
 use crate::metrics::{SubscriberMetrics, Transport};
@@ -66,11 +67,11 @@ impl SocketConnection {
     }
 
     /// Serves the client until it leaves or a limit is reached.
-    pub(super) async fn run(mut self, meta: Meta, limits: StreamLimits) {
+    pub(super) async fn run(mut self, meta: Meta, memory: Reservation, limits: StreamLimits) {
         let reason = tokio::select! {
             biased;
             end = limits.reached() => Some(end.into()),
-            Err(ended) = self.exchange_frames(meta) => ended,
+            Err(ended) = self.exchange_frames(meta, memory) => ended,
         };
         let Self { socket, client: JoinedClient { subscription, presence, .. }, .. } = self;
         // The permit is given back before the closing handshake, which may take seconds.
@@ -83,8 +84,13 @@ impl SocketConnection {
         tokio::join!(close(socket, reason), withdraw);
     }
 
-    async fn exchange_frames(&mut self, meta: Meta) -> Result<Infallible, Ended> {
+    async fn exchange_frames(
+        &mut self,
+        meta: Meta,
+        memory: Reservation,
+    ) -> Result<Infallible, Ended> {
         self.send(Frame::Meta(Box::new(meta)).to_json()).await?;
+        drop(memory);
         let period = self.limits.keep_alive();
         let mut pings = interval_at(Instant::now() + period, period);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);

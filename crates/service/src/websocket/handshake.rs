@@ -11,6 +11,7 @@ use super::close::{CloseReason, close};
 use super::connection::SocketConnection;
 use super::frame::Meta;
 use super::request::AuthorizeRequest;
+use crate::admission::{Reservation, Subject};
 use crate::auth::Identity;
 use crate::extract::{SocketTarget, authorize_chat, check_acts_for};
 use crate::joining;
@@ -32,6 +33,9 @@ const READ_BUFFER_BYTES: usize = 4 << 10;
 /// waits in it.
 const MAX_WRITE_BUFFER_BYTES: usize = 64 << 20;
 
+/// The memory for the artifact that the first frame repeats, in bytes.
+const ARTIFACT_ROOM: usize = 12 << 20;
+
 /// The opening of a WebSocket: checks the client's rights, before or after the upgrade.
 #[derive(Debug)]
 pub(crate) struct Handshake {
@@ -46,6 +50,8 @@ pub(crate) struct Handshake {
 pub(crate) struct Admission {
     client: JoinedClient,
     meta: Meta,
+    /// The memory of the artifact in `meta`.
+    memory: Reservation,
     catch_up: CatchUp,
     limits: StreamLimits,
 }
@@ -60,6 +66,9 @@ impl Handshake {
                 .await?;
         let detail = "the user_id in the path must be the user of the token";
         check_acts_for(&scope.caller, &target.user_id, detail)?;
+        // A herd that reconnects waits for its turns; the deadline of the request ends the wait.
+        let memory = state.memory.of(Subject::of(&scope));
+        let mut memory = memory.reserve_patiently(ARTIFACT_ROOM).await;
         let chat = state.store.get_chat(&scope, chat_id);
         let artifact = state.store.get_last_artifact(&scope, chat_id);
         let (chat, artifact) = try_join!(chat, artifact)?;
@@ -79,10 +88,13 @@ impl Handshake {
         let shutdown = self.shutdown.clone();
         let limits = state.hub.stream_limits(&scope, chat_id, identity.expires_at, shutdown);
         let catch_up = CatchUp::new(cause, subscription.position());
+        if artifact.is_none() {
+            memory.shrink_to(0);
+        }
         let meta = Meta::new(&chat, artifact, &target.user_id);
         let (chat_id, user_id) = (chat_id.clone(), target.user_id.clone());
         let client = JoinedClient { scope, chat_id, user_id, subscription, presence };
-        Ok(Admission { client, meta, catch_up, limits })
+        Ok(Admission { client, meta, memory, catch_up, limits })
     }
 
     /// Responds with the upgrade to a WebSocket.
@@ -113,9 +125,9 @@ impl Handshake {
             None => self.admit_by_first_frame(&mut socket).await,
         };
         match admission {
-            Ok(Admission { client, meta, catch_up, limits }) => {
+            Ok(Admission { client, meta, memory, catch_up, limits }) => {
                 let connection = SocketConnection::new(socket, client, catch_up, &self.state);
-                connection.run(meta, limits).await;
+                connection.run(meta, memory, limits).await;
             }
             Err(reason) => close(socket, reason).await,
         }

@@ -257,7 +257,10 @@ async fn a_chat_that_lacks_a_segment_is_corrupt_for_every_reader() {
             database.messages(&scope, chat_id, MessageRange::all()).await.err(),
             database.messages(&scope, chat_id, newest).await.err(),
             database.history(&scope, chat_id).try_collect::<Vec<_>>().await.err(),
-            database.resume_state(&scope, chat_id).await.err(),
+            database
+                .resume_state(&scope, chat_id, records::ResumeState::MAX_MESSAGE_BYTES)
+                .await
+                .err(),
             database.get_message(&scope, chat_id, 60).await.err(),
             database.update_message(&scope, chat_id, 60, edit).await.err(),
         ];

@@ -4,6 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::ArtifactResponse;
+use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
@@ -23,6 +24,7 @@ pub(crate) async fn get_artifact(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
+    _: Reserve<12>,
 ) -> Result<Json<ArtifactResponse>, Problem> {
     let artifact = store.get_last_artifact(&scope, &chat_id).await?;
     Ok(Json(ArtifactResponse::new(chat_id, artifact)))

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::ForkOriginFields;
 use super::response::LastTurnFields;
+use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
@@ -111,6 +112,7 @@ pub(crate) async fn get_chat_meta(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
+    _: Reserve<12>,
 ) -> Result<Json<MetaResponse>, Problem> {
     let chat = store.get_chat(&scope, &chat_id);
     let artifact = store.get_last_artifact(&scope, &chat_id);

@@ -4,6 +4,7 @@ use axum::extract::State;
 use persistence::Store;
 
 use super::ContextResponse;
+use crate::admission::Reserve;
 use crate::extract::Json;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, MergePatch, Query};
@@ -30,6 +31,7 @@ pub(crate) async fn merge_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
+    _: Reserve<12>,
     MergePatch(patch): MergePatch,
 ) -> Result<Json<ContextResponse>, Problem> {
     let snapshot = store.merge_context_snapshot(&scope, &chat_id, patch).await?;

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::ContextResponse;
 use super::version::retained_version;
+use crate::admission::Reserve;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
@@ -36,6 +37,7 @@ pub(crate) async fn restore_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
+    _: Reserve<12>,
     Json(request): Json<RestoreContextRequest>,
 ) -> Result<Json<ContextResponse>, Problem> {
     let kept = retained_version(&*store, &scope, &chat_id, request.version).await?;

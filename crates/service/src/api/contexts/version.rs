@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::history::ContextVersionFields;
+use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, PathContextVersion, Query};
 use crate::openapi::{ChatPath, ContextVersionPath};
@@ -39,6 +40,7 @@ pub(crate) async fn get_context_version(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     PathContextVersion(version): PathContextVersion,
     Query(()): Query<()>,
+    _: Reserve<12>,
 ) -> Result<Json<KeptContextResponse>, Problem> {
     let KeptContext { version, data } =
         retained_version(&*store, &scope, &chat_id, version).await?;

@@ -6,6 +6,7 @@ use records::ChatId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::admission::Reserve;
 use crate::api::cursor;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
@@ -70,6 +71,7 @@ pub(crate) async fn list_input_requests(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListInputRequestsQuery>,
+    _: Reserve<36>,
 ) -> Result<Json<ListInputRequestsResponse>, Problem> {
     let (limit, after) = (query.limit, query.cursor.as_ref());
     let page = store.list_input_requests(&scope, &chat_id, limit, after).await?;

@@ -5,6 +5,7 @@ use persistence::Store;
 use records::Scope;
 
 use super::own_or_any;
+use crate::admission::Reserve;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, FencingHeader, MessagePath};
@@ -29,6 +30,7 @@ pub(crate) async fn delete_message(
     ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
+    _: Reserve<12>,
 ) -> Result<Json<MessageResponse>, Problem> {
     let delete = async |scope: Scope| store.delete_message(&scope, &chat_id, sequence).await;
     let message = own_or_any(&scope, delete).await?;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::Store;
 
+use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, MessagePath};
@@ -24,6 +25,7 @@ pub(crate) async fn get_message(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
+    _: Reserve<12>,
 ) -> Result<Json<MessageResponse>, Problem> {
     let message = store.get_message(&scope, &chat_id, sequence).await?;
     Ok(Json(message.into()))

@@ -11,6 +11,7 @@ use resume::dialect::{self, Dialect};
 use resume::{Options, UnsettledPolicy};
 use utoipa::IntoParams;
 
+use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{AcceptedFormat, ChatScope, FromParams, Params, Query};
@@ -97,6 +98,7 @@ pub(crate) async fn get_history(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<HistoryQuery>,
     AcceptedFormat(format): AcceptedFormat,
+    _: Reserve<6>,
     request_id: RequestId,
 ) -> Result<Response, Problem> {
     let read_timeout = limits.request_timeout();

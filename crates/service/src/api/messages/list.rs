@@ -6,12 +6,16 @@ use records::ChatId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::MessageResponse;
+
+/// The memory for a page, in MiB: four times the bytes at which it ends.
+const PAGE_MIB: usize = (4 * Transcript::PAGE_BYTES) >> 20;
 
 /// The range of messages to return.
 #[derive(Debug, IntoParams)]
@@ -102,6 +106,7 @@ pub(crate) async fn list_messages(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListMessagesQuery>,
+    _: Reserve<PAGE_MIB>,
 ) -> Result<Json<ListMessagesResponse>, Problem> {
     let transcript = store.messages(&scope, &chat_id, query.into()).await?;
     Ok(Json(ListMessagesResponse::new(chat_id, transcript)))

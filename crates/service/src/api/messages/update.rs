@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::own_or_any;
+use crate::admission::Reserve;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, Json, PathSequence, Query};
 use crate::openapi::{ChatPath, FencingHeader, MessagePath};
@@ -60,6 +61,7 @@ pub(crate) async fn update_message(
     ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathSequence(sequence): PathSequence,
     Query(()): Query<()>,
+    _: Reserve<12>,
     Json(request): Json<UpdateMessageRequest>,
 ) -> Result<Json<MessageResponse>, Problem> {
     let edit: MessageEdit = request.try_into()?;

@@ -1,22 +1,32 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use persistence::Store;
+use axum::response::{IntoResponse as _, Response};
+use persistence::{Store, StoreError};
+use records::ResumeState;
 use resume::plan::{self, TerminationCheck};
 use resume::window;
 use utoipa::IntoParams;
 
 use super::response::ResumeResponse;
+use crate::admission::RequestMemory;
 use crate::api::messages::history::HistoryQuery;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::history::{HistoryError, HistoryForm};
+use crate::offload::offload;
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ResumeProblems};
 
 /// The default text that ends a conversation.
 const DEFAULT_TERMINATION: &str = "TERMINATE";
+
+/// Messages of up to this size together are read with little memory reserved, in bytes.
+const SMALL_BYTES: usize = 4 << 20;
+
+/// The memory for a resume, as a multiple of the size of its messages.
+const TIMES_MESSAGES: usize = 4;
 
 /// The text that ends a conversation.
 #[derive(Debug, IntoParams)]
@@ -59,8 +69,24 @@ pub(crate) async fn get_resume(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ResumeQuery>,
-) -> Result<Json<ResumeResponse>, Problem> {
-    let mut state = store.resume_state(&scope, &chat_id).await?;
+    memory: RequestMemory,
+) -> Result<Response, Problem> {
+    let (mut bytes, max) = (SMALL_BYTES, ResumeState::MAX_MESSAGE_BYTES);
+    memory.reserve(TIMES_MESSAGES * bytes).await?;
+    let mut state = store.resume_state(&scope, &chat_id, bytes).await;
+    if matches!(&state, Err(StoreError::Invalid(invalid)) if invalid.pointer == "/messages") {
+        // The chat is large, which is known only now: it is read again, with the memory for that.
+        memory.shrink_to(0);
+        memory.reserve(TIMES_MESSAGES * max).await?;
+        (state, bytes) = (store.resume_state(&scope, &chat_id, max).await, max);
+    }
+    let state = state?;
+    let is_small = bytes == SMALL_BYTES;
+    offload(if is_small { 0 } else { bytes }, || respond(state, query)).await
+}
+
+/// Renders a chat, and writes the response.
+fn respond(mut state: ResumeState, query: ResumeQuery) -> Result<Response, Problem> {
     let form = HistoryForm::from(query.history);
     let plan = plan::plan(&state, &form.options.default_user_name);
     let text = query.termination.as_deref().unwrap_or(DEFAULT_TERMINATION);
@@ -75,5 +101,6 @@ pub(crate) async fn get_resume(
         return Err(HistoryError::Unsettled(rendered.rejected).into());
     }
     let termination = termination_check.last_rendered(&rendered.dropped);
-    Ok(Json(ResumeResponse::new(state, plan, termination, form.dialect.name(), rendered)))
+    let response = ResumeResponse::new(state, plan, termination, form.dialect.name(), rendered);
+    Ok(Json(response).into_response())
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::ResumePointResponse;
+use crate::admission::Reserve;
 use crate::api::cursor;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
@@ -68,6 +69,7 @@ pub(crate) async fn list_resume_points(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListResumePointsQuery>,
+    _: Reserve<16>,
 ) -> Result<Json<ListResumePointsResponse>, Problem> {
     let ListResumePointsQuery { request_id, stack_id, limit, cursor } = query;
     let filter = ResumePointFilter { request_id, stack_id };

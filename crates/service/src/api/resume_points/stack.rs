@@ -9,6 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ResumePointResponse;
+use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, PathStackId, Query};
 use crate::openapi::{ChatPath, StackPath};
@@ -41,6 +42,7 @@ pub(crate) async fn get_stack(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     PathStackId(stack_id): PathStackId,
     Query(()): Query<()>,
+    _: Reserve<16>,
 ) -> Result<Json<StackResponse>, Problem> {
     let (mut points, calls) = resume_points_of(&*store, &scope, &chat_id, &stack_id).await?;
     let path = calls.path(&stack_id)?;

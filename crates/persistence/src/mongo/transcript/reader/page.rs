@@ -10,6 +10,10 @@ use crate::mongo::transcript::reader::message::{Direction, RawMessage};
 use crate::mongo::transcript::reader::session::SessionView;
 use crate::store::{MessageRange, Transcript};
 
+/// The most bytes of one fetch. Decoding it keeps a thread from serving other requests, and the fetched
+/// documents are held beside their messages.
+const MAX_FETCH_BYTES: u64 = 4 << 20;
+
 /// Messages up to a number of bytes, in reading order.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -115,7 +119,8 @@ impl MongoStore {
         page.extend(first)?;
         let mut sealed = session.sealed(&span, direction);
         while !page.is_full && !sealed.is_done() {
-            let fetched = self.fetch_sealed(at, scope, &sealed, page.room).await?;
+            let bytes = page.room.min(MAX_FETCH_BYTES);
+            let fetched = self.fetch_sealed(at, scope, &sealed, bytes).await?;
             page.extend(sealed.advance(&fetched)?)?;
         }
         page.extend(last)?;

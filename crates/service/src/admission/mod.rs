@@ -1,0 +1,13 @@
+//! What callers may use at the same time: requests are admitted by what is free, not by hope.
+
+mod budget;
+mod held_body;
+mod layer;
+mod request_memory;
+mod shares;
+mod subject;
+
+pub(crate) use budget::{MemoryBudget, Reservation, SubjectMemory};
+pub(crate) use layer::admit;
+pub(crate) use request_memory::{RequestMemory, Reserve};
+pub(crate) use subject::Subject;
