@@ -1,5 +1,5 @@
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,21 +9,22 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::config::LimitsConfig;
 use crate::live::Shutdown;
+use crate::paced_stream::PacedStream;
 
 /// Serves `app` until `shutdown` is cancelled, then drains the requests in flight.
 ///
 /// Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted. The
 /// server closes the connection of a client that does not send the complete head of a request within
-/// `limits.header_timeout_ms`, and of one that accepts no byte of a response for
-/// `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be
+/// `limits.header_timeout_ms`, and of one that keeps the service waiting while it accepts fewer than
+/// `limits.min_bytes_per_sec` of its response, or no byte, over `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be
 /// accepted.
 pub async fn serve(
     listener: TcpListener,
@@ -32,7 +33,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let server = http_server(limits);
-    let write_timeout = limits.write_timeout();
+    let pace = limits.pace();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -40,7 +41,8 @@ pub async fn serve(
             Some(_ended) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
                 Ok((stream, _peer)) => {
-                    let stream = with_write_timeout(stream, write_timeout);
+                    configure(&stream);
+                    let stream = PacedStream::new(stream, pace);
                     let (server, app) = (server.clone(), app.clone());
                     connections.spawn(serve_connection(server, stream, app, shutdown.clone()));
                 }
@@ -66,24 +68,25 @@ fn http_server(limits: &LimitsConfig) -> http1::Builder {
     server
 }
 
-/// Gives a connection its write timeout, and disables Nagle's algorithm.
-fn with_write_timeout(
-    stream: TcpStream,
-    write_timeout: Duration,
-) -> Pin<Box<TimeoutWriter<TcpStream>>> {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "failed to disable Nagle's algorithm");
+/// Disables Nagle's algorithm, and bounds what the kernel takes of a response before its client accepts it.
+///
+/// By default the kernel takes some megabytes, for each connection, and a client that accepts nothing looks
+/// fast until they are full.
+fn configure(stream: &TcpStream) {
+    const SEND_BUFFER_BYTES: usize = 256 << 10;
+    let socket = SockRef::from(stream);
+    let configured =
+        socket.set_send_buffer_size(SEND_BUFFER_BYTES).and_then(|()| stream.set_nodelay(true));
+    if let Err(error) = configured {
+        tracing::debug!(%error, "failed to configure a connection");
     }
-    let mut stream = TimeoutWriter::new(stream);
-    stream.set_timeout(Some(write_timeout));
-    Box::pin(stream)
 }
 
 /// Serves one connection, and the WebSocket it may become, until either side closes it. After a shutdown
 /// the connection ends with its current request.
 async fn serve_connection(
     server: http1::Builder,
-    stream: Pin<Box<TimeoutWriter<TcpStream>>>,
+    stream: PacedStream<TcpStream>,
     app: Router,
     shutdown: CancellationToken,
 ) {

@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
 use crate::auth::Authenticator;
+use crate::paced_stream::Pace;
 
 mod error;
 pub use error::ConfigError;
@@ -187,8 +188,10 @@ pub struct LimitsConfig {
     pub connections: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout_ms: u64,
-    /// How long a client may take to accept the next bytes of a response.
+    /// How long a client may keep the service waiting before the bytes that it has accepted are counted.
     pub write_timeout_ms: u64,
+    /// The bytes that a client must accept for each second in which it keeps the service waiting; at 0, any.
+    pub min_bytes_per_sec: u64,
     /// The most live subscribers of this process.
     pub subscribers: usize,
     /// The most live subscribers of one chat in this process.
@@ -228,6 +231,7 @@ impl Default for LimitsConfig {
             connections: 10_000,
             header_timeout_ms: 10_000,
             write_timeout_ms: 30_000,
+            min_bytes_per_sec: 8 << 10,
             subscribers: 8_000,
             subscribers_per_chat: 4_000,
             keep_alive_ms: 15_000,
@@ -258,8 +262,9 @@ impl LimitsConfig {
         Duration::from_millis(self.header_timeout_ms)
     }
 
-    pub(crate) fn write_timeout(&self) -> Duration {
-        Duration::from_millis(self.write_timeout_ms)
+    pub(crate) fn pace(&self) -> Pace {
+        let min_bytes = self.write_timeout_ms.saturating_mul(self.min_bytes_per_sec) / 1_000;
+        Pace { period: Duration::from_millis(self.write_timeout_ms), min_bytes: min_bytes.max(1) }
     }
 
     pub(crate) fn keep_alive(&self) -> Duration {
