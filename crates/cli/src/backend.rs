@@ -87,6 +87,7 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
         deadline: Duration::from_millis(settings.mongo.deadline_ms),
         max_pool_size: settings.mongo.max_pool_size,
         context_history: settings.limits.context_history,
+        context_history_bytes: settings.limits.context_history_bytes,
         ..MongoOptions::new(uri, &settings.mongo.database)
     }
 }

@@ -190,6 +190,15 @@ pub(crate) struct FencingHeader {
     fencing_token: Option<u64>,
 }
 
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "describes what `Preference` reads")]
+pub(crate) struct PreferHeader {
+    /// `return=minimal` for a response without the variables.
+    #[param(rename = "Prefer", required = false, example = "return=minimal")]
+    prefer: Option<String>,
+}
+
 /// Serves the document, which is serialized once.
 pub(crate) fn served<S>(document: &Document) -> MethodRouter<S>
 where

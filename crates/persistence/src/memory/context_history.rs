@@ -43,12 +43,19 @@ impl ContextHistory for MemoryStore {
 }
 
 impl Chat {
-    /// Stores a version, and removes the oldest one beyond the bound.
+    /// Stores a version, and removes the oldest ones beyond the bounds.
     pub(super) fn keep(&mut self, context: KeptContext) {
+        let newest_bytes = context.version.bytes;
         self.contexts.push_back(context);
-        if self.contexts.len() as u64 > ContextVersionPage::KEPT {
+        while self.contexts.len() as u64 > ContextVersionPage::KEPT
+            || self.replaced_bytes(newest_bytes) > ContextVersionPage::KEPT_BYTES
+        {
             self.contexts.pop_front();
         }
+    }
+
+    fn replaced_bytes(&self, newest_bytes: u64) -> u64 {
+        self.contexts.iter().map(|kept| kept.version.bytes).sum::<u64>() - newest_bytes
     }
 
     /// Returns the newest version that was taken at or below a sequence, if it is still stored.

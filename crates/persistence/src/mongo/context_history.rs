@@ -239,7 +239,24 @@ impl MongoStore {
             replaced.iter().filter_map(|context| context.blob).map(str::to_owned).collect();
         blobs.extend(session.optional_text("context_blob")?.map(str::to_owned));
         let cut_at = self.cut_at(session.count("context_version")?);
+        let cut_at = cut_at.max(self.cut_at_bytes(scope, chat_id).await?);
         self.remove_contexts(scope, chat_id, cut_at, blobs).await
+    }
+
+    /// Returns the greatest version beyond the bytes that are kept; 0 if all fit.
+    async fn cut_at_bytes(&self, scope: &Scope, chat_id: &ChatId) -> Result<u64, Failure> {
+        let all = context_versions_filter(scope, chat_id, 0, u64::MAX);
+        let find = self.inner.context_snapshots.find(all).sort(doc! { "_id": -1 });
+        let mut found = find.projection(doc! { "data": 0 }).await?;
+        let mut room = self.inner.context_history_bytes;
+        while let Some(raw) = found.try_next().await? {
+            let ContextVersion { version, bytes, .. } = StoredContext::open(chat_id, &raw)?.version;
+            match room.checked_sub(bytes) {
+                Some(rest) => room = rest,
+                None => return Ok(version),
+            }
+        }
+        Ok(0)
     }
 
     /// Inserts the snapshots that are not inserted yet.

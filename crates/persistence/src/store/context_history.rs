@@ -4,7 +4,8 @@ use records::{ChatId, ContextVersion, KeptContext, Scope};
 use crate::StoreError;
 
 /// Stores the versions of the context snapshot of a chat: the newest ones, as many as the store is
-/// configured to keep ([`ContextVersionPage::KEPT`] by default).
+/// configured to keep ([`ContextVersionPage::KEPT`] by default, and
+/// [`ContextVersionPage::KEPT_BYTES`] of those that were replaced).
 ///
 /// Each acknowledged write of a snapshot through [`Contexts`](super::Contexts) is one version, in
 /// the order of the writes. There are no other versions. A fork begins with its inherited snapshot
@@ -44,6 +45,8 @@ pub struct ContextVersionPage {
 impl ContextVersionPage {
     /// How many versions of a chat are kept by default.
     pub const KEPT: u64 = 100;
+    /// The most bytes of replaced versions of a chat that are kept by default.
+    pub const KEPT_BYTES: u64 = 64 << 20;
 
     /// Makes a page of the first `limit` versions.
     pub(crate) fn cut(mut versions: Vec<ContextVersion>, limit: usize) -> Self {

@@ -218,6 +218,8 @@ pub struct LimitsConfig {
     pub messages_max: usize,
     /// How many versions of the context snapshot are retained for a chat, the current one included.
     pub context_history: u64,
+    /// The most bytes of replaced snapshots that are retained for a chat; the newest few may come on top.
+    pub context_history_bytes: u64,
 }
 
 impl Default for LimitsConfig {
@@ -245,6 +247,7 @@ impl Default for LimitsConfig {
             messages_default: 100,
             messages_max: 1_000,
             context_history: persistence::ContextVersionPage::KEPT,
+            context_history_bytes: persistence::ContextVersionPage::KEPT_BYTES,
         }
     }
 }

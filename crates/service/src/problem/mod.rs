@@ -11,12 +11,12 @@ mod store;
 pub(crate) use kind::ProblemKind;
 pub(crate) use openapi::{
     AcquireLeaseProblems, AllStatsProblems, AnswerInputProblems, AppNotFoundProblems, AppProblems,
-    AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextProblems,
-    ContextVersionProblems, CreateProblems, CreditProblems, DebitProblems, DeleteArtifactProblems,
-    DeleteCallProblems, DeleteMessageProblems, DeleteResumePointsProblems, EnsureWalletProblems,
-    EventsProblems, ExchangeProblems, ForkProblems, HistoryProblems, InputRequestProblems,
-    JoinProblems, LeaseProblems, LeaveProblems, MemberProblems, MessageProblems, MetricsProblems,
-    OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
+    AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextDiffProblems,
+    ContextProblems, ContextVersionProblems, CreateProblems, CreditProblems, DebitProblems,
+    DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, DeleteResumePointsProblems,
+    EnsureWalletProblems, EventsProblems, ExchangeProblems, ForkProblems, HistoryProblems,
+    InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MemberProblems, MessageProblems,
+    MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
     RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems, RestoreContextProblems,
     ResumeProblems, SocketProblems, StackProblems, StatsProblems, StatusProblems, SubmitProblems,
     TicketProblems, TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,

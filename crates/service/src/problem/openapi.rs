@@ -258,6 +258,8 @@ groups! {
         &READ,
         &[P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND],
     ]);
+    /// A comparison of two versions of a context snapshot.
+    ContextDiffProblems => describe(&[&READ, &[P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND, P::DIFF_TOO_LARGE]]);
     /// The restoring of a version of the context snapshot.
     RestoreContextProblems => describe(&[
         &FENCED,

@@ -128,3 +128,38 @@ async fn restoring_writes_an_earlier_version_as_a_new_one() {
     assert_eq!(refused.problem(), (409, "fenced".to_owned()));
     assert_eq!(client.get(&format!("{context}/history/4")).await.status, 404);
 }
+
+#[tokio::test]
+async fn a_write_repeats_nothing_of_the_snapshot_if_its_caller_prefers() {
+    let client = Client::open();
+    let context = format!("{}/context", client.create_chat("c1").await);
+    for (method, path, body) in [
+        ("PUT", context.clone(), r#"{"a": 1}"#),
+        ("PATCH", context.clone(), r#"{"b": 2}"#),
+        ("POST", format!("{context}/restore"), r#"{"version": 1}"#),
+    ] {
+        let request = client.request(method, &path).header("content-type", "application/json");
+        let request = request.header("prefer", "respond-async, return=minimal");
+        let answer = client.send(request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        assert_eq!(answer.body(), json!({"chat_id": "c1", "sequence": 0}), "{method}");
+        assert_eq!(answer.header("preference-applied"), "return=minimal");
+    }
+    assert_eq!(client.get(&context).await.body()["context_snapshot"], json!({"a": 1}));
+}
+
+#[tokio::test]
+async fn a_diff_beyond_its_limit_is_refused() {
+    let client = Client::open();
+    let context = format!("{}/context", client.create_chat("c1").await);
+    for value in [0, 1] {
+        let members: serde_json::Map<_, _> =
+            (0..1_000).map(|key: u32| (key.to_string(), json!(value))).collect();
+        client.put(&context, json!({"k".repeat(100_000): members})).await;
+    }
+    let answer = client.get(&format!("{context}/diff?from=1&to=2")).await;
+    assert_eq!(answer.problem(), (422, "diff-too-large".to_owned()));
+    assert!(answer.text_of("detail").contains("16777216 bytes"), "{}", answer.text);
+    let equal = client.get(&format!("{context}/diff?from=1&to=1")).await;
+    assert_eq!(equal.body(), json!({"chat_id": "c1", "from": 1, "to": 1, "patch": []}));
+}

@@ -105,3 +105,32 @@ async fn a_reason_is_bounded() {
     let null = client.post(&format!("{path}/pause"), json!({"reason": null})).await;
     assert_eq!(null.body()["status_reason"], Value::Null);
 }
+
+#[tokio::test]
+async fn a_long_list_is_refused_while_it_is_parsed() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    let body =
+        |list: &str, count: usize| format!(r#"{{"{list}":[{}]}}"#, vec!["{}"; count].join(","));
+    for (route, list, limit) in [
+        ("messages", "messages", 1_000),
+        ("initial-messages", "messages", 1_000),
+        ("messages?dialect=openai", "messages", 1_000),
+        ("messages?dialect=acp", "messages", 50_000),
+        ("exchanges", "messages", 1_000),
+        ("calls", "calls", 1_000),
+        ("turns", "steps", 1_000),
+    ] {
+        let answer = client.json("POST", &format!("{path}/{route}"), body(list, limit + 1)).await;
+        assert_eq!(answer.problem(), (413, "batch-too-large".to_owned()), "{route}");
+        assert_eq!(answer.culprit(), format!("/{list}"), "{route}");
+        assert!(answer.text.contains(&format!("at most {limit} items")), "{}", answer.text);
+    }
+    // A list with the same name inside of data is data.
+    let context = client.json("PUT", &format!("{path}/context"), body("messages", 1_001)).await;
+    assert_eq!(context.status, 200);
+    let numbers = format!(r#"{{"a":[{}0]}}"#, "0,".repeat(1 << 20));
+    let answer = client.json("PUT", &format!("{path}/context"), numbers).await;
+    assert_eq!(answer.problem(), (413, "body-too-large".to_owned()));
+    assert!(answer.text_of("detail").contains("too many values"), "{}", answer.text);
+}

@@ -28,6 +28,9 @@ pub struct MongoOptions {
     pub queue: QueueBounds,
     /// How many context snapshots of a chat are kept, including the newest one; at least 1.
     pub context_history: u64,
+    /// The most bytes of replaced snapshots that are kept for a chat. They are counted when snapshots
+    /// are moved out of the session, so the newest few may come on top.
+    pub context_history_bytes: u64,
     /// How long a verification reads from one snapshot before it takes a new one. This must be much
     /// shorter than the server keeps a snapshot.
     pub proof_snapshot: Duration,
@@ -46,6 +49,7 @@ impl MongoOptions {
             sealing: SealingBounds::default(),
             queue: QueueBounds::default(),
             context_history: ContextVersionPage::KEPT,
+            context_history_bytes: ContextVersionPage::KEPT_BYTES,
             proof_snapshot: Duration::from_secs(20),
         }
     }

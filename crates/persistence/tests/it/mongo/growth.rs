@@ -125,6 +125,29 @@ async fn snapshots_beyond_the_bound_are_removed_with_their_blobs() {
     }
 }
 
+#[tokio::test]
+async fn replaced_snapshots_are_bounded_in_bytes() {
+    use persistence::{ContextHistory, Contexts};
+    let database = Database::create_with(|options| options.context_history_bytes = 100_000).await;
+    let chat_id = chat(&database).await;
+    for n in 0..33_u64 {
+        let data = [("n".to_owned(), n.into()), ("text".to_owned(), "x".repeat(20_000).into())];
+        let data = data.into_iter().collect();
+        database.update_context_snapshot(&scope(), &chat_id, data).await.unwrap();
+    }
+    for (collection, left) in [("context_snapshots", 4), ("chat_blobs", 5)] {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while database.all(collection).await.len() != left {
+            let found = database.all(collection).await.len();
+            assert!(std::time::Instant::now() < deadline, "{collection}: {found}");
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+    let page = database.list_context_versions(&scope(), &chat_id, 99, None).await.unwrap();
+    let versions: Vec<u64> = page.versions.iter().map(|kept| kept.version).collect();
+    assert_eq!(versions, [33, 32, 31, 30, 29]);
+}
+
 /// Writing a snapshot is one command, however many versions are kept.
 #[tokio::test]
 async fn writing_a_small_snapshot_is_one_update() {

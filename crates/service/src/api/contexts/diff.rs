@@ -1,18 +1,26 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
 use futures::try_join;
 use persistence::Store;
-use serde::Serialize;
+use records::{ChatId, Limits};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
+use super::patch::write_patch;
 use super::version::retained_version;
+use crate::admission::Reserve;
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::extract::{ChatScope, FromParams, Params, Query};
+use crate::offload::offload;
 use crate::openapi::ChatPath;
-use crate::problem::{ContextVersionProblems, Problem};
+use crate::problem::{ContextDiffProblems, Problem, ProblemKind};
+
+/// The largest patch: twice the largest snapshot.
+const MAX_PATCH_BYTES: usize = 2 * Limits::SNAPSHOT_BYTES;
 
 /// The versions to compare.
 #[derive(Debug, IntoParams)]
@@ -37,7 +45,8 @@ impl FromParams for ContextDiffQuery {
 }
 
 /// The difference between two versions of the context snapshot.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "describes what `respond` writes")]
 pub(crate) struct ContextDiffResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
@@ -45,9 +54,9 @@ pub(crate) struct ContextDiffResponse {
     from: u64,
     #[schema(example = 3)]
     to: u64,
-    /// A JSON patch (RFC 6902) that turns `from` into `to`; empty if they are equal.
+    /// A JSON patch (RFC 6902) that turns `from` into `to`, of at most 16 MiB; empty if they are equal.
     #[schema(value_type = Vec<Object>, example = json!([{"op": "replace", "path": "/step", "value": 2}]))]
-    patch: json_patch::Patch,
+    patch: Vec<Value>,
 }
 
 /// Returns the difference between two versions of the context snapshot.
@@ -57,17 +66,35 @@ pub(crate) struct ContextDiffResponse {
     security(("bearer_token" = ["read"])),
     responses(
         (status = 200, description = "The difference", body = ContextDiffResponse),
-        ContextVersionProblems,
+        ContextDiffProblems,
     ),
 )]
 pub(crate) async fn diff_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(ContextDiffQuery { from, to }): Query<ContextDiffQuery>,
-) -> Result<Json<ContextDiffResponse>, Problem> {
+    _: Reserve<64>,
+) -> Result<Response, Problem> {
     let before = retained_version(&*store, &scope, &chat_id, from);
     let after = retained_version(&*store, &scope, &chat_id, to);
     let (before, after) = try_join!(before, after)?;
-    let patch = json_patch::diff(&Value::Object(before.data), &Value::Object(after.data));
-    Ok(Json(ContextDiffResponse { chat_id: chat_id.into(), from, to, patch }))
+    let bytes = before.version.bytes.saturating_add(after.version.bytes);
+    let comparing = move || write_patch(&before.data, &after.data, MAX_PATCH_BYTES);
+    let patch = offload(usize::try_from(bytes).unwrap_or(usize::MAX), comparing).await;
+    let patch = patch.ok_or_else(|| {
+        let detail = format!(
+            "the difference is larger than {MAX_PATCH_BYTES} bytes; read both versions instead"
+        );
+        Problem::new(ProblemKind::DIFF_TOO_LARGE, detail)
+    })?;
+    Ok(respond(&chat_id, from, to, patch))
+}
+
+/// Writes the response around a patch.
+fn respond(chat_id: &ChatId, from: u64, to: u64, mut patch: Vec<u8>) -> Response {
+    let chat_id = Value::from(chat_id.as_str());
+    let head = format!(r#"{{"chat_id":{chat_id},"from":{from},"to":{to},"patch":"#);
+    patch.splice(..0, head.into_bytes());
+    patch.push(b'}');
+    ([(CONTENT_TYPE, "application/json")], patch).into_response()
 }

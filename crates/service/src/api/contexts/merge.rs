@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::response::Response;
 use persistence::Store;
 
 use super::ContextResponse;
+use super::preference::Preference;
 use crate::admission::Reserve;
-use crate::extract::Json;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, MergePatch, Query};
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::openapi::{ChatPath, FencingHeader, PreferHeader};
 use crate::problem::{ContextProblems, Problem};
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
@@ -17,7 +18,7 @@ use crate::problem::{ContextProblems, Problem};
 /// all applied, one after the other.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "merge_context", params(ChatPath, FencingHeader),
+    operation_id = "merge_context", params(ChatPath, FencingHeader, PreferHeader),
     request_body(
         content((Object = "application/json"), (Object = "application/merge-patch+json")),
     ),
@@ -31,9 +32,10 @@ pub(crate) async fn merge_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
+    preference: Preference,
     _: Reserve<12>,
     MergePatch(patch): MergePatch,
-) -> Result<Json<ContextResponse>, Problem> {
+) -> Result<Response, Problem> {
     let snapshot = store.merge_context_snapshot(&scope, &chat_id, patch).await?;
-    Ok(Json(ContextResponse::new(chat_id, snapshot)))
+    Ok(preference.respond(chat_id, snapshot))
 }

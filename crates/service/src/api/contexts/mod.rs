@@ -1,5 +1,7 @@
 //! The context snapshot of a chat: the variables that its orchestrator resumes from.
 
+mod patch;
+mod preference;
 mod response;
 
 pub(crate) mod diff;

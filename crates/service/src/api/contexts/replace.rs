@@ -1,19 +1,21 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::response::Response;
 use persistence::Store;
 use records::JsonObject;
 
 use super::ContextResponse;
+use super::preference::Preference;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::openapi::{ChatPath, FencingHeader, PreferHeader};
 use crate::problem::{ContextProblems, Problem};
 
 /// Replaces the context snapshot. The body is the snapshot: an object with any keys, at most 8 MiB.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "replace_context", params(ChatPath, FencingHeader),
+    operation_id = "replace_context", params(ChatPath, FencingHeader, PreferHeader),
     request_body(content = Object, example = json!({"interview_complete": true})),
     security(("bearer_token" = ["run"])),
     responses(
@@ -25,8 +27,9 @@ pub(crate) async fn replace_context(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
+    preference: Preference,
     Json(data): Json<JsonObject>,
-) -> Result<Json<ContextResponse>, Problem> {
+) -> Result<Response, Problem> {
     let snapshot = store.update_context_snapshot(&scope, &chat_id, data).await?;
-    Ok(Json(ContextResponse::new(chat_id, snapshot)))
+    Ok(preference.respond(chat_id, snapshot))
 }

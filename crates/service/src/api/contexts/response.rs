@@ -10,9 +10,11 @@ pub(crate) struct ContextResponse {
     /// The chat's counter when the snapshot was written: it reflects the messages below this sequence.
     #[schema(example = 15)]
     sequence: u64,
-    /// The variables; empty if none were ever stored.
-    #[schema(value_type = Object, example = json!({"interview_complete": true}))]
-    context_snapshot: JsonObject,
+    /// The variables; empty if none were ever stored. Missing in the response to a write with
+    /// `Prefer: return=minimal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, required = false, example = json!({"interview_complete": true}))]
+    context_snapshot: Option<JsonObject>,
 }
 
 impl ContextResponse {
@@ -20,7 +22,11 @@ impl ContextResponse {
         Self {
             chat_id: chat_id.into(),
             sequence: snapshot.sequence,
-            context_snapshot: snapshot.data,
+            context_snapshot: Some(snapshot.data),
         }
+    }
+
+    pub(super) fn without_variables(self) -> Self {
+        Self { context_snapshot: None, ..self }
     }
 }

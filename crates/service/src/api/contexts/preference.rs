@@ -1,0 +1,46 @@
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::HeaderName;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
+use records::{ChatId, ContextSnapshot};
+
+use super::ContextResponse;
+use crate::extract::Json;
+
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+const MINIMAL: &str = "return=minimal";
+
+/// How much of a snapshot the response to a write repeats, from the header `Prefer` (RFC 7240).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Preference {
+    /// The whole snapshot.
+    Representation,
+    /// Nothing of it.
+    Minimal,
+}
+
+impl<S: Sync> FromRequestParts<S> for Preference {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let given = parts.headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+        let mut preferences = given.flat_map(|value| value.split(','));
+        let is_minimal = preferences.any(|text| text.trim().eq_ignore_ascii_case(MINIMAL));
+        Ok(if is_minimal { Self::Minimal } else { Self::Representation })
+    }
+}
+
+impl Preference {
+    /// Responds to a write of a snapshot.
+    pub(super) fn respond(self, chat_id: ChatId, snapshot: ContextSnapshot) -> Response {
+        let response = ContextResponse::new(chat_id, snapshot);
+        match self {
+            Self::Representation => Json(response).into_response(),
+            Self::Minimal => ([(PREFERENCE_APPLIED, MINIMAL)], Json(response.without_variables()))
+                .into_response(),
+        }
+    }
+}
