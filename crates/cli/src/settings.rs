@@ -1,4 +1,3 @@
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use config::{Config, Environment, File, FileFormat};
@@ -11,7 +10,7 @@ const DEFAULTS: &str = include_str!("../../../deploy/config.default.toml");
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
-    pub(crate) server: Server,
+    pub(crate) server: service::ServerConfig,
     pub(crate) mongo: Mongo,
     pub(crate) mongod: Mongod,
     pub(crate) auth: service::AuthConfig,
@@ -20,12 +19,6 @@ pub(crate) struct Settings {
     pub(crate) limits: service::LimitsConfig,
     pub(crate) metrics: service::MetricsConfig,
     pub(crate) log: Log,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Server {
-    pub(crate) listen: SocketAddr,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -90,6 +83,7 @@ impl Settings {
     /// Returns the part that the service reads.
     pub(crate) fn service(&self) -> service::Config {
         service::Config {
+            server: self.server.clone(),
             auth: self.auth.clone(),
             apps: self.apps.clone(),
             wallets: self.wallets.clone(),
@@ -118,6 +112,7 @@ mod tests {
         assert!(settings.mongo.uri.is_none());
         let defaults = service::Config::default();
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", defaults.limits));
+        assert_eq!(format!("{:?}", settings.server), format!("{:?}", defaults.server));
         assert_eq!(format!("{:?}", settings.apps), format!("{:?}", defaults.apps));
         assert_eq!(format!("{:?}", settings.wallets), format!("{:?}", defaults.wallets));
         assert_eq!(format!("{:?}", settings.auth), format!("{:?}", defaults.auth));

@@ -3,7 +3,7 @@
 mod config;
 pub use config::{
     Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig,
-    MetricsConfig, WalletsConfig,
+    MetricsConfig, ServerConfig, WalletsConfig,
 };
 
 mod router;

@@ -10,7 +10,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::admission::{MemoryBudget, admit};
+use crate::admission::{MemoryBudget, Rates, TrustedProxies, admit};
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
@@ -44,6 +44,8 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
         billing: config.wallets.billing(),
         memory,
+        rates: Arc::new(Rates::new(&limits)),
+        proxies: Arc::new(TrustedProxies::new(&config.server)?),
         store,
         authenticator: Arc::new(Authenticator::new(&config.auth)?),
         limits,

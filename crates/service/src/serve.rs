@@ -1,5 +1,6 @@
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -15,7 +16,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::config::LimitsConfig;
+use crate::admission::{Peer, Shares, TrustedProxies, network_of};
+use crate::config::{Config, LimitsConfig};
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
 
@@ -23,15 +25,19 @@ use crate::paced_stream::PacedStream;
 ///
 /// Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted. The
 /// server closes the connection of a client that does not send the complete head of a request within
-/// `limits.header_timeout_ms`, and of one that keeps the service waiting while it accepts fewer than
-/// `limits.min_bytes_per_sec` of its response, or no byte, over `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be
-/// accepted.
+/// `limits.header_timeout_ms`, and of one that keeps the service waiting and accepts fewer than
+/// `limits.min_bytes_per_sec` of its response over `limits.write_timeout_ms`. Beyond `limits.connections`
+/// open connections, further clients wait to be accepted; beyond `limits.connections_per_address`, those of
+/// one address are refused, unless it is a trusted proxy.
 pub async fn serve(
     listener: TcpListener,
     app: Router,
-    limits: &LimitsConfig,
+    config: &Config,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
+    let limits = &config.limits;
+    let proxies = TrustedProxies::new(&config.server).map_err(io::Error::other)?;
+    let of_addresses = Arc::new(Shares::new(limits.connections_per_address));
     let server = http_server(limits);
     let pace = limits.pace();
     let mut connections = JoinSet::new();
@@ -40,11 +46,22 @@ pub async fn serve(
             () = shutdown.cancelled() => break,
             Some(_ended) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
-                Ok((stream, _peer)) => {
+                Ok((stream, peer)) => {
+                    let address = network_of(peer.ip());
+                    let share = of_addresses.try_take(&address, 1);
+                    if share.is_none() && !proxies.contain(peer.ip()) {
+                        tracing::debug!(%address, "refused a connection: its address has too many");
+                        continue;
+                    }
                     configure(&stream);
                     let stream = PacedStream::new(stream, pace);
                     let (server, app) = (server.clone(), app.clone());
-                    connections.spawn(serve_connection(server, stream, app, shutdown.clone()));
+                    let serving =
+                        serve_connection(server, stream, Peer(peer.ip()), app, shutdown.clone());
+                    connections.spawn(async move {
+                        serving.await;
+                        drop(share);
+                    });
                 }
                 Err(error) => pause_after(&error).await,
             },
@@ -87,6 +104,7 @@ fn configure(stream: &TcpStream) {
 async fn serve_connection(
     server: http1::Builder,
     stream: PacedStream<TcpStream>,
+    peer: Peer,
     app: Router,
     shutdown: CancellationToken,
 ) {
@@ -95,6 +113,7 @@ async fn serve_connection(
     let app = app.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(for_requests.clone());
+        request.extensions_mut().insert(peer);
         request
     });
     let connection = server

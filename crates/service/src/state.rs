@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use persistence::{Billing, Store};
 
-use crate::admission::MemoryBudget;
+use crate::admission::{MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
 use crate::config::LimitsConfig;
 use crate::live::Hub;
@@ -18,6 +18,8 @@ pub(crate) struct AppState {
     pub(crate) registry: Arc<AppRegistry>,
     pub(crate) limits: Arc<LimitsConfig>,
     pub(crate) memory: Arc<MemoryBudget>,
+    pub(crate) rates: Arc<Rates>,
+    pub(crate) proxies: Arc<TrustedProxies>,
     /// Whether recorded calls are debited from a wallet.
     pub(crate) billing: Billing,
     pub(crate) metrics: Arc<Metrics>,

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::routing::any;
 use bytes::Bytes;
 use persistence::Store;
-use service::{Config, LimitsConfig};
+use service::Config;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +23,7 @@ impl Server {
     /// Starts the service over a store, with its default settings.
     pub(crate) async fn of_service(store: Arc<dyn Store>) -> Result<Self> {
         let config = Config::default();
-        let limits = config.limits.clone();
-        Self::start(service::router(store, config)?, limits).await
+        Self::start(service::router(store, config.clone())?, config).await
     }
 
     /// Starts a server that reads any request and returns the given number of bytes.
@@ -33,16 +32,16 @@ impl Server {
     pub(crate) async fn of_nothing(answer_bytes: usize) -> Result<Self> {
         let answer = Bytes::from("x".repeat(answer_bytes));
         let answering = move |_body: Bytes| std::future::ready(answer.clone());
-        Self::start(Router::new().fallback(any(answering)), LimitsConfig::default()).await
+        Self::start(Router::new().fallback(any(answering)), Config::default()).await
     }
 
-    async fn start(router: Router, limits: LimitsConfig) -> Result<Self> {
+    async fn start(router: Router, config: Config) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let shutdown = CancellationToken::new();
         let until = shutdown.clone();
         let serving =
-            tokio::spawn(async move { service::serve(listener, router, &limits, until).await });
+            tokio::spawn(async move { service::serve(listener, router, &config, until).await });
         Ok(Self { address, shutdown, serving })
     }
 

@@ -38,15 +38,14 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
         backend = Backend::open(settings) => backend?,
         () = shutdown.cancelled() => return Ok(()),
     };
-    let limits = config.limits.clone();
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
-    let app = service::router(Arc::clone(&store), config)?;
+    let app = service::router(Arc::clone(&store), config.clone())?;
     announce(settings.log.format, &listener, &backend)?;
     tokio::spawn(prepare(backend.store.clone()));
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
     let interrupting = tokio::spawn(service::interrupt_abandoned_chats(store));
     let served = tokio::select! {
-        served = service::serve(listener, app, &limits, shutdown.clone()) => {
+        served = service::serve(listener, app, &config, shutdown.clone()) => {
             served.context("the HTTP server failed")
         }
         ended = ended(backend.mongod.as_ref()) => Err(ended),

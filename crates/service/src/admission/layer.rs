@@ -2,15 +2,16 @@ use axum::body::{Body, HttpBody as _};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use records::AppId;
 
+use super::address::Peer;
 use super::held_body::HeldBody;
 use super::request_memory::RequestMemory;
 use super::subject::Subject;
 use crate::state::AppState;
 
-/// Counts the request for its caller, and holds the memory that it reserves until its response is written.
+/// Counts the request for its caller, its app and its address, and holds the memory that it reserves until its response is written.
 pub(crate) async fn admit(
     State(state): State<AppState>,
     params: Result<RawPathParams, RawPathParamsRejection>,
@@ -19,10 +20,23 @@ pub(crate) async fn admit(
 ) -> Response {
     let app_id = params.ok().and_then(|params| app_id(&params));
     let identity = state.authenticator.identify(request.headers()).ok();
-    let subject = Subject::new(identity.as_ref(), app_id.as_ref(), None);
+    let peer = request.extensions().get().map(|Peer(peer)| *peer);
+    let address = peer.map(|peer| state.proxies.caller(peer, request.headers()));
+    let subject = Subject::new(identity.as_ref(), app_id.as_ref(), address);
+    let remaining = match state.rates.check(&subject, app_id.as_ref(), address) {
+        Ok(remaining) => remaining,
+        Err((problem, remaining)) => {
+            let mut response = problem.into_response();
+            remaining.describe(response.headers_mut());
+            return response;
+        }
+    };
     let memory = RequestMemory::new(state.memory.of(subject));
     request.extensions_mut().insert(memory.clone());
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    if let Some(remaining) = remaining {
+        remaining.describe(response.headers_mut());
+    }
     if let Some(bytes) = response.body().size_hint().exact() {
         memory.shrink_to(usize::try_from(bytes).unwrap_or(usize::MAX));
     }

@@ -1,13 +1,18 @@
 //! What callers may use at the same time: requests are admitted by what is free, not by hope.
 
+mod address;
 mod budget;
 mod held_body;
 mod layer;
+mod rates;
 mod request_memory;
 mod shares;
 mod subject;
 
+pub(crate) use address::{Peer, TrustedProxies, network_of};
 pub(crate) use budget::{MemoryBudget, Reservation, SubjectMemory};
 pub(crate) use layer::admit;
+pub(crate) use rates::Rates;
 pub(crate) use request_memory::{RequestMemory, Reserve};
+pub(crate) use shares::{Share, Shares};
 pub(crate) use subject::Subject;

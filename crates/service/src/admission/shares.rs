@@ -28,7 +28,6 @@ impl<K: Clone + Eq + Hash> Shares<K> {
         Self { limit, keys: Mutex::default() }
     }
 
-    #[cfg(test)]
     /// Takes units for a key; `None` if it would hold more than the limit.
     pub(crate) fn try_take(self: &Arc<Self>, key: &K, units: u32) -> Option<Share<K>> {
         let permit = self.semaphore(key).try_acquire_many_owned(units);

@@ -57,6 +57,12 @@ pub enum ConfigError {
         /// The invalid text.
         origin: String,
     },
+    /// A trusted proxy is not a network.
+    #[error("server.trusted_proxies has {network:?}: write a network such as \"10.0.0.0/8\"")]
+    Proxy {
+        /// The invalid text.
+        network: String,
+    },
     /// The rights of live streams would be checked too seldom.
     #[error("limits.recheck_ms is {recheck_ms}: it must be from 1 to 60000")]
     Recheck {

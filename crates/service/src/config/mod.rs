@@ -7,6 +7,7 @@ use records::Visibility;
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
+use crate::admission::TrustedProxies;
 use crate::auth::Authenticator;
 use crate::paced_stream::Pace;
 
@@ -23,6 +24,8 @@ pub use metrics::MetricsConfig;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// The network.
+    pub server: ServerConfig,
     /// Authentication.
     pub auth: AuthConfig,
     /// The registry of apps.
@@ -33,6 +36,24 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// Metrics.
     pub metrics: MetricsConfig,
+}
+
+/// The settings of the network.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// The networks of the proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`.
+    #[serde(deserialize_with = "listed")]
+    pub trusted_proxies: Vec<String>,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 8080));
+        Self { listen, trusted_proxies: Vec::new() }
+    }
 }
 
 /// The settings of authentication.
@@ -184,8 +205,20 @@ pub struct LimitsConfig {
     pub memory_wait_ms: u64,
     /// How long a request may take, its body included; for a history, each read of it.
     pub request_timeout_ms: u64,
+    /// The most requests per second of a person; 0 for no limit, as for the two after it.
+    pub requests_per_sec_per_user: u32,
+    /// The most requests per second to an app.
+    pub requests_per_sec_per_app: u32,
+    /// The most requests per second from an address.
+    pub requests_per_sec_per_address: u32,
+    /// The most live streams of a person in this process.
+    pub streams_per_user: usize,
+    /// The most live streams of an app in this process.
+    pub streams_per_app: usize,
     /// The most open connections; further clients wait to be accepted.
     pub connections: usize,
+    /// The most open connections of one address; further ones are closed at once.
+    pub connections_per_address: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout_ms: u64,
     /// How long a client may keep the service waiting before the bytes that it has accepted are counted.
@@ -230,7 +263,13 @@ impl Default for LimitsConfig {
             memory_bytes_per_subject: 128 << 20,
             memory_wait_ms: 2_000,
             request_timeout_ms: 10_000,
+            requests_per_sec_per_user: 100,
+            requests_per_sec_per_app: 20_000,
+            requests_per_sec_per_address: 20_000,
+            streams_per_user: 64,
+            streams_per_app: 6_000,
             connections: 10_000,
+            connections_per_address: 5_000,
             header_timeout_ms: 10_000,
             write_timeout_ms: 30_000,
             min_bytes_per_sec: 8 << 10,
@@ -293,6 +332,9 @@ impl LimitsConfig {
             ("memory_wait_ms", self.memory_wait_ms),
             ("request_timeout_ms", self.request_timeout_ms),
             ("connections", self.connections as u64),
+            ("connections_per_address", self.connections_per_address as u64),
+            ("streams_per_user", self.streams_per_user as u64),
+            ("streams_per_app", self.streams_per_app as u64),
             ("header_timeout_ms", self.header_timeout_ms),
             ("write_timeout_ms", self.write_timeout_ms),
             ("subscribers", self.subscribers as u64),
@@ -336,6 +378,7 @@ impl Config {
     pub fn check(&self, listen: SocketAddr) -> Result<(), ConfigError> {
         self.limits.check()?;
         self.apps.check()?;
+        TrustedProxies::new(&self.server)?;
         let is_local = listen.ip().to_canonical().is_loopback();
         if self.auth.mode == AuthMode::None && !is_local {
             return Err(ConfigError::OpenToTheNetwork { listen });

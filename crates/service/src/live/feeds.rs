@@ -3,10 +3,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use persistence::{ChatChange, ChatHead};
-use records::{AppId, ChatId, Scope};
+use records::{AppId, ChatId, Scope, UserId};
 use tokio::task::AbortHandle;
 
 use super::feed::Feed;
+use crate::admission::{Share, Shares};
 use crate::config::LimitsConfig;
 use crate::problem::{Problem, ProblemKind};
 
@@ -41,6 +42,7 @@ impl Feeds {
         self: &Arc<Self>,
         chat_id: &ChatId,
         limits: &LimitsConfig,
+        shares: StreamShares,
         open_feed: impl FnOnce() -> Feed,
         start_watcher: impl FnOnce() -> AbortHandle,
     ) -> Result<SubscriberPermit, Problem> {
@@ -60,7 +62,7 @@ impl Feeds {
         let feed = Arc::clone(&entry.feed);
         state.subscribers += 1;
         state.watcher.get_or_insert_with(start_watcher);
-        Ok(SubscriberPermit { feeds: Arc::clone(self), feed })
+        Ok(SubscriberPermit { feeds: Arc::clone(self), feed, _shares: shares })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -114,6 +116,43 @@ impl Feeds {
     }
 }
 
+/// What a stream counts for: its person, if any, and its app.
+#[derive(Debug)]
+pub(super) struct StreamShares {
+    _user: Option<Share<UserId>>,
+    _app: Share<AppId>,
+}
+
+/// The streams that persons and apps may have.
+#[derive(Debug)]
+pub(super) struct StreamQuotas {
+    users: Arc<Shares<UserId>>,
+    apps: Arc<Shares<AppId>>,
+}
+
+impl StreamQuotas {
+    pub(super) fn new(limits: &LimitsConfig) -> Self {
+        let users = Arc::new(Shares::new(limits.streams_per_user));
+        Self { users, apps: Arc::new(Shares::new(limits.streams_per_app)) }
+    }
+
+    /// Counts a stream, unless its person or app has as many as it may have.
+    pub(super) fn take(&self, scope: &Scope) -> Result<StreamShares, Problem> {
+        let used_up = |holder: &str| {
+            let detail =
+                format!("{holder} has as many live streams as it may have; close one first");
+            Problem::new(ProblemKind::TOO_MANY_REQUESTS, detail).with_retry_after(RETRY_AFTER)
+        };
+        let user = scope
+            .caller
+            .person()
+            .map(|user_id| self.users.try_take(user_id, 1).ok_or_else(|| used_up("the user")));
+        let app = self.apps.try_take(&scope.app_id, 1);
+        let app = app.ok_or_else(|| used_up("the app"))?;
+        Ok(StreamShares { _user: user.transpose()?, _app: app })
+    }
+}
+
 fn too_many_subscribers(holder: &str, limit: usize) -> Problem {
     let seconds = RETRY_AFTER.as_secs();
     let detail =
@@ -126,6 +165,7 @@ fn too_many_subscribers(holder: &str, limit: usize) -> Problem {
 pub(super) struct SubscriberPermit {
     feeds: Arc<Feeds>,
     pub(super) feed: Arc<Feed>,
+    _shares: StreamShares,
 }
 
 impl Drop for SubscriberPermit {

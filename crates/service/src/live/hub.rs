@@ -5,13 +5,13 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use persistence::{Store, StoreError};
 use records::{
-    AppId, ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scope, SystemClock,
+    ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scope, SystemClock,
 };
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::feed::Feed;
-use super::feeds::{Feeds, SubscriberPermit};
+use super::feeds::{Feeds, StreamQuotas, SubscriberPermit};
 use super::position::Position;
 use super::presence::{PresenceAnnouncer, PresenceGuard};
 use super::reader::Reader;
@@ -42,6 +42,7 @@ pub(crate) struct Hub {
     limits: Arc<LimitsConfig>,
     memory: Arc<MemoryBudget>,
     feeds: Arc<Feeds>,
+    quotas: StreamQuotas,
     read_permits: Arc<Semaphore>,
     announcer: Arc<PresenceAnnouncer>,
 }
@@ -56,7 +57,9 @@ impl Hub {
         let read_permits = Arc::new(Semaphore::new(MAX_CONCURRENT_READS));
         let expiry = limits.presence_expiry();
         let announcer = Arc::new(PresenceAnnouncer::new(Arc::clone(&store), expiry));
-        Self { store, registry, limits, memory, feeds: Arc::default(), read_permits, announcer }
+        let quotas = StreamQuotas::new(&limits);
+        let feeds = Arc::default();
+        Self { store, registry, limits, memory, feeds, quotas, read_permits, announcer }
     }
 
     /// Announces a person as present in a chat while the guard is held; `None` for a service, which is
@@ -96,7 +99,7 @@ impl Hub {
         let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         // Managing a chat follows from owning it, not from membership.
         let sees_cost = scope.caller.may(Permission::Manage, &chat, &[]);
-        let permit = self.admit(&chat.app_id, chat_id)?;
+        let permit = self.admit(scope, chat_id)?;
         let mut window = permit.feed.subscribe();
         let head = window.wait_for(|window| window.head().is_some() || window.is_gone()).await;
         let head = head.ok().and_then(|window| window.head().cloned());
@@ -123,7 +126,7 @@ impl Hub {
             return Ok(request);
         }
         let deadline = deadline_of(&request, wait);
-        let permit = self.admit(&scope.app_id, chat_id)?;
+        let permit = self.admit(scope, chat_id)?;
         let mut window = permit.feed.subscribe();
         // Created once for the whole wait: created anew in each round of the loop, its pauses would
         // start from zero each time, and the rights would never be checked in a busy chat.
@@ -147,13 +150,15 @@ impl Hub {
     }
 
     /// Admits a subscriber to a chat, and starts the feed of the chat for the first one.
-    fn admit(&self, app_id: &AppId, chat_id: &ChatId) -> Result<SubscriberPermit, Problem> {
-        let open_feed = || Feed::new(Arc::clone(&self.store), app_id.clone(), chat_id.clone());
+    fn admit(&self, scope: &Scope, chat_id: &ChatId) -> Result<SubscriberPermit, Problem> {
+        let shares = self.quotas.take(scope)?;
+        let app_id = scope.app_id.clone();
+        let open_feed = || Feed::new(Arc::clone(&self.store), app_id, chat_id.clone());
         let start_watcher = || {
             let watching = watch_changes(Arc::clone(&self.store), Arc::clone(&self.feeds));
             tokio::spawn(watching).abort_handle()
         };
-        self.feeds.admit(chat_id, &self.limits, open_feed, start_watcher)
+        self.feeds.admit(chat_id, &self.limits, shares, open_feed, start_watcher)
     }
 }
 

@@ -15,8 +15,8 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 61] = [
-        Self::DIFF_TOO_LARGE,
+    pub(crate) const ALL: [Self; 62] = [
+        Self::DIFF_TOO_LARGE, Self::TOO_MANY_REQUESTS,
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::FORBIDDEN_PERMISSION, Self::TOO_MANY_MEMBERS, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -79,6 +79,7 @@ impl ProblemKind {
     pub(crate) const INPUT_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "input-too-large", "The question is too large");
     pub(crate) const UNSUPPORTED_MEDIA_TYPE: Self = kind(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The body has the wrong type");
     pub(crate) const INVALID_REQUEST: Self = kind(StatusCode::UNPROCESSABLE_ENTITY, "invalid-request", "The request is not acceptable");
+    pub(crate) const TOO_MANY_REQUESTS: Self = kind(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", "A quota is used up");
     pub(crate) const DIFF_TOO_LARGE: Self = kind(StatusCode::UNPROCESSABLE_ENTITY, "diff-too-large", "The difference is too large");
     pub(crate) const INTERNAL: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something went wrong here");
     pub(crate) const UNSUPPORTED_SCHEMA_VERSION: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "unsupported-schema-version", "The data is newer than this service");

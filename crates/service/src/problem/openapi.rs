@@ -14,7 +14,7 @@ use super::ProblemKind as P;
 type Responses = BTreeMap<String, RefOr<Response>>;
 
 /// The problems of every route.
-const ANY: [P; 9] = [
+const ANY: [P; 10] = [
     P::UNAUTHENTICATED,
     P::FORBIDDEN_ORIGIN,
     P::INVALID_REQUEST,
@@ -24,6 +24,7 @@ const ANY: [P; 9] = [
     P::STORE_REFUSED,
     P::STORE_UNAVAILABLE,
     P::OVERLOADED,
+    P::TOO_MANY_REQUESTS,
 ];
 
 /// The further problems of a route below an app.

@@ -32,6 +32,7 @@ mod participants;
 mod poison;
 mod presence;
 mod queries;
+mod quotas;
 mod requests;
 mod rights;
 mod serve;

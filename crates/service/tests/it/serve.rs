@@ -32,10 +32,9 @@ pub(crate) async fn start_with(store: Arc<dyn Store>, config: Config) -> Server 
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let limits = config.limits.clone();
-    let app = router(store, config).unwrap();
+    let app = router(store, config.clone()).unwrap();
     let token = shutdown.clone();
-    let running = tokio::spawn(async move { serve(listener, app, &limits, token).await });
+    let running = tokio::spawn(async move { serve(listener, app, &config, token).await });
     Server { address, shutdown, running }
 }
 

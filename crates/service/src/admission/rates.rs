@@ -1,0 +1,133 @@
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use governor::clock::{Clock as _, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DefaultKeyedStateStore;
+use governor::{Quota, RateLimiter};
+use records::{AppId, UserId};
+
+use super::subject::Subject;
+use crate::config::LimitsConfig;
+use crate::problem::{Problem, ProblemKind};
+
+/// A quota may be used up at once, after this time without any use.
+const BURST_SEC: u32 = 10;
+
+/// The requests per second of each user, app and address.
+#[derive(Debug)]
+pub(crate) struct Rates {
+    users: Option<Limiter<UserId>>,
+    apps: Option<Limiter<AppId>>,
+    addresses: Option<Limiter<IpAddr>>,
+}
+
+#[derive(Debug)]
+struct Limiter<K: Clone + Eq + Hash> {
+    /// Whose quota it is, in the words of a problem.
+    holder: &'static str,
+    per_second: NonZeroU32,
+    states: RateLimiter<K, DefaultKeyedStateStore<K>, DefaultClock, StateInformationMiddleware>,
+    checks: AtomicU32,
+}
+
+/// What is left of a quota.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Remaining {
+    limit: u32,
+    requests: u32,
+    /// When more is left.
+    reset: Duration,
+}
+
+impl Rates {
+    pub(crate) fn new(limits: &LimitsConfig) -> Self {
+        Self {
+            users: Limiter::new("the user", limits.requests_per_sec_per_user),
+            apps: Limiter::new("the app", limits.requests_per_sec_per_app),
+            addresses: Limiter::new("the address", limits.requests_per_sec_per_address),
+        }
+    }
+
+    /// Counts a request, and returns what is left of the narrowest quota that it counts for; refuses it if
+    /// a quota is used up.
+    ///
+    /// A service acts for many people, so it counts only for its app and its address.
+    pub(crate) fn check(
+        &self,
+        subject: &Subject,
+        app_id: Option<&AppId>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Remaining>, (Problem, Remaining)> {
+        let of_address = check(self.addresses.as_ref(), address.as_ref())?;
+        let of_app = check(self.apps.as_ref(), app_id)?;
+        let user_id = if let Subject::User(user_id) = subject { Some(user_id) } else { None };
+        let of_user = check(self.users.as_ref(), user_id)?;
+        Ok(of_user.or(of_app).or(of_address))
+    }
+}
+
+fn check<K: Clone + Eq + Hash>(
+    limiter: Option<&Limiter<K>>,
+    key: Option<&K>,
+) -> Result<Option<Remaining>, (Problem, Remaining)> {
+    let (Some(limiter), Some(key)) = (limiter, key) else { return Ok(None) };
+    limiter.check(key).map(Some)
+}
+
+impl<K: Clone + Eq + Hash> Limiter<K> {
+    /// Creates a limiter; `None` without a limit.
+    fn new(holder: &'static str, per_second: u32) -> Option<Self> {
+        let per_second = NonZeroU32::new(per_second)?;
+        let burst = per_second.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SEC - 1));
+        let limiter = RateLimiter::keyed(Quota::per_second(per_second).allow_burst(burst));
+        let states = limiter.with_middleware::<StateInformationMiddleware>();
+        Some(Self { holder, per_second, states, checks: AtomicU32::new(0) })
+    }
+
+    fn check(&self, key: &K) -> Result<Remaining, (Problem, Remaining)> {
+        const CHECKS_BETWEEN_SWEEPS: u32 = 1 << 14;
+        if self.checks.fetch_add(1, Ordering::Relaxed).is_multiple_of(CHECKS_BETWEEN_SWEEPS) {
+            // Keys that were not seen for a while have their whole quota again, and are forgotten.
+            self.states.retain_recent();
+        }
+        let limit = self.per_second.get();
+        match self.states.check_key(key) {
+            Ok(state) => {
+                let requests = state.remaining_burst_capacity();
+                let reset = Duration::from_secs(u64::from(requests == 0));
+                Ok(Remaining { limit, requests, reset })
+            }
+            Err(until) => {
+                let wait = until.wait_time_from(DefaultClock::default().now());
+                let detail = format!(
+                    "{} has reached its limit of {limit} requests per second; retry after Retry-After seconds",
+                    self.holder
+                );
+                let problem = Problem::new(ProblemKind::TOO_MANY_REQUESTS, detail);
+                let remaining = Remaining { limit, requests: 0, reset: wait };
+                Err((problem.with_retry_after(wait), remaining))
+            }
+        }
+    }
+}
+
+impl Remaining {
+    /// Adds the header fields that tell the caller.
+    pub(super) fn describe(self, headers: &mut HeaderMap) {
+        let reset = self.reset.as_millis().div_ceil(1_000);
+        for (name, value) in [
+            ("ratelimit-limit", u128::from(self.limit)),
+            ("ratelimit-remaining", u128::from(self.requests)),
+            ("ratelimit-reset", reset),
+        ] {
+            if let Ok(value) = HeaderValue::try_from(value.to_string()) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+    }
+}

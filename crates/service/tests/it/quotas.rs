@@ -1,0 +1,147 @@
+//! The quotas of users, apps and addresses, and clients that are too slow.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use service::{AuthConfig, Config, LimitsConfig};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{sleep, timeout};
+
+use crate::harness::{Client, memory};
+use crate::serve::start;
+use crate::tokens::{hs256, token};
+
+fn used_up() -> (u16, String) {
+    (429, "too-many-requests".to_owned())
+}
+
+fn limited(limits: LimitsConfig) -> Client {
+    let auth: AuthConfig = hs256();
+    Client::over(memory(), Config { auth, limits, ..Config::default() })
+}
+
+#[tokio::test]
+async fn a_user_beyond_their_quota_waits_and_others_do_not() {
+    let service = limited(LimitsConfig { requests_per_sec_per_user: 1, ..LimitsConfig::default() });
+    let alice = service.with_token(token(&json!({})));
+    let path = "/api/chats/acme_corp";
+    for left in (0..10).rev() {
+        let answer = alice.get(path).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("ratelimit-remaining"), left.to_string());
+        assert_eq!(answer.header("ratelimit-limit"), "1");
+    }
+    let refused = alice.get(path).await;
+    assert_eq!((refused.problem(), refused.header("retry-after")), (used_up(), "1"));
+    assert_eq!(refused.header("ratelimit-remaining"), "0");
+    assert_eq!(refused.header("ratelimit-reset"), "1");
+
+    let bob = service.with_token(token(&json!({"sub": "bob"})));
+    let orchestrator = service.with_token(token(&json!({"role": "service"})));
+    for _ in 0..10 {
+        assert_eq!(bob.get(path).await.status, 200);
+    }
+    for _ in 0..50 {
+        assert_eq!(orchestrator.get(path).await.status, 200);
+    }
+    // A token that is not valid counts for no user.
+    assert_eq!(service.with_token("x").get(path).await.status, 401);
+}
+
+#[tokio::test]
+async fn an_app_beyond_its_quota_leaves_other_apps_alone() {
+    let service = limited(LimitsConfig { requests_per_sec_per_app: 1, ..LimitsConfig::default() });
+    let orchestrator = service.with_token(token(&json!({"role": "service", "apps": ["*"]})));
+    for _ in 0..10 {
+        assert_eq!(orchestrator.get("/api/chats/acme_corp").await.status, 200);
+    }
+    assert_eq!(orchestrator.get("/api/chats/acme_corp").await.problem(), used_up());
+    assert_eq!(orchestrator.get("/api/chats/globex").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_user_has_a_number_of_live_streams() {
+    let service = limited(LimitsConfig { streams_per_user: 2, ..LimitsConfig::default() });
+    let alice = service.with_token(token(&json!({})));
+    let path = format!("{}/events", alice.create_chat("c1").await);
+    let open = async || crate::events::Reader::open(&alice, &path, None).await;
+    let (first, _second) = (open().await, open().await);
+    let refused = alice.get(&path).await;
+    assert_eq!((refused.problem(), refused.header("retry-after")), (used_up(), "5"));
+    let bob = service.with_token(token(&json!({"sub": "bob"})));
+    let _bobs = crate::events::Reader::open(&bob, &path, None).await;
+    drop(first);
+    let _third = open().await;
+}
+
+/// Connects from another address of this machine.
+async fn connect_from(address: [u8; 4], server: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from((address, 0))).unwrap();
+    socket.connect(server).await.unwrap()
+}
+
+async fn live(stream: &mut TcpStream) -> bool {
+    let request = b"GET /api/health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let mut answer = String::new();
+    let asking = async {
+        stream.write_all(request).await?;
+        stream.read_to_string(&mut answer).await
+    };
+    matches!(timeout(Duration::from_secs(5), asking).await, Ok(Ok(_))) && answer.contains(" 200 ")
+}
+
+#[tokio::test]
+async fn half_open_connections_of_one_address_leave_room_for_others() {
+    let limits = LimitsConfig {
+        connections: 50,
+        connections_per_address: 20,
+        header_timeout_ms: 60_000,
+        ..LimitsConfig::default()
+    };
+    let server = start(memory(), limits).await;
+    let mut half_open = Vec::new();
+    for _ in 0..60 {
+        let mut stream = connect_from([127, 0, 0, 2], server.address).await;
+        // A refused connection may be closed already.
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\n").await;
+        half_open.push(stream);
+    }
+    let mut other = connect_from([127, 0, 0, 3], server.address).await;
+    assert!(live(&mut other).await);
+    let mut same = connect_from([127, 0, 0, 2], server.address).await;
+    assert!(!live(&mut same).await);
+    drop(half_open);
+    sleep(Duration::from_millis(100)).await;
+    let mut same = connect_from([127, 0, 0, 2], server.address).await;
+    assert!(live(&mut same).await);
+}
+
+#[tokio::test]
+async fn a_reader_that_accepts_too_few_bytes_is_hung_up_on() {
+    let store = memory();
+    let client = Client::over(store.clone(), Config::default());
+    let path = format!("{}/messages", client.create_chat("c1").await);
+    client.post(&path, json!({"role": "user", "content": "x".repeat(3 << 20)})).await;
+    for (min_bytes_per_sec, is_complete) in [(1 << 30, false), (0, true)] {
+        let limits =
+            LimitsConfig { write_timeout_ms: 200, min_bytes_per_sec, ..LimitsConfig::default() };
+        let server = start(store.clone(), limits).await;
+        // The kernel of the client would take all of it at once.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(32 << 10).unwrap();
+        let mut stream = socket.connect(server.address).await.unwrap();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let (started, mut received, mut buffer) = (Instant::now(), 0, vec![0; 64 << 10]);
+        while let Ok(bytes @ 1..) = stream.read(&mut buffer).await {
+            received += bytes;
+            sleep(Duration::from_millis(30)).await;
+        }
+        let is_all = received > 3 << 20;
+        assert_eq!(is_all, is_complete, "{received} bytes in {:?}", started.elapsed());
+    }
+}
