@@ -50,7 +50,7 @@ impl Write for Append {
         let mut messages = new_messages(messages, self.event_ids)?;
         if chat.scope.permission == Permission::Say {
             for message in &mut messages {
-                message.body.role = "user".to_owned();
+                "user".clone_into(&mut message.body.role);
             }
         }
         Ok((chat, messages))

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use records::{AppId, Caller, Scope, UserId};
+use records::{AppId, Scope, UserId};
 
 use crate::auth::Identity;
 
@@ -18,9 +18,9 @@ pub(crate) enum Subject {
 impl Subject {
     /// Returns the caller of a scope.
     pub(crate) fn of(scope: &Scope) -> Self {
-        match &scope.caller {
-            Caller::User { user_id, .. } => Self::User(user_id.clone()),
-            Caller::Service => Self::Service(Some(scope.app_id.clone())),
+        match scope.caller.person() {
+            Some(person) => Self::User(person.clone()),
+            None => Self::Service(Some(scope.app_id.clone())),
         }
     }
 
@@ -29,9 +29,9 @@ impl Subject {
         app_id: Option<&AppId>,
         address: Option<IpAddr>,
     ) -> Self {
-        match identity.map(|identity| &identity.caller) {
-            Some(Caller::User { user_id, .. }) => Self::User(user_id.clone()),
-            Some(Caller::Service) => Self::Service(app_id.cloned()),
+        match identity.map(Identity::person) {
+            Some(Some(person)) => Self::User(person.clone()),
+            Some(None) => Self::Service(app_id.cloned()),
             None => Self::Address(address),
         }
     }

@@ -47,7 +47,7 @@ impl Claims {
         let user_id = self.sub;
         let role = match self.role.as_deref() {
             Some("service") => Role::Service,
-            Some("operator") => Role::Operator,
+            Some("operator") => Role::Operator { user_id },
             Some("support") => Role::Support { user_id },
             _ => Role::User { user_id, team_id: self.team },
         };

@@ -48,7 +48,7 @@ enum Role {
     /// A program that acts for a whole app.
     Service,
     /// A person who monitors the service and manages the registry of apps, and has no chats.
-    Operator,
+    Operator { user_id: UserId },
     /// A person who helps the users of an app.
     Support { user_id: UserId },
     /// A person.
@@ -133,7 +133,7 @@ impl Identity {
         let refused = |detail| Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
         match self.role.clone() {
             Role::Local | Role::Service => Ok(Caller::Service),
-            Role::Operator => refused(
+            Role::Operator { .. } => refused(
                 "an operator has no access to chats and wallets; use a token with the role service, or that of a person",
             ),
             Role::Support { .. } if !app.support_access => refused(
@@ -142,6 +142,16 @@ impl Identity {
             Role::Support { user_id } => Ok(Caller::Support { user_id }),
             Role::User { user_id, team_id } => {
                 Ok(Caller::User { user_id, team_id, may_run: app.users_may_run })
+            }
+        }
+    }
+
+    /// Returns the person; `None` for a program.
+    pub(crate) fn person(&self) -> Option<&UserId> {
+        match &self.role {
+            Role::Local | Role::Service => None,
+            Role::Operator { user_id } | Role::Support { user_id } | Role::User { user_id, .. } => {
+                Some(user_id)
             }
         }
     }
@@ -156,11 +166,11 @@ impl Identity {
         let (is_held, rule) = match (needed, &self.role) {
             (_, Role::Local) => return Ok(()),
             (Permission::Administer, role) => (
-                matches!(role, Role::Operator),
+                matches!(role, Role::Operator { .. }),
                 "the registry of apps requires a token with the role operator",
             ),
             (Permission::Observe, role) => (
-                matches!(role, Role::Operator | Role::Service),
+                matches!(role, Role::Operator { .. } | Role::Service),
                 "statistics and metrics require a token with the role service or operator",
             ),
             (_, role) => (

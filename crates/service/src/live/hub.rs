@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use persistence::{Store, StoreError};
-use records::{
-    ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scope, SystemClock,
-};
+use records::{ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scope, SystemClock};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout_at};
 

@@ -15,11 +15,12 @@ pub(crate) use openapi::{
     ContextProblems, ContextVersionProblems, CreateProblems, CreditProblems, DebitProblems,
     DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, DeleteResumePointsProblems,
     EnsureWalletProblems, EventsProblems, ExchangeProblems, ForkProblems, HistoryProblems,
-    InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MemberProblems, MessageProblems,
-    MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems, RecordCallsProblems,
-    RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems, RestoreContextProblems,
-    ResumeProblems, SocketProblems, StackProblems, StatsProblems, StatusProblems, SubmitProblems,
-    TicketProblems, TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,
+    InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MemberProblems,
+    MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems,
+    RecordCallsProblems, RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems,
+    RestoreContextProblems, ResumeProblems, SocketProblems, StackProblems, StatsProblems,
+    StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems, TurnProblems,
+    UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};
 
