@@ -166,7 +166,8 @@ const card = (page, prompt) => page.locator(".question").filter({ hasText: promp
 const gone = (page, prompt) => card(page, prompt).waitFor({ state: "detached" });
 
 async function chat(chatId) {
-  await call("POST", "/api/chats/acme_corp", { chat_id: chatId, workflow_name: "Picnic" });
+  const chat = { chat_id: chatId, workflow_name: "Picnic", visibility: "link" };
+  await call("POST", "/api/chats/acme_corp", chat);
   return `/api/chats/acme_corp/${chatId}`;
 }
 

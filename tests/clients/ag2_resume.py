@@ -39,7 +39,9 @@ class Chat:
 
     def create(self) -> None:
         try:
-            self._call("POST", "", {"chat_id": self.chat_id, "workflow_name": "Haiku"})
+            # Its users join by the id of the chat.
+            chat = {"chat_id": self.chat_id, "workflow_name": "Haiku", "visibility": "link"}
+            self._call("POST", "", chat)
         except urllib.error.HTTPError as error:
             # An existing chat is continued.
             if error.code != 409:

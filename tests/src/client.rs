@@ -82,7 +82,7 @@ impl Client {
 
     /// Creates a chat session of a workflow.
     pub async fn create_chat(&self, workflow_name: &str) -> Result<Chat, CallError> {
-        let new = json!({ "workflow_name": workflow_name });
+        let new = json!({ "workflow_name": workflow_name, "visibility": "link" });
         let created = self.call(Method::POST, &format!("/api/chats/{APP}"), Some(&new)).await?;
         let created: Created = typed(created)?;
         Ok(self.chat(&created.chat_id))
