@@ -31,6 +31,7 @@ export const chat = {
     const artifact = { at: `${base}/artifact`, version: null, announced: 0 };
     let people = { present: [], count: 0 };
     let wanted = 1;
+    let costIsHidden = false;
     let workflow = null;
     let soon = null;
     // Loaded on demand only: every change is announced by an event.
@@ -65,7 +66,7 @@ export const chat = {
 
     async function load() {
       const session = await get(base, signal);
-      const calls = await pages(`${base}/calls`, "calls", wanted, signal);
+      const calls = await readCalls();
       await Promise.all([readIfNew(context), readIfNew(artifact)]);
       // Set once, because it never changes, and new links would lose the focus.
       if (workflow === null) {
@@ -77,7 +78,7 @@ export const chat = {
         ]);
       }
       const further = () =>
-        calls.hasMore &&
+        calls?.hasMore &&
         more("calls", () => {
           wanted += 1;
           refresh();
@@ -91,6 +92,18 @@ export const chat = {
       await messages.start();
     }
 
+    /** Reads the calls; null for a reader who may not see what the chat costs. That is asked for once. */
+    async function readCalls() {
+      if (costIsHidden) return null;
+      try {
+        return await pages(`${base}/calls`, "calls", wanted, signal);
+      } catch (problem) {
+        if (problem.type !== "forbidden-permission") throw problem;
+        costIsHidden = true;
+        return null;
+      }
+    }
+
     /** Reads the context or the artifact, which may be large, if its version is new. */
     async function readIfNew(it) {
       const version = it.announced;
@@ -101,8 +114,18 @@ export const chat = {
   },
 };
 
-function render(session, { items, first }, { context, artifact }, further, talk) {
-  const { usage } = first;
+function render(session, calls, { context, artifact }, further, talk) {
+  const usage = calls?.first.usage;
+  const cost = usage && [
+    ["Calls", count(usage.calls), `${duration(usage.duration_ms)} in all`],
+    [
+      "Tokens",
+      count(usage.total_tokens),
+      `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out`,
+    ],
+    ["Cost", money(usage.cost_micros_usd)],
+  ];
+  const hidden = "Only those who manage this chat see its calls and what they cost.";
   return [
     facts(session),
     figures(
@@ -112,13 +135,7 @@ function render(session, { items, first }, { context, artifact }, further, talk)
         session.duration_sec ? seconds(session.duration_sec) : "–",
         hasEnded(session) ? null : "not ended",
       ],
-      ["Calls", count(usage.calls), `${duration(usage.duration_ms)} in all`],
-      [
-        "Tokens",
-        count(usage.total_tokens),
-        `${count(usage.prompt_tokens)} in, ${count(usage.completion_tokens)} out`,
-      ],
-      ["Cost", money(usage.cost_micros_usd)],
+      ...(cost ?? []),
     ),
     jumps(),
     h(
@@ -134,7 +151,7 @@ function render(session, { items, first }, { context, artifact }, further, talk)
           artifactFacts(artifact),
           json(artifact?.payload, "Artifact", "This chat has no artifact."),
         ),
-        section("Calls", callTable(items), further),
+        section("Calls", calls ? callTable(calls.items) : h("p", { class: "dim" }, hidden), further),
       ),
     ),
   ];
