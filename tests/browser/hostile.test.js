@@ -15,6 +15,8 @@ const TEXTS = [
   "👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301",
   "{{constructor.constructor('alert(1)')()}}",
 ];
+// A text that changes its direction is refused as a name, and accepted as content.
+const NAMES = TEXTS.filter((text) => !text.includes("\u202E"));
 const LONG = "W".repeat(128);
 const WORKFLOWS = [TEXTS[0], TEXTS[4], TEXTS[6], LONG, "a/b?c#d&e=f%2F", "99 %"];
 
@@ -35,8 +37,12 @@ before(async () => {
   });
   const base = `/api/chats/hostile/${"c".repeat(128)}`;
   const messages = TEXTS.flatMap((text) => [
-    { role: "user", name: text, content: text },
-    { role: text, content: { [text]: text }, metadata: { [text]: text } },
+    { role: "user", name: NAMES.includes(text) ? text : "user", content: text },
+    {
+      role: NAMES.includes(text) ? text : "user",
+      content: { [text]: text },
+      metadata: { [text]: text },
+    },
   ]);
   messages.push({ role: "user", name: LONG, content: "x".repeat(3_000) });
   messages.push({
@@ -60,7 +66,7 @@ before(async () => {
     payload: { html: TEXTS[1] },
   });
   await call("POST", `${base}/calls`, {
-    calls: [...TEXTS.filter((it) => it.length <= 128), LONG].map((text) => ({
+    calls: [...NAMES, LONG].map((text) => ({
       agent: text,
       requested_provider: text,
       requested_model: text,
@@ -92,7 +98,7 @@ for (const width of [1280, 360]) {
 
         await place.text(LONG).click();
         await place.shows(LONG);
-        for (const text of TEXTS) await place.text(text).waitFor();
+        for (const name of NAMES) await place.text(name).waitFor();
         await place.fits();
         await place.screenshot(`hostile-workflow-${width}`, { fullPage: true });
 
@@ -100,7 +106,9 @@ for (const width of [1280, 360]) {
         await place.shows("c".repeat(128));
         for (const text of TEXTS) {
           await page.locator(".words").filter({ hasText: text }).first().waitFor();
-          assert.ok((await page.locator(".who", { hasText: text }).count()) > 0);
+        }
+        for (const name of NAMES) {
+          assert.ok((await page.locator(".who", { hasText: name }).count()) > 0);
         }
         await place.fits();
         await place.isAccessible();
