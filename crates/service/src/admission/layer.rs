@@ -33,6 +33,9 @@ pub(crate) async fn admit(
     };
     let memory = RequestMemory::new(state.memory.of(subject));
     request.extensions_mut().insert(memory.clone());
+    if let Some(identity) = identity {
+        request.extensions_mut().insert(identity);
+    }
     let mut response = next.run(request).await;
     if let Some(remaining) = remaining {
         remaining.describe(response.headers_mut());

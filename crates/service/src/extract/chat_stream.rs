@@ -4,6 +4,7 @@ use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
 use records::{ChatId, Permission, Scope};
 
+use super::identity::identified;
 use super::scope::read_chat_scope;
 use super::ticket::identify_by_ticket;
 use crate::live::{Position, Shutdown, StreamLimits};
@@ -25,7 +26,7 @@ impl FromRequestParts<AppState> for ChatStream {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = match identify_by_ticket(parts, state).await? {
             Some(identity) => identity,
-            None => state.authenticator.identify(&parts.headers)?,
+            None => identified(parts, state)?,
         };
         let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
@@ -47,7 +48,7 @@ impl FromRequestParts<AppState> for Bearer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         Ok(Self { is_service: identity.is_service(), expires_at: identity.expires_at })
     }
 }

@@ -2,6 +2,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use records::Permission;
 
+use super::identity::identified;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -15,7 +16,7 @@ impl FromRequestParts<AppState> for MetricsReader {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         if !state.metrics.is_public {
-            state.authenticator.identify(&parts.headers)?.require(Permission::Observe)?;
+            identified(parts, state)?.require(Permission::Observe)?;
         }
         Ok(Self)
     }

@@ -5,6 +5,7 @@ mod batch_shape;
 mod body;
 mod chat_stream;
 mod fencing_token;
+mod identity;
 mod json;
 mod metrics_reader;
 pub(crate) mod needs;

@@ -2,6 +2,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use records::{AppId, Permission};
 
+use super::identity::identified;
 use super::scope::{app_id, check_app};
 use crate::auth::Identity;
 use crate::problem::Problem;
@@ -15,7 +16,7 @@ impl FromRequestParts<AppState> for Operator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         identity.require(Permission::Administer)?;
         Ok(Self(identity))
     }

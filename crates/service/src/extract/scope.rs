@@ -6,6 +6,7 @@ use persistence::StoreError;
 use records::{AppId, Caller, ChatId, Permission, Scope, UserId};
 
 use super::fencing_token::fencing_header;
+use super::identity::identified;
 use super::needs::Needed;
 use super::path::{parse_path_param, path_param};
 use crate::auth::Identity;
@@ -23,7 +24,7 @@ impl<P: Needed> FromRequestParts<AppState> for AppScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         let app_id = app_id(parts).await?;
         Ok(Self(authorize_app(app_id, &identity, P::PERMISSION, state).await?, PhantomData))
     }
@@ -45,7 +46,7 @@ impl<P: Needed> FromRequestParts<AppState> for ChatScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         let (scope, chat_id) = read_chat_scope(parts, &identity, P::PERMISSION, state).await?;
         Ok(Self { scope, chat_id, needed: PhantomData })
     }
@@ -59,7 +60,7 @@ impl FromRequestParts<AppState> for UnscopedCaller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        state.authenticator.identify(&parts.headers).map(Self)
+        identified(parts, state).map(Self)
     }
 }
 

@@ -4,6 +4,7 @@ use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::request::Parts;
 use records::{AppId, ChatId, UserId, WorkflowName};
 
+use super::identity::identified;
 use super::path::parse_path_param;
 use super::query::params;
 use super::scope::app_id;
@@ -45,7 +46,7 @@ impl FromRequestParts<AppState> for SocketRequest {
         let mut identity = if has_ticket { None } else { identify(parts, state)? };
         if identity.is_none() && upgrade.is_none() {
             // Without an upgrade there is no first frame that could identify the caller.
-            identity = Some(state.authenticator.identify(&parts.headers)?);
+            identity = Some(identified(parts, state)?);
         }
         let target = SocketTarget {
             app_id: app_id(parts).await?,
@@ -72,9 +73,7 @@ fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem
     match offered_token(parts) {
         Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
         Some(token) => authenticator.verify(token).map(Some),
-        None if is_in_header || authenticator.is_open() => {
-            authenticator.identify(&parts.headers).map(Some)
-        }
+        None if is_in_header || authenticator.is_open() => identified(parts, state).map(Some),
         None => Ok(None),
     }
 }

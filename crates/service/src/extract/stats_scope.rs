@@ -2,6 +2,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use records::{AppId, Permission, WorkflowName};
 
+use super::identity::identified;
 use super::path::parse_path_param;
 use super::scope::{app_id, check_app};
 use crate::auth::Identity;
@@ -16,7 +17,7 @@ impl FromRequestParts<AppState> for AppStatsScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         let app_id = app_id(parts).await?;
         check_app(&app_id, &identity)?;
         state.registry.check(&app_id).await?;
@@ -49,7 +50,7 @@ impl FromRequestParts<AppState> for AllStatsScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         identity.require(Permission::Observe)?;
         Ok(Self(identity))
     }

@@ -2,6 +2,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use records::{AppId, Permission, Scope, UserId};
 
+use super::identity::identified;
 use super::path::parse_path_param;
 use super::scope::{app_id, authorize_app, check_acts_for, required_app_id};
 use crate::auth::Identity;
@@ -35,7 +36,7 @@ impl FromRequestParts<AppState> for WalletScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         let app_id = app_id(parts).await?;
         let user_id = parse_path_param(parts, "user_id").await?;
         Self::new(app_id, user_id, &identity, state).await
@@ -51,7 +52,7 @@ impl FromRequestParts<AppState> for BillScope {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let wallet = WalletScope::from_request_parts(parts, state).await?;
-        state.authenticator.identify(&parts.headers)?.require(Permission::Bill)?;
+        identified(parts, state)?.require(Permission::Bill)?;
         Ok(Self(wallet))
     }
 }
@@ -67,7 +68,7 @@ impl FromRequestParts<AppState> for UnscopedUser {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = state.authenticator.identify(&parts.headers)?;
+        let identity = identified(parts, state)?;
         Ok(Self { identity, user_id: parse_path_param(parts, "user_id").await? })
     }
 }
