@@ -104,7 +104,7 @@ impl MemberRole {
 pub enum Reach<'a> {
     /// Every chat.
     Every,
-    /// The chats to which a person has one of these relations.
+    /// Chats of a person: each has one of these relations to them.
     Related(Relations<'a>),
 }
 
@@ -154,6 +154,16 @@ impl Caller {
             Reach::Every => true,
             Reach::Related(related) => related.hold(chat, members),
         }
+    }
+
+    /// Returns whether a user becomes a member of a chat with these members when this caller makes them join: a service
+    /// adds any user, and a person joins an open chat. The owner needs no membership, a member keeps their role, and a
+    /// full chat takes no more members.
+    pub fn makes_member(&self, user_id: &UserId, chat: &ChatSession, members: &[Member]) -> bool {
+        (*self == Self::Service || chat.visibility.is_open())
+            && chat.user_id.as_ref() != Some(user_id)
+            && members.len() < Member::MAX
+            && members.iter().all(|member| member.user_id != *user_id)
     }
 
     /// Returns whether a chat with these members is in the list of this caller: it is theirs, they are a member, or

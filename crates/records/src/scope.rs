@@ -58,7 +58,7 @@ impl Scope {
 pub enum Caller {
     /// A trusted program, such as an orchestrator, which may use every chat of the app.
     Service,
-    /// A person, who may use the chats that are theirs or are shared with them.
+    /// A person. They may use their own chats, and those that others share with them.
     User {
         /// The person.
         user_id: UserId,

@@ -2,8 +2,7 @@
 
 use persistence::{AnsweredInput, Append, Store, StoreError};
 use records::{
-    ChatId, ChatSession, InputRequestId, Member, NewInputAnswer, NewMessage, Permission, Scope,
-    Visibility,
+    ChatId, ChatSession, InputRequestId, NewInputAnswer, NewMessage, Permission, Scope, Visibility,
 };
 
 /// Appends messages; a person who may only read joins the chat first, if its visibility is `link`.
@@ -13,15 +12,8 @@ pub(crate) async fn append(
     chat_id: &ChatId,
     messages: Vec<NewMessage>,
 ) -> Result<Append, StoreError> {
-    // A program is never refused, and its batches may be large.
-    let again = scope.caller.person().map(|_| messages.clone());
-    let answer = store.append(scope, chat_id, messages).await;
-    match again {
-        Some(messages) if joins_after(store, scope, chat_id, &answer).await? => {
-            store.append(scope, chat_id, messages).await
-        }
-        _ => answer,
-    }
+    let call = |messages| store.append(scope, chat_id, messages);
+    joining(store, scope, chat_id, messages, call).await
 }
 
 /// Answers an input request; joins like [`append`].
@@ -32,13 +24,28 @@ pub(crate) async fn answer(
     request_id: &InputRequestId,
     answer: NewInputAnswer,
 ) -> Result<AnsweredInput, StoreError> {
-    let again = scope.caller.person().map(|_| answer.clone());
-    let answered = store.answer_input_request(scope, chat_id, request_id, answer).await;
+    let call = |answer| store.answer_input_request(scope, chat_id, request_id, answer);
+    joining(store, scope, chat_id, answer, call).await
+}
+
+/// Makes a call that says something. If the caller is refused and may join the chat, the caller joins it, and the call
+/// is made again.
+async fn joining<I: Clone, T, F>(
+    store: &dyn Store,
+    scope: &Scope,
+    chat_id: &ChatId,
+    input: I,
+    call: impl Fn(I) -> F,
+) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    // A program is never refused, and its batches may be large.
+    let again = scope.caller.person().map(|_| input.clone());
+    let answer = call(input).await;
     match again {
-        Some(answer) if joins_after(store, scope, chat_id, &answered).await? => {
-            store.answer_input_request(scope, chat_id, request_id, answer).await
-        }
-        _ => answered,
+        Some(input) if joins_after(store, scope, chat_id, &answer).await? => call(input).await,
+        _ => answer,
     }
 }
 
@@ -69,15 +76,14 @@ async fn joins_after<T>(
         matches!(answer, Err(StoreError::Forbidden { permission: Permission::Say, .. }));
     let Some(person) = scope.caller.person().filter(|_| is_refused) else { return Ok(false) };
     let reading = scope.needing(Permission::Read);
-    let chat = store.get_chat(&reading, chat_id).await?;
-    if chat.is_none_or(|chat| chat.visibility != Visibility::Link) {
+    let Some(chat) = store.get_chat(&reading, chat_id).await? else { return Ok(false) };
+    if chat.visibility != Visibility::Link {
         return Ok(false);
     }
     let members = store.list_members(&reading, chat_id).await?;
-    // A reader stays a reader, and a full chat takes no more members.
-    if members.len() >= Member::MAX || members.iter().any(|member| member.user_id == *person) {
-        return Ok(false);
+    let is_joining = scope.caller.makes_member(person, &chat, &members);
+    if is_joining {
+        store.join_chat(&reading, chat_id, person, None).await?;
     }
-    store.join_chat(&reading, chat_id, person, None).await?;
-    Ok(true)
+    Ok(is_joining)
 }

@@ -4,7 +4,6 @@ use records::{ChatId, DisplayName, Limits, Member, MemberRole, Participant, Scop
 use super::MemoryStore;
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::rules::rights::joining_adds_member;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -19,7 +18,7 @@ impl Participants for MemoryStore {
         self.observe(Call::JoinChat, || {
             let joined_at = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
-                if joining_adds_member(scope, &chat.session, &chat.members, user_id) {
+                if scope.caller.makes_member(user_id, &chat.session, &chat.members) {
                     let (user_id, role) = (user_id.clone(), MemberRole::Member);
                     chat.members.push(Member { user_id, role });
                 }

@@ -110,7 +110,7 @@ pub static COLLECTIONS: &[StoredCollection] = &[
                 "cs_app_status_created",
                 &[("app_id", 1), ("status", 1), ("created_at", -1), ("_id", -1)],
             ),
-            // The list of a person. Appends change none of these fields, so members do not slow them.
+            // For the list of a person. An append changes none of these fields, so it writes no entry of this index.
             Index::of(
                 "cs_app_member_created",
                 &[("app_id", 1), (MEMBERS_PATH, 1), ("created_at", -1), ("_id", -1)],

@@ -7,7 +7,7 @@ use records::{ChatId, Member, MemberRole, Scope, UserId};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
-use crate::mongo::documents::{MemberDocument, embedded, member_records, open_chat_session};
+use crate::mongo::documents::{MemberDocument, Tail, embedded, member_records, open_chat_session};
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::marks::with_mark;
@@ -83,14 +83,11 @@ impl MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
     ) -> Result<Vec<Member>, Failure> {
-        let projection = doc! { "members": 1, "lease.fencing_token": 1, "schema_version": 1 };
+        let mut projection = Tail::projection();
+        projection.insert("members", 1);
         let raw = self.session_within(scope, chat_id, projection).await?;
-        let fields = open_chat_session(&raw)?;
-        let held = match fields.optional_document("lease")? {
-            Some(lease) => Some(fields.inside(lease).count("fencing_token")?),
-            None => None,
-        };
-        check_fence(chat_id, scope.fencing_token, held)?;
+        let tail = Tail::read(&open_chat_session(&raw)?)?;
+        check_fence(chat_id, scope.fencing_token, tail.fencing_token)?;
         Ok(member_records(&raw)?)
     }
 

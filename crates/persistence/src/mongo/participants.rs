@@ -7,14 +7,14 @@ use records::{ChatId, DisplayName, Limits, Member, MemberRole, Participant, Scop
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
+use crate::mongo::chat_sessions::without_large_fields;
 use crate::mongo::documents::{
-    ParticipantDocument, SCHEMA_VERSION, StoredParticipant, embedded, participant_records,
-    participants_with_user, participants_without_user,
+    ParticipantDocument, SCHEMA_VERSION, StoredParticipant, chat_session_record, embedded,
+    member_records, participant_records, participants_with_user, participants_without_user,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::scope::writable_chat;
-use crate::rules::rights::joining_adds_member;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -122,12 +122,14 @@ impl MongoStore {
         user_id: &UserId,
         mark: &str,
     ) -> Result<(), Failure> {
-        let chat = self.known_chat(scope, chat_id).await?;
+        let mut projection = without_large_fields();
+        projection.remove("members");
+        let raw = self.session_within(scope, chat_id, projection).await?;
         if self.was_written(attempt, scope, chat_id, mark).await? {
             return Ok(());
         }
-        let members = self.members_within(scope, chat_id).await?;
-        if joining_adds_member(scope, &chat, &members, user_id) {
+        let (chat, members) = (chat_session_record(&raw)?, member_records(&raw)?);
+        if scope.caller.makes_member(user_id, &chat, &members) {
             let member = Member { user_id: user_id.clone(), role: MemberRole::Member };
             // Another caller may fill the chat or add the user at the same time; both are as good.
             self.add_member(writable_chat(&scope.unfenced(), chat_id), &member, mark).await?;

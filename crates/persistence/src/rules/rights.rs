@@ -1,8 +1,6 @@
 //! What the rights of a caller mean for what is written.
 
-use records::{
-    Caller, ChatId, ChatSession, Member, Message, MessageBody, Permission, Scope, UserId,
-};
+use records::{ChatId, Message, MessageBody, Permission, Scope};
 
 use crate::StoreError;
 
@@ -29,21 +27,6 @@ pub(crate) fn check_edit(
         return Err(forbidden(chat_id, Permission::Run));
     }
     Ok(())
-}
-
-/// Returns whether joining makes the user a member: a service adds any user, and a person joins an open chat. The owner
-/// needs no membership, and a member keeps their role.
-pub(crate) fn joining_adds_member(
-    scope: &Scope,
-    chat: &ChatSession,
-    members: &[Member],
-    user_id: &UserId,
-) -> bool {
-    let may_add = scope.caller == Caller::Service || chat.visibility.is_open();
-    may_add
-        && chat.user_id.as_ref() != Some(user_id)
-        && members.len() < Member::MAX
-        && members.iter().all(|member| member.user_id != *user_id)
 }
 
 fn says_only(scope: &Scope) -> bool {

@@ -22,7 +22,7 @@ pub trait Members: Send + Sync {
 
     /// Removes a member; the user's messages stay. Idempotent.
     ///
-    /// A user who may still see the chat, because it is open or their team shares it, may join it again.
+    /// The user may join an open chat again. The members of the chat's team keep their access, too.
     async fn remove_member(
         &self,
         scope: &Scope,

@@ -31,7 +31,9 @@ pub(crate) use path::{
     PathCallId, PathContextVersion, PathInputRequestId, PathSequence, PathStackId, PathUserId,
 };
 pub(crate) use query::{FromParams, Query};
-pub(crate) use scope::{AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for};
+pub(crate) use scope::{
+    AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
+};
 pub(crate) use socket::{SocketRequest, SocketTarget};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;

@@ -143,11 +143,19 @@ pub(super) async fn authorize_app(
     check_app(&app_id, identity)?;
     let settings = state.registry.check(&app_id).await?;
     let caller = identity.caller(settings)?;
-    if needed == Permission::Create && matches!(caller, Caller::Support { .. }) {
-        let detail = "a token with the role support cannot create chats";
-        return Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
+    if needed == Permission::Create {
+        check_creates(&caller)?;
     }
     Ok(Scope::new(app_id, caller, needed))
+}
+
+/// Refuses a caller that may not create chats, and so may not fork any.
+pub(crate) fn check_creates(caller: &Caller) -> Result<(), Problem> {
+    if !matches!(caller, Caller::Support { .. }) {
+        return Ok(());
+    }
+    let detail = "a token with the role support cannot create chats";
+    Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail))
 }
 
 /// Refuses an app that the token does not name.

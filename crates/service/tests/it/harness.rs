@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
+use axum::response::Response;
 use chrono::{DateTime, Utc};
 use persistence::Store;
 use persistence::memory::MemoryStore;
@@ -159,13 +160,7 @@ impl Client {
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.app.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let bytes = to_bytes(body, usize::MAX).await.unwrap();
-        Answer {
-            status: parts.status.as_u16(),
-            headers: parts.headers,
-            text: String::from_utf8(bytes.to_vec()).unwrap(),
-        }
+        Answer::of(response).await
     }
 
     /// Sends a request; of a stream only the head is returned.
@@ -175,17 +170,7 @@ impl Client {
             .headers()
             .get("content-type")
             .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"));
-        let (parts, body) = response.into_parts();
-        let bytes = if is_stream {
-            axum::body::Bytes::new()
-        } else {
-            to_bytes(body, usize::MAX).await.unwrap()
-        };
-        Answer {
-            status: parts.status.as_u16(),
-            headers: parts.headers,
-            text: String::from_utf8(bytes.to_vec()).unwrap(),
-        }
+        Answer::of(response.map(|body| if is_stream { Body::empty() } else { body })).await
     }
 
     /// Creates a chat of workflow `Generator` in `acme_corp` that every user may join, and returns its path.
@@ -198,6 +183,17 @@ impl Client {
 }
 
 impl Answer {
+    /// Reads a whole response.
+    async fn of(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        Self {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            text: String::from_utf8(bytes.to_vec()).unwrap(),
+        }
+    }
+
     pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
