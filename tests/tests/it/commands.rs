@@ -63,6 +63,19 @@ async fn check_finds_what_keeps_serve_from_starting() -> Result<()> {
 }
 
 #[tokio::test]
+async fn check_warns_about_tokens_for_any_service() -> Result<()> {
+    let nowhere = "mongodb://127.0.0.1:1/?replicaSet=rs0";
+    let settings = Settings::at(nowhere, "reprise").with("mongo.deadline_ms", 500);
+    let settings = settings.with("auth.mode", "jwt").with("auth.algorithm", "HS256");
+    let any = settings.with("auth.secret", "a secret of at least thirty-two bytes");
+    for (settings, is_warned) in [(any.clone(), true), (any.with("auth.audience", "me"), false)] {
+        let report = String::from_utf8(run(&["check"], &settings).await?.stdout)?;
+        assert_eq!(report.contains("WARN   configuration"), is_warned, "{report}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn history_prints_nothing_that_controls_a_terminal() -> Result<()> {
     let database = Database::create().await?;
     let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;

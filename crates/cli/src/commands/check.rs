@@ -21,6 +21,9 @@ type Finding = Result<String, String>;
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut report = Report { faults: 0 };
     report.line("configuration", configuration(settings))?;
+    for warning in settings.service().warnings() {
+        writeln!(std::io::stdout(), "WARN   {:<14} {warning}", "configuration")?;
+    }
     match Backend::join(settings).await {
         Err(error) => report.line("connection", Err(format!("{error:#}")))?,
         Ok(backend) => {

@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let config = settings.service();
     config.check(settings.server.listen)?;
+    for warning in config.warnings() {
+        tracing::warn!("{warning}");
+    }
     let shutdown = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(shutdown.clone()));
     // Bind before starting the database, so that a used port is reported at once.

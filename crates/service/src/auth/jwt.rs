@@ -47,12 +47,23 @@ impl Verifier {
         if header.crit.is_some() {
             return Err(NOT_VALID);
         }
+        if !header.typ.as_deref().is_none_or(is_access_token) {
+            return Err("the bearer token is not an access token: its typ must be JWT or at+jwt");
+        }
         let key = self.keys.find(header.kid.as_deref()).ok_or(NOT_VALID)?;
         match decode::<Claims>(token, key, &self.validation) {
             Ok(token) => Ok(token.claims.identity(self.validation.leeway)),
             Err(error) => Err(refusal(&error)),
         }
     }
+}
+
+/// Tells whether the `typ` of a token permits its use as an access token. An ID token, for example, tells a program
+/// who has signed in, and gives it no right to call a service (RFC 9068).
+fn is_access_token(typ: &str) -> bool {
+    let typ = typ.to_ascii_lowercase();
+    // A media type may be written without its first part (RFC 7515).
+    matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")
 }
 
 /// Enables the checks: by default the library checks only `exp`.

@@ -93,7 +93,7 @@ impl Default for AuthConfig {
             key_file: None,
             issuer: None,
             audience: None,
-            leeway_sec: 60,
+            leeway_sec: 5,
             allowed_origins: Vec::new(),
         }
     }
@@ -371,6 +371,15 @@ impl LimitsConfig {
 }
 
 impl Config {
+    /// Returns what is permitted and dangerous in these settings, as sentences for people.
+    pub fn warnings(&self) -> Vec<&'static str> {
+        let AuthConfig { mode, issuer, audience, .. } = &self.auth;
+        let accepts_any = *mode == AuthMode::Jwt && issuer.is_none() && audience.is_none();
+        let any = "auth.issuer and auth.audience are both missing: tokens that the same keys signed for other \
+                   services and by other issuers are accepted; set at least auth.audience";
+        if accepts_any { vec![any] } else { Vec::new() }
+    }
+
     /// Checks the settings for a service that listens on `listen`.
     ///
     /// Without authentication the address must be a loopback address. Reads the key file, to refuse one that

@@ -7,7 +7,7 @@ use service::AuthConfig;
 
 use crate::harness::Client;
 use crate::signing::sign;
-use crate::tokens::{SECRET, client, hs256, seconds, status, token};
+use crate::tokens::{SECRET, claims, client, hs256, seconds, status, token};
 
 const CHATS: &str = "/api/chats/acme_corp";
 
@@ -56,7 +56,7 @@ async fn other_schemes_and_repeated_headers_are_refused() {
 
 #[tokio::test]
 async fn times_are_checked_with_the_leeway_configured() {
-    let lenient = client(hs256());
+    let lenient = client(AuthConfig { leeway_sec: 60, ..hs256() });
     let strict = client(AuthConfig { leeway_sec: 0, ..hs256() });
     for (changes, with_leeway, without) in [
         (json!({"exp": seconds(-30)}), 200, 401),
@@ -73,6 +73,43 @@ async fn times_are_checked_with_the_leeway_configured() {
     }
     let expired = lenient.with_token(token(&json!({"exp": seconds(-120)})));
     assert_json_snapshot!("expired", expired.get(CHATS).await.snapshot());
+}
+
+#[tokio::test]
+async fn the_default_leeway_is_a_few_seconds() {
+    let client = client(hs256());
+    for changes in [json!({"exp": seconds(-10)}), json!({"nbf": seconds(60)})] {
+        assert_eq!(status(&client, &token(&changes)).await, 401, "{changes}");
+    }
+    assert_eq!(status(&client, &token(&json!({"nbf": seconds(3)}))).await, 200);
+}
+
+/// An ID token tells a client program who has signed in; it is no permission to call a service.
+#[tokio::test]
+async fn only_access_tokens_are_accepted() {
+    let client = client(hs256());
+    for (typ, expected) in [
+        (Value::Null, 200),
+        (json!("JWT"), 200),
+        (json!("jwt"), 200),
+        (json!("at+jwt"), 200),
+        (json!("application/at+jwt"), 200),
+        (json!("id_token+jwt"), 401),
+        (json!("ID_TOKEN+JWT"), 401),
+        (json!("application/id_token+jwt"), 401),
+        (json!("dpop+jwt"), 401),
+        (json!("logout+jwt"), 401),
+        (json!("JWT "), 401),
+        (json!(""), 401),
+        (json!(["JWT"]), 401),
+    ] {
+        let mut header = json!({"alg": "HS256"});
+        if !typ.is_null() {
+            header["typ"] = typ.clone();
+        }
+        let token = sign(&header, &claims(&json!({})).to_string(), SECRET);
+        assert_eq!(status(&client, &token).await, expected, "{typ}");
+    }
 }
 
 #[tokio::test]

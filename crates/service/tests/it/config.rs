@@ -44,6 +44,18 @@ fn with_authentication_any_address_is_accepted() {
 }
 
 #[test]
+fn tokens_of_every_issuer_and_audience_are_warned_about() {
+    let named = |name: &str| Some(name.to_owned());
+    let open = Config::default();
+    let any = jwt(AuthConfig::default());
+    let issued =
+        jwt(AuthConfig { issuer: named("https://login.example"), ..AuthConfig::default() });
+    let meant = jwt(AuthConfig { audience: named("reprise"), ..AuthConfig::default() });
+    let warnings = [open, any, issued, meant].map(|config| config.warnings().len());
+    assert_eq!(warnings, [0, 1, 0, 0]);
+}
+
+#[test]
 fn a_missing_or_weak_key_is_refused_with_what_to_do() {
     let hs256 = AuthConfig { algorithm: Some(Algorithm::HS256), ..AuthConfig::default() };
     let rs256 = AuthConfig { algorithm: Some(Algorithm::RS256), ..AuthConfig::default() };
