@@ -29,7 +29,8 @@ use crate::state::AppState;
 
 /// Builds the whole API over a store.
 ///
-/// Reads the key file that the settings name, and does no other I/O: the store may be unreachable.
+/// Reads the key file that the settings name, and does no other I/O: the store may be unreachable. In a runtime, a task
+/// keeps the keys current as long as the router lives.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
@@ -38,16 +39,19 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let memory = Arc::new(MemoryBudget::new(&limits));
     let (registered, budget) = (Arc::clone(&registry), Arc::clone(&memory));
     let hub = Hub::new(Arc::clone(&store), registered, Arc::clone(&limits), budget);
+    let metrics = Metrics::new(&config.metrics, Arc::clone(&store));
+    let authenticator = Arc::new(Authenticator::new(&config.auth)?);
+    authenticator.follow_keys(&metrics.keys);
     let state = AppState {
         hub: Arc::new(hub),
         registry,
-        metrics: Arc::new(Metrics::new(&config.metrics, Arc::clone(&store))),
+        metrics: Arc::new(metrics),
         billing: config.wallets.billing(),
         memory,
         rates: Arc::new(Rates::new(&limits)),
         proxies: Arc::new(TrustedProxies::new(&config.server)?),
         store,
-        authenticator: Arc::new(Authenticator::new(&config.auth)?),
+        authenticator,
         limits,
     };
     let (router, document) = routes(&state).split_for_parts();

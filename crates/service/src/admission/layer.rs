@@ -9,6 +9,7 @@ use super::address::Peer;
 use super::held_body::HeldBody;
 use super::request_memory::RequestMemory;
 use super::subject::Subject;
+use crate::extract::Verified;
 use crate::state::AppState;
 
 /// Counts the request for its caller, its app and its address, and holds the memory that it reserves until its response is written.
@@ -19,10 +20,10 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let app_id = params.ok().and_then(|params| app_id(&params));
-    let identity = state.authenticator.identify(request.headers()).ok();
+    let verified = state.authenticator.identify(request.headers()).await;
     let peer = request.extensions().get().map(|Peer(peer)| *peer);
     let address = peer.map(|peer| state.proxies.caller(peer, request.headers()));
-    let subject = Subject::new(identity.as_ref(), app_id.as_ref(), address);
+    let subject = Subject::new(verified.as_ref().ok(), app_id.as_ref(), address);
     let remaining = match state.rates.check(&subject, app_id.as_ref(), address) {
         Ok(remaining) => remaining,
         Err((problem, remaining)) => {
@@ -33,9 +34,7 @@ pub(crate) async fn admit(
     };
     let memory = RequestMemory::new(state.memory.of(subject));
     request.extensions_mut().insert(memory.clone());
-    if let Some(identity) = identity {
-        request.extensions_mut().insert(identity);
-    }
+    request.extensions_mut().insert(Verified(verified));
     let mut response = next.run(request).await;
     if let Some(remaining) = remaining {
         remaining.describe(response.headers_mut());

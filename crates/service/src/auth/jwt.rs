@@ -2,19 +2,22 @@ use jsonwebtoken::errors::{Error, ErrorKind};
 use jsonwebtoken::{Validation, decode, decode_header};
 
 use super::claims::Claims;
-use super::keys::Keys;
-use super::{Identity, Refusal, signatures};
+use super::key_ring::KeyRing;
+use super::{Identity, Refusal, signatures, unauthenticated};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
+use crate::metrics::KeyMetrics;
+use crate::problem::Problem;
 
 /// The longest token that is parsed, in bytes.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
 const MAX_LEEWAY_SEC: u64 = 60;
+const MAX_REFRESH_SEC: u64 = 86_400;
 
 pub(super) const NOT_VALID: Refusal = "the bearer token is not valid";
 
 /// Verifies tokens against configured keys, with one pinned algorithm.
 pub(crate) struct Verifier {
-    keys: Keys,
+    keys: KeyRing,
     validation: Validation,
 }
 
@@ -33,29 +36,57 @@ impl Verifier {
         if config.leeway_sec > MAX_LEEWAY_SEC {
             return Err(ConfigError::Leeway { leeway_sec: config.leeway_sec });
         }
+        if !(1..=MAX_REFRESH_SEC).contains(&config.jwks_refresh_sec) {
+            return Err(ConfigError::Refresh { refresh_sec: config.jwks_refresh_sec });
+        }
         signatures::install();
-        Ok(Self { keys: Keys::load(config, algorithm)?, validation: validation(config, algorithm) })
+        Ok(Self {
+            keys: KeyRing::load(config, algorithm)?,
+            validation: validation(config, algorithm),
+        })
+    }
+
+    /// Starts to follow the changes of the keys.
+    pub(super) fn follow_keys(&self, metrics: KeyMetrics) {
+        self.keys.follow(metrics);
     }
 
     /// Returns the identity of the bearer, or why the token is refused.
-    pub(super) fn verify(&self, token: &str) -> Result<Identity, Refusal> {
-        if token.len() > MAX_TOKEN_BYTES {
-            return Err("the bearer token is longer than 8 KiB");
+    pub(super) async fn verify(&self, token: &str) -> Result<Identity, Problem> {
+        let kid = checked_kid(token).map_err(unauthenticated)?;
+        let keys = self.keys.keys_for(kid.as_deref()).await?;
+        let mut result = Err(ErrorKind::InvalidSignature.into());
+        for key in keys.candidates(kid.as_deref()) {
+            result = decode::<Claims>(token, key, &self.validation);
+            if !is_of_another_key(&result) {
+                break;
+            }
         }
-        let header = decode_header(token).map_err(|_| NOT_VALID)?;
-        // A token that declares critical extensions must be refused (RFC 7515): none is supported here.
-        if header.crit.is_some() {
-            return Err(NOT_VALID);
-        }
-        if !header.typ.as_deref().is_none_or(is_access_token) {
-            return Err("the bearer token is not an access token: its typ must be JWT or at+jwt");
-        }
-        let key = self.keys.find(header.kid.as_deref()).ok_or(NOT_VALID)?;
-        match decode::<Claims>(token, key, &self.validation) {
+        match result {
             Ok(token) => Ok(token.claims.identity(self.validation.leeway)),
-            Err(error) => Err(refusal(&error)),
+            Err(error) => Err(unauthenticated(refusal(&error))),
         }
     }
+}
+
+/// Returns the name of the key of a token whose header is acceptable.
+fn checked_kid(token: &str) -> Result<Option<String>, Refusal> {
+    if token.len() > MAX_TOKEN_BYTES {
+        return Err("the bearer token is longer than 8 KiB");
+    }
+    let header = decode_header(token).map_err(|_| NOT_VALID)?;
+    // A token that declares critical extensions must be refused (RFC 7515): none is supported here.
+    if header.crit.is_some() {
+        return Err(NOT_VALID);
+    }
+    if !header.typ.as_deref().is_none_or(is_access_token) {
+        return Err("the bearer token is not an access token: its typ must be JWT or at+jwt");
+    }
+    Ok(header.kid)
+}
+
+fn is_of_another_key<T>(result: &Result<T, Error>) -> bool {
+    result.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::InvalidSignature))
 }
 
 /// Tells whether the `typ` of a token permits its use as an access token. An ID token, for example, tells a program

@@ -1,49 +1,85 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::slice;
 
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, PublicKeyUse};
 use jsonwebtoken::{DecodingKey, DecodingKeyKind};
 use secrecy::ExposeSecret as _;
 use simple_asn1::ASN1Block;
 
+use super::jwks_url::JwksUrl;
+use super::key_ring::KeySource;
 use super::signatures::{MIN_RSA_BYTES, significant};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 
 /// The keys that tokens are verified with.
 pub(super) enum Keys {
-    /// A single key, for tokens with any `kid`.
-    One(DecodingKey),
+    /// Keys without names, each for tokens with any `kid`.
+    Unnamed(Vec<DecodingKey>),
     /// Keys by `kid`.
     Named(HashMap<String, DecodingKey>),
 }
 
 impl Keys {
-    /// Reads the key from the settings, or from the file that they name.
-    pub(super) fn load(config: &AuthConfig, algorithm: Algorithm) -> Result<Self, ConfigError> {
+    /// Reads the keys from the settings, or from the file that they name. There are none yet if the settings
+    /// name a URL.
+    pub(super) fn load(
+        config: &AuthConfig,
+        algorithm: Algorithm,
+    ) -> Result<(KeySource, Self), ConfigError> {
+        let AuthConfig { key_file, jwks_url, .. } = config;
         let unused = match algorithm {
-            Algorithm::HS256 => config.key_file.as_ref().map(|_| "key_file"),
+            Algorithm::HS256 => {
+                let url = jwks_url.as_ref().map(|_| "jwks_url");
+                key_file.as_ref().map(|_| "key_file").or(url)
+            }
             Algorithm::RS256 | Algorithm::ES256 => config.secret.as_ref().map(|_| "secret"),
         };
         if let Some(name) = unused {
             return Err(ConfigError::Unused { name, algorithm });
         }
-        match algorithm {
-            Algorithm::HS256 => secret(config).map(Self::One),
-            Algorithm::RS256 | Algorithm::ES256 => key_file(config, algorithm),
+        match (algorithm, key_file, jwks_url) {
+            (Algorithm::HS256, ..) => {
+                Ok((KeySource::Settings, Self::Unnamed(vec![secret(config)?])))
+            }
+            (_, Some(_), Some(_)) => Err(ConfigError::TwoKeySources),
+            (_, None, Some(url)) => {
+                Ok((KeySource::Url(JwksUrl::parse(url)?), Self::Unnamed(Vec::new())))
+            }
+            (_, Some(path), None) => {
+                Ok((KeySource::File(path.clone()), read_file(path, algorithm)?))
+            }
+            (_, None, None) => Err(ConfigError::Missing {
+                name: "key_file",
+                hint: "public keys as PEM, or a JWKS file; or set auth.jwks_url",
+            }),
         }
     }
 
-    /// Returns the key that a token names.
+    /// Returns the keys that a token may be signed with.
     ///
     /// A token can only select among the configured keys. A token without a `kid` is accepted only if there
-    /// is exactly one key.
-    pub(super) fn find(&self, kid: Option<&str>) -> Option<&DecodingKey> {
-        match (self, kid) {
-            (Self::One(key), _) => Some(key),
+    /// is exactly one key with a name.
+    pub(super) fn candidates(&self, kid: Option<&str>) -> &[DecodingKey] {
+        let named = match (self, kid) {
+            (Self::Unnamed(keys), _) => return keys,
             (Self::Named(keys), Some(kid)) => keys.get(kid),
             (Self::Named(keys), None) if keys.len() == 1 => keys.values().next(),
             (Self::Named(_), None) => None,
+        };
+        named.map_or(&[], slice::from_ref)
+    }
+
+    /// Tells whether a token with this `kid` may be signed with one of the keys.
+    pub(super) fn has(&self, kid: Option<&str>) -> bool {
+        !self.candidates(kid).is_empty()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Unnamed(keys) => keys.is_empty(),
+            Self::Named(keys) => keys.is_empty(),
         }
     }
 }
@@ -61,26 +97,40 @@ fn secret(config: &AuthConfig) -> Result<DecodingKey, ConfigError> {
     Ok(DecodingKey::from_secret(secret))
 }
 
-fn key_file(config: &AuthConfig, algorithm: Algorithm) -> Result<Keys, ConfigError> {
-    let path = config.key_file.as_deref().ok_or(ConfigError::Missing {
-        name: "key_file",
-        hint: "the public key as PEM, or a JWKS file",
-    })?;
+fn read_file(path: &Path, algorithm: Algorithm) -> Result<Keys, ConfigError> {
     let text =
         fs::read(path).map_err(|source| ConfigError::KeyFile { path: path.to_owned(), source })?;
-    let is_jwks = text.trim_ascii_start().starts_with(b"{");
-    let keys = if is_jwks { jwks(&text, algorithm) } else { pem(&text, algorithm) };
-    keys.map_err(|detail| unusable(path, algorithm, detail))
+    parse(&text, algorithm).map_err(|detail| unusable(path, algorithm, detail))
 }
 
-fn pem(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
+/// Reads a JWKS, or public keys as PEM.
+pub(super) fn parse(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {
+    if text.trim_ascii_start().starts_with(b"{") {
+        return jwks(text, algorithm);
+    }
+    let text = str::from_utf8(text).map_err(|_| "it is neither JWKS nor PEM")?;
+    // At most one block if the text has no end of a block: the parser says what is wrong with it.
+    let blocks = text.split_inclusive(END_OF_PEM).filter(|block| !block.trim().is_empty());
+    let keys =
+        blocks.map(|block| pem(block.as_bytes(), algorithm)).collect::<Result<Vec<_>, _>>()?;
+    if keys.is_empty() || keys.len() > MAX_PEM_KEYS {
+        return Err(format!("it has {} keys: there must be from 1 to {MAX_PEM_KEYS}", keys.len()));
+    }
+    Ok(Keys::Unnamed(keys))
+}
+
+const END_OF_PEM: &str = "-----END PUBLIC KEY-----";
+/// The most keys without names: a signature is checked with each of them.
+const MAX_PEM_KEYS: usize = 8;
+
+fn pem(text: &[u8], algorithm: Algorithm) -> Result<DecodingKey, String> {
     let key = match algorithm {
         Algorithm::ES256 => DecodingKey::from_ec_pem(text),
         _ => DecodingKey::from_rsa_pem(text),
     };
     let key = key.map_err(|error| error.to_string())?;
     check_length(&key, algorithm)?;
-    Ok(Keys::One(key))
+    Ok(key)
 }
 
 fn jwks(text: &[u8], algorithm: Algorithm) -> Result<Keys, String> {

@@ -3,7 +3,9 @@
 //! All rights of a request follow from its token, never from other headers or the body.
 
 mod claims;
+mod jwks_url;
 mod jwt;
+mod key_ring;
 mod keys;
 mod local;
 mod origins;
@@ -14,6 +16,7 @@ use chrono::{DateTime, Utc};
 use records::{AppId, Caller, Clock as _, Permission, SystemClock, TeamId, Ticket, UserId};
 
 use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
+use crate::metrics::KeyMetrics;
 use crate::problem::{Problem, ProblemKind};
 use origins::Origins;
 
@@ -74,22 +77,29 @@ impl Authenticator {
         }
     }
 
+    /// Starts to follow the changes of the keys.
+    pub(crate) fn follow_keys(&self, metrics: &KeyMetrics) {
+        if let Self::Jwt { verifier, .. } = self {
+            verifier.follow_keys(metrics.clone());
+        }
+    }
+
     /// Identifies the caller by the headers of the request.
-    pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
+    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
         match self {
             Self::Open => match local::objection(headers) {
                 Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
                 None => Ok(Identity::local()),
             },
-            Self::Jwt { .. } => self.verify(bearer_token(headers).map_err(unauthenticated)?),
+            Self::Jwt { .. } => self.verify(bearer_token(headers).map_err(unauthenticated)?).await,
         }
     }
 
     /// Identifies the caller by a token, from any part of the request.
-    pub(crate) fn verify(&self, token: &str) -> Result<Identity, Problem> {
+    pub(crate) async fn verify(&self, token: &str) -> Result<Identity, Problem> {
         match self {
             Self::Open => Ok(Identity::local()),
-            Self::Jwt { verifier, .. } => verifier.verify(token).map_err(unauthenticated),
+            Self::Jwt { verifier, .. } => verifier.verify(token).await,
         }
     }
 

@@ -69,6 +69,21 @@ pub enum ConfigError {
         /// The value.
         recheck_ms: u64,
     },
+    /// The keys would be fetched too often or too seldom.
+    #[error("auth.jwks_refresh_sec is {refresh_sec}: it must be from 1 to 86400")]
+    Refresh {
+        /// The value.
+        refresh_sec: u64,
+    },
+    /// The address of the keys is not acceptable. It is not repeated, because it may hold a secret.
+    #[error("auth.jwks_url is not usable: {detail}")]
+    JwksUrl {
+        /// What is wrong with it.
+        detail: &'static str,
+    },
+    /// Two places are named for the keys.
+    #[error("auth.key_file and auth.jwks_url are both set: remove one")]
+    TwoKeySources,
     /// The key file cannot be read.
     #[error("failed to read auth.key_file {}", path.display())]
     KeyFile {

@@ -67,9 +67,14 @@ pub struct AuthConfig {
     /// The shared secret of HS256, at least 32 bytes.
     #[serde(deserialize_with = "unless_empty")]
     pub secret: Option<SecretString>,
-    /// The file with the public key of RS256 or ES256: PEM with one key, or JWKS with one or several.
+    /// The file with the public keys of RS256 or ES256: PEM or JWKS. It is read again when it changes.
     #[serde(deserialize_with = "unless_empty")]
     pub key_file: Option<PathBuf>,
+    /// The address at which the issuer lists its public keys as JWKS: https, or http on a loopback address.
+    #[serde(deserialize_with = "unless_empty")]
+    pub jwks_url: Option<String>,
+    /// How often the keys are fetched, in seconds, from 1 to 86,400.
+    pub jwks_refresh_sec: u64,
     /// The `iss` that every token must have; not checked if missing.
     #[serde(deserialize_with = "unless_empty")]
     pub issuer: Option<String>,
@@ -91,6 +96,8 @@ impl Default for AuthConfig {
             algorithm: None,
             secret: None,
             key_file: None,
+            jwks_url: None,
+            jwks_refresh_sec: 300,
             issuer: None,
             audience: None,
             leeway_sec: 5,

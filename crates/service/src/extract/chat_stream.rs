@@ -26,7 +26,7 @@ impl FromRequestParts<AppState> for ChatStream {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = match identify_by_ticket(parts, state).await? {
             Some(identity) => identity,
-            None => identified(parts, state)?,
+            None => identified(parts, state).await?,
         };
         let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
@@ -48,7 +48,7 @@ impl FromRequestParts<AppState> for Bearer {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         Ok(Self { is_service: identity.is_service(), expires_at: identity.expires_at })
     }
 }

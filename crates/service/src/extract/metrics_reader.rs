@@ -16,7 +16,7 @@ impl FromRequestParts<AppState> for MetricsReader {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         if !state.metrics.is_public {
-            identified(parts, state)?.require(Permission::Observe)?;
+            identified(parts, state).await?.require(Permission::Observe)?;
         }
         Ok(Self)
     }

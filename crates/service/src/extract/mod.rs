@@ -23,6 +23,7 @@ pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
 pub(crate) use chat_stream::{Bearer, ChatStream, LastEventId};
 pub(crate) use fencing_token::PathFencingToken;
+pub(crate) use identity::Verified;
 pub(crate) use json::{Json, LimitedLists, ListJson, MergePatch, OptionalJson, parse, typed};
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OperatedApp, Operator};

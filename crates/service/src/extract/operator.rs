@@ -16,7 +16,7 @@ impl FromRequestParts<AppState> for Operator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         identity.require(Permission::Administer)?;
         Ok(Self(identity))
     }

@@ -24,7 +24,7 @@ impl<P: Needed> FromRequestParts<AppState> for AppScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         let app_id = app_id(parts).await?;
         Ok(Self(authorize_app(app_id, &identity, P::PERMISSION, state).await?, PhantomData))
     }
@@ -46,7 +46,7 @@ impl<P: Needed> FromRequestParts<AppState> for ChatScope<P> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         let (scope, chat_id) = read_chat_scope(parts, &identity, P::PERMISSION, state).await?;
         Ok(Self { scope, chat_id, needed: PhantomData })
     }
@@ -60,7 +60,7 @@ impl FromRequestParts<AppState> for UnscopedCaller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        identified(parts, state).map(Self)
+        identified(parts, state).await.map(Self)
     }
 }
 

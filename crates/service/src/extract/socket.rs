@@ -43,10 +43,10 @@ impl FromRequestParts<AppState> for SocketRequest {
             let detail = "the request must be an upgrade to WebSocket version 13";
             return Err(Problem::new(ProblemKind::UPGRADE_REQUIRED, detail));
         }
-        let mut identity = if has_ticket { None } else { identify(parts, state)? };
+        let mut identity = if has_ticket { None } else { identify(parts, state).await? };
         if identity.is_none() && upgrade.is_none() {
             // Without an upgrade there is no first frame that could identify the caller.
-            identity = Some(identified(parts, state)?);
+            identity = Some(identified(parts, state).await?);
         }
         let target = SocketTarget {
             app_id: app_id(parts).await?,
@@ -67,13 +67,13 @@ impl FromRequestParts<AppState> for SocketRequest {
 const ONE_TOKEN: &str = "send one token or one ticket, not both and not two tokens";
 
 /// Identifies the caller by a header or an offered subprotocol; `None` if there is neither.
-fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
+async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
     let authenticator = &state.authenticator;
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
     match offered_token(parts) {
         Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
-        Some(token) => authenticator.verify(token).map(Some),
-        None if is_in_header || authenticator.is_open() => identified(parts, state).map(Some),
+        Some(token) => authenticator.verify(token).await.map(Some),
+        None if is_in_header || authenticator.is_open() => identified(parts, state).await.map(Some),
         None => Ok(None),
     }
 }

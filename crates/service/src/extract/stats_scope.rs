@@ -17,7 +17,7 @@ impl FromRequestParts<AppState> for AppStatsScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         let app_id = app_id(parts).await?;
         check_app(&app_id, &identity)?;
         state.registry.check(&app_id).await?;
@@ -50,7 +50,7 @@ impl FromRequestParts<AppState> for AllStatsScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         identity.require(Permission::Observe)?;
         Ok(Self(identity))
     }

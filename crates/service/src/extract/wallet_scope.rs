@@ -36,7 +36,7 @@ impl FromRequestParts<AppState> for WalletScope {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         let app_id = app_id(parts).await?;
         let user_id = parse_path_param(parts, "user_id").await?;
         Self::new(app_id, user_id, &identity, state).await
@@ -52,7 +52,7 @@ impl FromRequestParts<AppState> for BillScope {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let wallet = WalletScope::from_request_parts(parts, state).await?;
-        identified(parts, state)?.require(Permission::Bill)?;
+        identified(parts, state).await?.require(Permission::Bill)?;
         Ok(Self(wallet))
     }
 }
@@ -68,7 +68,7 @@ impl FromRequestParts<AppState> for UnscopedUser {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let identity = identified(parts, state)?;
+        let identity = identified(parts, state).await?;
         Ok(Self { identity, user_id: parse_path_param(parts, "user_id").await? })
     }
 }

@@ -1,5 +1,6 @@
 //! The metrics that `GET /metrics` returns: those of requests and live subscribers, and those of the store.
 
+mod keys;
 mod live;
 mod requests;
 mod store;
@@ -15,6 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::config::MetricsConfig;
+pub(crate) use keys::KeyMetrics;
 pub(crate) use live::{LiveMetrics, SubscriberMetrics, Transport};
 pub(crate) use requests::RequestMetrics;
 use store::StoreCollector;
@@ -25,6 +27,7 @@ pub(crate) struct Metrics {
     pub(crate) is_public: bool,
     pub(crate) requests: RequestMetrics,
     pub(crate) live: LiveMetrics,
+    pub(crate) keys: KeyMetrics,
     registry: Registry,
 }
 
@@ -39,8 +42,9 @@ impl Metrics {
         registry.register("process_start_time_seconds", help, started);
         let requests = RequestMetrics::new(&config.apps, &mut registry);
         let live = LiveMetrics::new(&mut registry);
+        let keys = KeyMetrics::new(&mut registry);
         registry.register_collector(Box::new(StoreCollector(store)));
-        Self { is_public: config.public, requests, live, registry }
+        Self { is_public: config.public, requests, live, keys, registry }
     }
 
     /// Returns the current metrics as OpenMetrics text.

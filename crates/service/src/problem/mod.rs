@@ -24,6 +24,8 @@ pub(crate) use openapi::{
 };
 pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};
 
+use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -36,10 +38,10 @@ use crate::history::UnsettledCallResponse;
 use crate::wire::{HolderFields, InputRequestResponse};
 
 /// A failure, as the caller is told of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Problem(Box<Details>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Details {
     kind: ProblemKind,
     detail: String,
@@ -51,7 +53,7 @@ struct Details {
     unsettled: Vec<UnsettledCallResponse>,
     retry_after: Option<Duration>,
     /// The cause, which is logged and never sent.
-    source: Option<BoxError>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// A part of the request that was refused.
@@ -136,7 +138,7 @@ impl Problem {
     }
 
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 

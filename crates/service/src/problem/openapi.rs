@@ -14,7 +14,7 @@ use super::ProblemKind as P;
 type Responses = BTreeMap<String, RefOr<Response>>;
 
 /// The problems of every route.
-const ANY: [P; 10] = [
+const ANY: [P; 11] = [
     P::UNAUTHENTICATED,
     P::FORBIDDEN_ORIGIN,
     P::INVALID_REQUEST,
@@ -23,6 +23,7 @@ const ANY: [P; 10] = [
     P::CORRUPT_DOCUMENT,
     P::STORE_REFUSED,
     P::STORE_UNAVAILABLE,
+    P::KEYS_UNAVAILABLE,
     P::OVERLOADED,
     P::TOO_MANY_REQUESTS,
 ];
@@ -299,7 +300,7 @@ groups! {
     /// A read of the statistics of all apps.
     AllStatsProblems => describe_operator(&[&READ]);
     /// A read of the metrics.
-    MetricsProblems => by_status(&[P::UNAUTHENTICATED, P::FORBIDDEN_ROLE, P::FORBIDDEN_ORIGIN, P::INTERNAL]);
+    MetricsProblems => by_status(&[P::UNAUTHENTICATED, P::FORBIDDEN_ROLE, P::FORBIDDEN_ORIGIN, P::INTERNAL, P::KEYS_UNAVAILABLE]);
 }
 
 /// Describes the problems of a route below an app.

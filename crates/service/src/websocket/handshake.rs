@@ -146,7 +146,7 @@ impl Handshake {
             }
         };
         let admitting = async {
-            let identity = self.state.authenticator.verify(&request.token)?;
+            let identity = self.state.authenticator.verify(&request.token).await?;
             self.admit(&identity).await
         };
         match timeout(self.state.limits.request_timeout(), admitting).await {

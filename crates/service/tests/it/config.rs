@@ -97,6 +97,27 @@ fn a_key_of_another_kind_is_refused() {
 }
 
 #[test]
+fn the_address_of_keys_is_https_or_this_machine() {
+    let named = |url: &str| {
+        let (algorithm, jwks_url) = (Some(Algorithm::ES256), Some(url.to_owned()));
+        jwt(AuthConfig { algorithm, jwks_url, ..AuthConfig::default() })
+    };
+    let listen = "127.0.0.1:1".parse().unwrap();
+    for url in ["https://login.example/keys", "http://127.0.0.1:1/k", "http://[::1]/k"] {
+        assert!(named(url).check(listen).is_ok(), "{url}");
+    }
+    for url in ["http://login.example/k", "ftp://a/k", "/k", "https://me:secret@a/k", "https://"] {
+        let error = named(url).check(listen).unwrap_err();
+        assert!(matches!(error, ConfigError::JwksUrl { .. }), "{url}: {error}");
+        assert!(!error.to_string().contains("secret"));
+    }
+    let auth = AuthConfig { key_file: Some("key.pem".into()), ..named("https://a/k").auth };
+    assert!(matches!(jwt(auth.clone()).check(listen), Err(ConfigError::TwoKeySources)));
+    let auth = AuthConfig { key_file: None, jwks_refresh_sec: 0, ..auth };
+    assert!(matches!(jwt(auth).check(listen), Err(ConfigError::Refresh { .. })));
+}
+
+#[test]
 fn an_rsa_key_below_2048_bits_is_refused() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("key");

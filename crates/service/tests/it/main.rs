@@ -21,6 +21,7 @@ mod harness;
 mod histories;
 mod history;
 mod input_requests;
+mod key_rotation;
 mod leases;
 mod logs;
 mod messages;

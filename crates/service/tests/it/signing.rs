@@ -69,3 +69,11 @@ fn der(pem: &str) -> Vec<u8> {
     let lines = pem.lines().filter(|line| !line.starts_with("-----"));
     STANDARD.decode(lines.collect::<String>()).unwrap()
 }
+
+/// Returns a new private key of ES256, as PEM.
+pub(crate) fn new_ec_key() -> String {
+    let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+    let key = EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new()).unwrap();
+    let text = STANDARD.encode(key.as_ref());
+    format!("-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n")
+}
