@@ -4,6 +4,7 @@ use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use persistence::Store;
+use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa::OpenApi as _;
@@ -166,6 +167,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
 /// Adds the middleware around all routes; the last layer is the outermost.
 fn with_layers(router: Router<AppState>, state: AppState) -> Router {
+    let cors = option_layer(state.authenticator.cors());
     router
         .fallback(async || {
             Problem::new(
@@ -186,6 +188,7 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
             HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
         ))
         .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(cors)
         .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))
         .with_state(state)
 }

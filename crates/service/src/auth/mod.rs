@@ -3,6 +3,7 @@
 //! All rights of a request follow from its token, never from other headers or the body.
 
 mod claims;
+mod cors;
 mod jwks_url;
 mod jwt;
 mod key_ring;
@@ -14,6 +15,7 @@ mod signatures;
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
 use records::{AppId, Caller, Clock as _, Permission, SystemClock, TeamId, Ticket, UserId};
+use tower_http::cors::CorsLayer;
 
 use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
 use crate::metrics::KeyMetrics;
@@ -74,6 +76,14 @@ impl Authenticator {
                 verifier: Box::new(jwt::Verifier::new(config)?),
                 origins: Origins::new(&config.allowed_origins)?,
             }),
+        }
+    }
+
+    /// Returns the layer that lets pages of the allowed origins read responses; `None` if there are none.
+    pub(crate) fn cors(&self) -> Option<CorsLayer> {
+        match self {
+            Self::Jwt { origins, .. } if !origins.is_empty() => Some(cors::layer(origins.values())),
+            _ => None,
         }
     }
 

@@ -3,7 +3,7 @@ use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
 use crate::config::ConfigError;
 
-/// The origins whose pages may open sockets, besides the origin of the service.
+/// The origins whose pages may call the service and open sockets, besides the origin of the service.
 #[derive(Debug)]
 pub(crate) struct Origins(Vec<String>);
 
@@ -13,6 +13,15 @@ impl Origins {
             Some(origin) => Err(ConfigError::Origin { origin: origin.clone() }),
             None => Ok(Self(allowed.to_vec())),
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the allowed origins as browsers write them.
+    pub(super) fn values(&self) -> impl Iterator<Item = HeaderValue> {
+        self.0.iter().filter_map(|origin| origin.to_ascii_lowercase().parse().ok())
     }
 
     /// Returns why the page that sends a request is not trusted.

@@ -83,8 +83,8 @@ pub struct AuthConfig {
     pub audience: Option<String>,
     /// The tolerated clock difference in seconds for `exp` and `nbf`, from 0 to 60.
     pub leeway_sec: u64,
-    /// The origins whose pages may open a WebSocket, besides the origin of the service, such as
-    /// `https://app.example.org`.
+    /// The origins whose pages may call the API and open a WebSocket, besides the origin of the service, such
+    /// as `https://app.example.org`.
     #[serde(deserialize_with = "listed")]
     pub allowed_origins: Vec<String>,
 }

@@ -87,7 +87,7 @@ impl Issuer {
 /// Serves until the test ends.
 async fn axum_serve(listener: TcpListener, app: Router) {
     let shutdown = tokio_util::sync::CancellationToken::new();
-    service::serve(listener, app, &service::LimitsConfig::default(), shutdown).await.unwrap();
+    service::serve(listener, app, &service::Config::default(), shutdown).await.unwrap();
 }
 
 /// A key pair of the issuer.

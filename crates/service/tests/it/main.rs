@@ -12,6 +12,7 @@ mod calls;
 mod chat_sessions;
 mod config;
 mod contexts;
+mod cors;
 mod dashboard;
 mod events;
 mod failures;

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use service::{Algorithm as Pinned, AuthConfig, AuthMode, Config};
+use service::{Algorithm as Pinned, AuthConfig, AuthMode, Config, LimitsConfig};
 
 use crate::harness::{Client, memory};
 use crate::signing::sign;
@@ -58,9 +58,10 @@ pub(crate) fn hs256() -> AuthConfig {
     }
 }
 
-/// Returns a client of a service with these settings.
+/// Returns a client of a service with these settings, which counts the requests of no user.
 pub(crate) fn client(auth: AuthConfig) -> Client {
-    let config = Config { auth, ..Config::default() };
+    let limits = LimitsConfig { requests_per_sec_per_user: 0, ..LimitsConfig::default() };
+    let config = Config { auth, limits, ..Config::default() };
     Client::over(memory(), config)
 }
 
