@@ -2,7 +2,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{apps, check, demo, history, resume_sweep, serve, stats, upgrade, wallets};
+use crate::commands::{
+    apps, check, demo, history, keys, resume_sweep, serve, stats, upgrade, wallets,
+};
 use crate::settings::{Settings, SettingsError};
 
 /// Store the conversations of multi-agent workflows in MongoDB, and resume them.
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Stats(stats::Arguments),
     /// Manage the registry of apps.
     Apps(apps::Arguments),
+    /// Create, list and revoke API keys.
+    Keys(keys::Arguments),
     /// Show whether an upgrade is finished, or finish it.
     Upgrade(upgrade::Arguments),
     /// Verify the balances of wallets.

@@ -193,6 +193,10 @@ id! {
     DisplayName, "display_name", is_name, is_stored_name, NAME_RULE
 }
 id! {
+    /// The name of an access key, for people.
+    AccessKeyLabel, "label", is_name, is_stored_name, NAME_RULE
+}
+id! {
     /// The id of a group of users.
     TeamId, "team_id", is_name, is_stored_name, NAME_RULE
 }

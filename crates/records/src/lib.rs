@@ -2,8 +2,8 @@
 
 mod ids;
 pub use ids::{
-    AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError, Ids,
-    InputRequestId, LeaseId, Owner, StackId, TeamId, TurnId, UserId, Uuid7Ids, WorkflowName,
+    AccessKeyLabel, AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError,
+    Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -78,6 +78,11 @@ pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};
 
 mod ticket;
 pub use ticket::{NewTicket, Ticket, TicketDigest};
+
+mod access_key;
+pub use access_key::{
+    AccessKey, AccessKeyDigest, AccessKeyId, AccessKeyKind, AccessKeySecret, Bearer, NewAccessKey,
+};
 
 mod stats;
 pub use stats::{

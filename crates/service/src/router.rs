@@ -41,7 +41,8 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let (registered, budget) = (Arc::clone(&registry), Arc::clone(&memory));
     let hub = Hub::new(Arc::clone(&store), registered, Arc::clone(&limits), budget);
     let metrics = Metrics::new(&config.metrics, Arc::clone(&store));
-    let authenticator = Arc::new(Authenticator::new(&config.auth)?);
+    let authenticator =
+        Arc::new(Authenticator::new(&config.auth, Arc::clone(&store), limits.recheck())?);
     authenticator.follow_keys(&metrics.keys);
     let state = AppState {
         hub: Arc::new(hub),

@@ -21,6 +21,7 @@ pub mod presence;
 pub mod races;
 pub mod repeats;
 
+pub mod access_keys;
 pub mod artifacts;
 pub mod billing;
 pub mod calls;
@@ -378,6 +379,13 @@ macro_rules! contract_tests {
                 a_ticket_expires,
                 one_of_the_racing_callers_with_one_ticket_is_admitted,
                 no_ticket_is_issued_for_an_invisible_chat,
+            }
+            access_keys {
+                an_access_key_is_found_as_it_was_created,
+                creating_an_access_key_again_changes_nothing,
+                an_access_key_is_revoked_once,
+                the_last_use_of_an_access_key_is_noted,
+                access_keys_are_listed_by_kind_page_by_page,
             }
             wallets {
                 an_unknown_wallet_is_none_and_accepts_no_change,

@@ -250,6 +250,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "history",
         "stats",
         "apps",
+        "keys",
         "wallets",
         "resume-sweep",
         "upgrade",

@@ -28,10 +28,12 @@ const UNAUTHORIZED: i32 = 13;
 const DATABASE: &str = "reprise";
 
 /// Every command that uses the database of a service.
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 11] = [
     &["check"],
     &["apps", "register", "globex"],
     &["apps", "list"],
+    &["keys", "create", "--role", "service", "--app", "globex"],
+    &["keys", "list"],
     &["stats", "show", APP],
     &["stats", "verify"],
     &["wallets", "verify"],

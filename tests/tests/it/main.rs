@@ -14,6 +14,7 @@ mod writers;
 mod commands;
 mod credentials;
 mod embedded;
+mod keys;
 mod metrics;
 mod start;
 mod stats;

@@ -4,6 +4,7 @@ pub(crate) mod apps;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod history;
+pub(crate) mod keys;
 pub(crate) mod resume_sweep;
 pub(crate) mod serve;
 pub(crate) mod stats;
@@ -26,6 +27,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::Apps(arguments) => {
             apps::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Keys(arguments) => {
+            keys::run(arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
         Command::ResumeSweep(_) => resume_sweep::run(&settings).await.map(|()| ExitCode::SUCCESS),
         Command::Stats(arguments) => stats::run(&arguments, &settings).await,

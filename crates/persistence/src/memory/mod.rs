@@ -3,6 +3,7 @@
 //! It passes the same contract suite as the MongoDB store, and tests compare the two. Nothing
 //! survives the process.
 
+mod access_keys;
 mod apps;
 mod artifacts;
 mod calls;
@@ -34,9 +35,10 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
-    App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId, ContextSnapshot, Ids,
-    InputRequestId, KeptContext, Member, Message, Participant, Permission, ResumePoint, Scope,
-    StatusChange, SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    AccessKey, AccessKeyId, App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId,
+    ContextSnapshot, Ids, InputRequestId, KeptContext, Member, Message, Participant, Permission,
+    ResumePoint, Scope, StatusChange, SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids,
+    WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -56,6 +58,7 @@ pub struct MemoryStore {
     apps: Mutex<BTreeMap<AppId, App>>,
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
+    access_keys: Mutex<BTreeMap<AccessKeyId, AccessKey>>,
     /// When the stats of each workflow last changed.
     counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
@@ -119,6 +122,7 @@ impl MemoryStore {
             apps,
             ledgers,
             tickets,
+            access_keys: Mutex::default(),
             counted_at,
             clock,
             ids,

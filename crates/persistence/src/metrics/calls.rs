@@ -81,6 +81,11 @@ label! {
         NextAppWithWallets = "next_app_with_wallets",
         CreateTicket = "create_ticket",
         RedeemTicket = "redeem_ticket",
+        CreateAccessKey = "create_access_key",
+        FindAccessKey = "find_access_key",
+        ListAccessKeys = "list_access_keys",
+        UseAccessKey = "use_access_key",
+        RevokeAccessKey = "revoke_access_key",
     }
 }
 

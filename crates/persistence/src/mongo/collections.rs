@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::StoreError;
+use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
 use crate::mongo::apps::{AppDocument, app_record};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
@@ -81,6 +82,8 @@ pub(crate) const WALLETS: &str = "wallets";
 pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
 /// Tickets that admit a client to a chat.
 pub(crate) const TICKETS: &str = "tickets";
+/// The keys that Reprise has issued to programs and to browsers.
+pub(crate) const ACCESS_KEYS: &str = "access_keys";
 /// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";
 
@@ -321,6 +324,18 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rewrite: |raw| {
             ticket_record(raw)?;
             rewritten::<TicketDocument>(TICKETS, raw)
+        },
+    },
+    StoredCollection {
+        name: ACCESS_KEYS,
+        records: &["access_key"],
+        indexes: &[
+            Index::of("access_key_ttl", &[("forget_at", 1)]),
+            Index::of("ak_kind", &[("kind", 1), ("_id", 1)]),
+        ],
+        rewrite: |raw| {
+            access_key_record(raw)?;
+            rewritten::<AccessKeyDocument>(ACCESS_KEYS, raw)
         },
     },
     StoredCollection {

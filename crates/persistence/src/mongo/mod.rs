@@ -11,6 +11,7 @@ mod engine;
 
 mod transcript;
 
+mod access_keys;
 mod apps;
 mod artifacts;
 mod blobs;
@@ -88,6 +89,7 @@ struct Inner {
     wallets: Collection<RawDocumentBuf>,
     wallet_entries: Collection<RawDocumentBuf>,
     tickets: Collection<RawDocumentBuf>,
+    access_keys: Collection<RawDocumentBuf>,
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
@@ -151,6 +153,7 @@ impl MongoStore {
             wallets: database.collection(collections::WALLETS),
             wallet_entries: database.collection(collections::WALLET_ENTRIES),
             tickets: database.collection(collections::TICKETS),
+            access_keys: database.collection(collections::ACCESS_KEYS),
             store_format: database.collection(collections::STORE_FORMAT),
             format: KnownFormat::default(),
             database,

@@ -3,6 +3,7 @@
 //! A store reads, calls these rules, and writes the result. The memory store and the MongoDB store
 //! use the same rules, so that their behaviour cannot diverge.
 
+pub(crate) mod access_keys;
 pub(crate) mod batch;
 pub(crate) mod billing;
 pub(crate) mod call_batch;

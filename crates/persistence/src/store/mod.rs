@@ -15,6 +15,7 @@
 //! - JSON is returned as it was sent, with any keys. A value that cannot be stored is
 //!   [`Invalid`](crate::StoreError::Invalid), with a pointer to it.
 
+mod access_keys;
 mod apps;
 mod artifacts;
 mod calls;
@@ -36,6 +37,7 @@ mod tickets;
 mod turns;
 mod wallets;
 
+pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
 pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
@@ -83,6 +85,7 @@ pub trait Store:
     + Apps
     + Wallets
     + Tickets
+    + AccessKeys
     + Turns
     + std::fmt::Debug
 {

@@ -2,6 +2,7 @@
 //!
 //! All rights of a request follow from its token, never from other headers or the body.
 
+mod access_keys;
 mod claims;
 mod cors;
 mod jwks_url;
@@ -12,14 +13,22 @@ mod local;
 mod origins;
 mod signatures;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
-use records::{AppId, Caller, Clock as _, Permission, SystemClock, TeamId, Ticket, UserId};
+use persistence::Store;
+use records::{
+    AccessKeyKind, AccessKeySecret, AppId, Bearer, Caller, Clock as _, Permission, SystemClock,
+    TeamId, Ticket, UserId,
+};
 use tower_http::cors::CorsLayer;
 
 use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
 use crate::metrics::KeyMetrics;
 use crate::problem::{Problem, ProblemKind};
+use access_keys::AccessKeys;
 use origins::Origins;
 
 /// Identifies callers.
@@ -27,10 +36,12 @@ use origins::Origins;
 pub(crate) enum Authenticator {
     /// Open mode: programs of this machine are trusted, and only they can connect.
     Open,
-    /// Callers send a JSON Web Token.
+    /// Callers send a JSON Web Token or an API key.
     Jwt {
         /// Verifies the tokens.
         verifier: Box<jwt::Verifier>,
+        /// Finds the keys that were issued to programs.
+        access_keys: Box<AccessKeys>,
         /// The origins whose pages may open sockets.
         origins: Origins,
     },
@@ -68,14 +79,30 @@ enum Apps {
 }
 
 impl Authenticator {
-    /// Reads the keys that the settings name.
-    pub(crate) fn new(config: &AuthConfig) -> Result<Self, ConfigError> {
+    /// Reads the keys that the settings name. A revoked API key is refused after `recheck` at the latest.
+    pub(crate) fn new(
+        config: &AuthConfig,
+        store: Arc<dyn Store>,
+        recheck: Duration,
+    ) -> Result<Self, ConfigError> {
+        let Some((verifier, origins)) = Self::configured(config)? else { return Ok(Self::Open) };
+        Ok(Self::Jwt { verifier, access_keys: Box::new(AccessKeys::new(store, recheck)), origins })
+    }
+
+    /// Checks that an authenticator can be made of these settings.
+    pub(crate) fn check(config: &AuthConfig) -> Result<(), ConfigError> {
+        Self::configured(config).map(drop)
+    }
+
+    fn configured(
+        config: &AuthConfig,
+    ) -> Result<Option<(Box<jwt::Verifier>, Origins)>, ConfigError> {
         match config.mode {
-            AuthMode::None => Ok(Self::Open),
-            AuthMode::Jwt => Ok(Self::Jwt {
-                verifier: Box::new(jwt::Verifier::new(config)?),
-                origins: Origins::new(&config.allowed_origins)?,
-            }),
+            AuthMode::None => Ok(None),
+            AuthMode::Jwt => {
+                let verifier = Box::new(jwt::Verifier::new(config)?);
+                Ok(Some((verifier, Origins::new(&config.allowed_origins)?)))
+            }
         }
     }
 
@@ -105,11 +132,14 @@ impl Authenticator {
         }
     }
 
-    /// Identifies the caller by a token, from any part of the request.
+    /// Identifies the caller by a token or an API key, from any part of the request.
     pub(crate) async fn verify(&self, token: &str) -> Result<Identity, Problem> {
         match self {
             Self::Open => Ok(Identity::local()),
-            Self::Jwt { verifier, .. } => verifier.verify(token).await,
+            Self::Jwt { verifier, access_keys, .. } => match AccessKeySecret::parse(token) {
+                Some(secret) => access_keys.verify(&secret, AccessKeyKind::Api).await,
+                None => verifier.verify(token).await,
+            },
         }
     }
 
@@ -125,6 +155,17 @@ impl Authenticator {
     /// Tells whether the service runs without authentication.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Open)
+    }
+}
+
+impl From<Bearer> for Role {
+    fn from(bearer: Bearer) -> Self {
+        match bearer {
+            Bearer::Service => Self::Service,
+            Bearer::Operator { user_id } => Self::Operator { user_id },
+            Bearer::Support { user_id } => Self::Support { user_id },
+            Bearer::User { user_id, team_id } => Self::User { user_id, team_id },
+        }
     }
 }
 

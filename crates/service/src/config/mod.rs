@@ -399,6 +399,6 @@ impl Config {
         if self.auth.mode == AuthMode::None && !is_local {
             return Err(ConfigError::OpenToTheNetwork { listen });
         }
-        Authenticator::new(&self.auth).map(drop)
+        Authenticator::check(&self.auth)
     }
 }

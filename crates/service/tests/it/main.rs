@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod admission;
+mod api_keys;
 mod apps;
 mod artifacts;
 mod auth;

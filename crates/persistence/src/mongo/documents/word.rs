@@ -1,6 +1,6 @@
 use records::{
-    AppStatus, ChatStatus, EntryKind, InputKind, MemberRole, StepKind, StepStatus, TurnOutcome,
-    Visibility,
+    AccessKeyKind, AppStatus, ChatStatus, EntryKind, InputKind, MemberRole, StepKind, StepStatus,
+    TurnOutcome, Visibility,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -31,7 +31,16 @@ macro_rules! named {
     )*};
 }
 
-named!(AppStatus, EntryKind, InputKind, MemberRole, StepKind, StepStatus, TurnOutcome);
+named!(
+    AccessKeyKind,
+    AppStatus,
+    EntryKind,
+    InputKind,
+    MemberRole,
+    StepKind,
+    StepStatus,
+    TurnOutcome
+);
 
 impl StoredEnum for Visibility {
     const VALUES: &'static [Self] = &[Self::Private, Self::Team, Self::Link];
