@@ -21,12 +21,13 @@ export async function launch() {
 /**
  * Opens a page, runs `body` and checks that the page had no errors. Two kinds of errors are accepted:
  * responses with a status in `answers`, and broken connections if the service `goesAway`.
+ * Requests may go to the service, and to the origins in `visits`.
  */
 export async function watched(
   browser,
   service,
   body,
-  { answers = [], goesAway = false, ...options } = {},
+  { answers = [], goesAway = false, visits = [], ...options } = {},
 ) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
@@ -44,7 +45,7 @@ export async function watched(
     if (["error", "warning"].includes(message.type()) && !isExpected) faults.push(message.text());
   });
   page.on("request", (request) => {
-    if (new URL(request.url()).origin !== service.url) faults.push(`request to ${request.url()}`);
+    if (![service.url, ...visits].includes(new URL(request.url()).origin)) faults.push(`request to ${request.url()}`);
   });
   try {
     await body(page, new Place(page, service.url));

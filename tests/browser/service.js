@@ -9,12 +9,12 @@ import { createInterface } from "node:readline";
 const BINARY =
   process.env.REPRISE_BINARY ?? new URL("../../target/debug/reprise", import.meta.url).pathname;
 
-/** Starts a service and waits until it is ready; `settings` are environment variables. */
-export async function startService(settings = {}) {
+/** Starts a service and waits until it is ready; `settings` are environment variables. Browsers reach it as `name`. */
+export async function startService(settings = {}, { address = "127.0.0.1:0", name } = {}) {
   const data = await mkdtemp(join(tmpdir(), "reprise-browser-"));
   const env = { ...process.env, REPRISE__LOG__FILTER: "warn", ...settings };
-  let running = await start("127.0.0.1:0");
-  const { url } = running;
+  let running = await start(address);
+  const url = name ? running.url.replace("127.0.0.1", name) : running.url;
   return { url, client: (token) => client(url, token), pause, resume, stop };
 
   async function start(address) {
@@ -36,7 +36,7 @@ export async function startService(settings = {}) {
 
   /** Starts it again on the same address. */
   async function resume() {
-    running = await start(new URL(url).host);
+    running = await start(new URL(running.url).host);
   }
 
   async function stop() {

@@ -37,6 +37,7 @@ use crate::problem::{ProblemExamples, ProblemResponse};
         (name = "apps", description = "The registry of apps, for the role operator"),
         (name = "wallets", description = "The tokens of users, and every change of their balances"),
         (name = "tokens", description = "Wallets in the shapes of MozaiksAI"),
+        (name = "sign-in", description = "People sign in in a browser, so that pages need no token"),
         (name = "metrics", description = "Service metrics"),
         (name = "health", description = "Liveness and readiness"),
     ),

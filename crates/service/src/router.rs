@@ -15,7 +15,7 @@ use crate::admission::{MemoryBudget, Rates, TrustedProxies, admit};
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
-    resume_points, stats, tickets, tokens, turns, user_input, wallets,
+    resume_points, sign_in, stats, tickets, tokens, turns, user_input, wallets,
 };
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
@@ -42,8 +42,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let hub = Hub::new(Arc::clone(&store), registered, Arc::clone(&limits), budget);
     let metrics = Metrics::new(&config.metrics, Arc::clone(&store));
     let authenticator =
-        Arc::new(Authenticator::new(&config.auth, Arc::clone(&store), limits.recheck())?);
-    authenticator.follow_keys(&metrics.keys);
+        Arc::new(Authenticator::new(&config.auth, &store, limits.recheck(), &metrics.keys)?);
     let state = AppState {
         hub: Arc::new(hub),
         registry,
@@ -154,6 +153,12 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         // /api/tokens/{user_id}: balance, consume
         .routes(routes!(tokens::balance::token_balance))
         .routes(routes!(tokens::consume::consume_tokens))
+
+        // /api/sign-in, /api/sign-in/callback, /api/sign-out, /api/session
+        .routes(routes!(sign_in::begin::begin_sign_in))
+        .routes(routes!(sign_in::finish::finish_sign_in))
+        .routes(routes!(sign_in::end::sign_out))
+        .routes(routes!(sign_in::session::get_session))
 
         // /chat/{app_id}/{chat_id}/{user_id}/input, /api/user-input/submit
         .routes(routes!(user_input::say::say))

@@ -20,7 +20,7 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let app_id = params.ok().and_then(|params| app_id(&params));
-    let verified = state.authenticator.identify(request.headers()).await;
+    let verified = state.authenticator.identify(request.method(), request.headers()).await;
     let peer = request.extensions().get().map(|Peer(peer)| *peer);
     let address = peer.map(|peer| state.proxies.caller(peer, request.headers()));
     let subject = Subject::new(verified.as_ref().ok(), app_id.as_ref(), address);

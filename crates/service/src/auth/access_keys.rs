@@ -52,6 +52,11 @@ impl AccessKeys {
         Ok(Identity { role, expires_at: key.expires_at, apps })
     }
 
+    /// Removes a key from the cache, after this process has changed it.
+    pub(super) fn forget(&self, id: &AccessKeyId) {
+        self.known.invalidate(id);
+    }
+
     async fn find(&self, id: &AccessKeyId) -> Result<Option<Arc<AccessKey>>, Problem> {
         if let Some(known) = self.known.get(id) {
             return Ok(known);

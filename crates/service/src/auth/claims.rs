@@ -24,6 +24,15 @@ pub(super) struct Claims {
     exp: f64,
 }
 
+/// The claims of an ID token that the service uses.
+#[derive(Deserialize)]
+pub(super) struct IdClaims {
+    #[serde(flatten)]
+    pub(super) claims: Claims,
+    /// Proves that the token was issued for this sign-in.
+    pub(super) nonce: String,
+}
+
 /// A list of names, or a single word.
 #[derive(Deserialize)]
 #[serde(untagged)]

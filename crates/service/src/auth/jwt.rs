@@ -1,7 +1,8 @@
 use jsonwebtoken::errors::{Error, ErrorKind};
 use jsonwebtoken::{Validation, decode, decode_header};
+use serde::de::DeserializeOwned;
 
-use super::claims::Claims;
+use super::claims::{Claims, IdClaims};
 use super::key_ring::KeyRing;
 use super::{Identity, Refusal, signatures, unauthenticated};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
@@ -53,17 +54,35 @@ impl Verifier {
 
     /// Returns the identity of the bearer, or why the token is refused.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, Problem> {
+        let claims: Claims = self.claims(token).await?;
+        Ok(claims.identity(self.validation.leeway))
+    }
+
+    /// Returns the identity of the person whom an ID token describes. `nonce` is from the request for the token.
+    pub(super) async fn verify_id_token(
+        &self,
+        token: &str,
+        nonce: &str,
+    ) -> Result<Identity, Problem> {
+        let IdClaims { claims, nonce: given } = self.claims(token).await?;
+        if given != nonce {
+            return Err(unauthenticated("the ID token is for another sign-in"));
+        }
+        Ok(claims.identity(self.validation.leeway))
+    }
+
+    async fn claims<T: DeserializeOwned>(&self, token: &str) -> Result<T, Problem> {
         let kid = checked_kid(token).map_err(unauthenticated)?;
         let keys = self.keys.keys_for(kid.as_deref()).await?;
         let mut result = Err(ErrorKind::InvalidSignature.into());
         for key in keys.candidates(kid.as_deref()) {
-            result = decode::<Claims>(token, key, &self.validation);
+            result = decode::<T>(token, key, &self.validation);
             if !is_of_another_key(&result) {
                 break;
             }
         }
         match result {
-            Ok(token) => Ok(token.claims.identity(self.validation.leeway)),
+            Ok(token) => Ok(token.claims),
             Err(error) => Err(unauthenticated(refusal(&error))),
         }
     }

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::jwks_url::{JwksClient, JwksUrl};
+use super::issuer_client::{IssuerClient, IssuerUrl};
 use super::keys::{Keys, parse};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 use crate::metrics::KeyMetrics;
@@ -31,7 +31,7 @@ const MAX_WAITING: usize = 256;
 pub(super) enum KeySource {
     Settings,
     File(PathBuf),
-    Url(JwksUrl),
+    Url(IssuerUrl),
 }
 
 /// The keys that are valid now.
@@ -81,9 +81,7 @@ impl KeyRing {
         let task = match self.source.clone() {
             KeySource::Settings => return,
             KeySource::File(path) => runtime.spawn(follow_file(shared, path, metrics)),
-            KeySource::Url(url) => {
-                runtime.spawn(follow_url(shared, JwksClient::new(url), self.interval, metrics))
-            }
+            KeySource::Url(url) => runtime.spawn(follow_url(shared, url, self.interval, metrics)),
         };
         // Following twice changes nothing: the second task ends at once.
         let _ = self.task.set(AbortOnDropHandle::new(task));
@@ -137,16 +135,13 @@ impl Shared {
     }
 }
 
-async fn follow_url(
-    shared: Arc<Shared>,
-    client: JwksClient,
-    interval: Duration,
-    metrics: KeyMetrics,
-) {
+async fn follow_url(shared: Arc<Shared>, url: IssuerUrl, interval: Duration, metrics: KeyMetrics) {
+    let client = IssuerClient::new();
     loop {
         shared.progress.send_modify(|progress| progress.started += 1);
         let begun = Instant::now();
-        let fetched = client.fetch().await.and_then(|body| shared.replace(&body));
+        let fetched = client.get(&url).await.map_err(|error| error.to_string());
+        let fetched = fetched.and_then(|body| shared.replace(&body));
         metrics.refreshed(&fetched);
         let has_failed = fetched.is_err();
         shared.progress.send_modify(|progress| {

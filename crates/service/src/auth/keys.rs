@@ -8,7 +8,7 @@ use jsonwebtoken::{DecodingKey, DecodingKeyKind};
 use secrecy::ExposeSecret as _;
 use simple_asn1::ASN1Block;
 
-use super::jwks_url::JwksUrl;
+use super::issuer_client::IssuerUrl;
 use super::key_ring::KeySource;
 use super::signatures::{MIN_RSA_BYTES, significant};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
@@ -45,7 +45,9 @@ impl Keys {
             }
             (_, Some(_), Some(_)) => Err(ConfigError::TwoKeySources),
             (_, None, Some(url)) => {
-                Ok((KeySource::Url(JwksUrl::parse(url)?), Self::Unnamed(Vec::new())))
+                let url =
+                    IssuerUrl::parse(url).map_err(|detail| ConfigError::JwksUrl { detail })?;
+                Ok((KeySource::Url(url), Self::Unnamed(Vec::new())))
             }
             (_, Some(path), None) => {
                 Ok((KeySource::File(path.clone()), read_file(path, algorithm)?))

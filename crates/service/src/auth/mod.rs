@@ -4,19 +4,21 @@
 
 mod access_keys;
 mod claims;
+mod cookies;
 mod cors;
-mod jwks_url;
+mod issuer_client;
 mod jwt;
 mod key_ring;
 mod keys;
 mod local;
 mod origins;
+mod sign_in;
 mod signatures;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use chrono::{DateTime, Utc};
 use persistence::Store;
 use records::{
@@ -25,11 +27,14 @@ use records::{
 };
 use tower_http::cors::CorsLayer;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
 use crate::metrics::KeyMetrics;
 use crate::problem::{Problem, ProblemKind};
 use access_keys::AccessKeys;
 use origins::Origins;
+pub(crate) use sign_in::{Redirect, Returned, SignIn};
 
 /// Identifies callers.
 #[derive(Debug)]
@@ -42,8 +47,10 @@ pub(crate) enum Authenticator {
         verifier: Box<jwt::Verifier>,
         /// Finds the keys that were issued to programs.
         access_keys: Box<AccessKeys>,
-        /// The origins whose pages may open sockets.
+        /// The origins whose pages may call the service.
         origins: Origins,
+        /// How people sign in, if they can.
+        sign_in: Option<Box<SignIn>>,
     },
 }
 
@@ -82,11 +89,15 @@ impl Authenticator {
     /// Reads the keys that the settings name. A revoked API key is refused after `recheck` at the latest.
     pub(crate) fn new(
         config: &AuthConfig,
-        store: Arc<dyn Store>,
+        store: &Arc<dyn Store>,
         recheck: Duration,
+        metrics: &KeyMetrics,
     ) -> Result<Self, ConfigError> {
         let Some((verifier, origins)) = Self::configured(config)? else { return Ok(Self::Open) };
-        Ok(Self::Jwt { verifier, access_keys: Box::new(AccessKeys::new(store, recheck)), origins })
+        verifier.follow_keys(metrics.clone());
+        let access_keys = Box::new(AccessKeys::new(Arc::clone(store), recheck));
+        let sign_in = SignIn::new(config, Arc::clone(store), metrics)?.map(Box::new);
+        Ok(Self::Jwt { verifier, access_keys, origins, sign_in })
     }
 
     /// Checks that an authenticator can be made of these settings.
@@ -97,6 +108,7 @@ impl Authenticator {
     fn configured(
         config: &AuthConfig,
     ) -> Result<Option<(Box<jwt::Verifier>, Origins)>, ConfigError> {
+        SignIn::checked(config)?;
         match config.mode {
             AuthMode::None => Ok(None),
             AuthMode::Jwt => {
@@ -114,21 +126,62 @@ impl Authenticator {
         }
     }
 
-    /// Starts to follow the changes of the keys.
-    pub(crate) fn follow_keys(&self, metrics: &KeyMetrics) {
-        if let Self::Jwt { verifier, .. } = self {
-            verifier.follow_keys(metrics.clone());
+    /// Identifies the caller by the headers of the request: a token, or the session of a browser.
+    pub(crate) async fn identify(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Identity, Problem> {
+        if let Self::Open = self {
+            return match local::objection(headers) {
+                Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
+                None => Ok(Identity::local()),
+            };
+        }
+        match session(headers) {
+            Some(secret) => self.resume_session(&secret, method, headers).await,
+            None => self.verify(bearer_token(headers).map_err(unauthenticated)?).await,
         }
     }
 
-    /// Identifies the caller by the headers of the request.
-    pub(crate) async fn identify(&self, headers: &HeaderMap) -> Result<Identity, Problem> {
+    /// Identifies a person who has signed in.
+    ///
+    /// A browser sends a cookie with requests that no page of this service has made. So the request must come from one,
+    /// and one that changes something must have the header that only such a page can set.
+    async fn resume_session(
+        &self,
+        secret: &AccessKeySecret,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Identity, Problem> {
+        let Self::Jwt { access_keys, sign_in: Some(sign_in), .. } = self else {
+            return Err(unauthenticated("people cannot sign in at this service; send a token"));
+        };
+        let is_safe = method.is_safe();
+        if let Some(objection) = sign_in.objection(headers, is_safe) {
+            return Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection));
+        }
+        let given = headers.get(CSRF_HEADER).map(HeaderValue::as_bytes);
+        if !is_safe && given != Some(csrf_token(secret).as_bytes()) {
+            let detail =
+                "a request of a signed-in person needs the header x-csrf-token of GET /api/session";
+            return Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, detail));
+        }
+        access_keys.verify(secret, AccessKeyKind::SignIn).await
+    }
+
+    /// Refuses a key from now on, after this process has revoked it.
+    pub(crate) fn forget(&self, secret: &AccessKeySecret) {
+        if let Self::Jwt { access_keys, .. } = self {
+            access_keys.forget(&secret.id());
+        }
+    }
+
+    /// Returns how people sign in, if they can.
+    pub(crate) fn sign_in(&self) -> Option<&SignIn> {
         match self {
-            Self::Open => match local::objection(headers) {
-                Some(objection) => Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, objection)),
-                None => Ok(Identity::local()),
-            },
-            Self::Jwt { .. } => self.verify(bearer_token(headers).map_err(unauthenticated)?).await,
+            Self::Open => None,
+            Self::Jwt { sign_in, .. } => sign_in.as_deref(),
         }
     }
 
@@ -207,6 +260,24 @@ impl Identity {
         }
     }
 
+    /// Returns the name of the role.
+    pub(crate) fn role(&self) -> &'static str {
+        match self.role {
+            Role::Local | Role::Service => "service",
+            Role::Operator { .. } => "operator",
+            Role::Support { .. } => "support",
+            Role::User { .. } => "user",
+        }
+    }
+
+    /// Returns the apps that the caller may use; `None` for all.
+    pub(crate) fn apps(&self) -> Option<&[AppId]> {
+        match &self.apps {
+            Apps::All => None,
+            Apps::These(apps) => Some(apps),
+        }
+    }
+
     /// Returns the person; `None` for a program.
     pub(crate) fn person(&self) -> Option<&UserId> {
         match &self.role {
@@ -258,8 +329,25 @@ pub(crate) fn unauthenticated(refusal: Refusal) -> Problem {
 /// Why a caller was not identified. It can be sent to the caller, because it never repeats the token.
 pub(crate) type Refusal = &'static str;
 
+/// The header with which a page shows that it belongs to the service whose cookie the request has.
+const CSRF_HEADER: &str = "x-csrf-token";
+
+/// Returns the token of [`CSRF_HEADER`] for a session. It tells nothing about the session's key.
+pub(crate) fn csrf_token(secret: &AccessKeySecret) -> String {
+    let digest = Sha256::digest(format!("csrf {}", secret.expose()));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the session in the cookies of a request; `None` if it has a token, which then counts.
+pub(crate) fn session(headers: &HeaderMap) -> Option<AccessKeySecret> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return None;
+    }
+    AccessKeySecret::parse(cookies::cookie(headers, cookies::SESSION)?)
+}
+
 fn bearer_token(headers: &HeaderMap) -> Result<&str, Refusal> {
-    let mut given = headers.get_all(axum::http::header::AUTHORIZATION).iter();
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (given.next(), given.next()) else {
         return Err("the request must have exactly one Authorization header, with a bearer token");
     };

@@ -81,6 +81,14 @@ pub enum ConfigError {
         /// What is wrong with it.
         detail: &'static str,
     },
+    /// A setting of sign-in is not usable. It is not repeated, because it may hold a secret.
+    #[error("auth.sign_in.{name} is not usable: {detail}")]
+    SignIn {
+        /// The name of the setting.
+        name: &'static str,
+        /// What is wrong with it.
+        detail: &'static str,
+    },
     /// Two places are named for the keys.
     #[error("auth.key_file and auth.jwks_url are both set: remove one")]
     TwoKeySources,

@@ -87,6 +87,47 @@ pub struct AuthConfig {
     /// as `https://app.example.org`.
     #[serde(deserialize_with = "listed")]
     pub allowed_origins: Vec<String>,
+    /// How people sign in, in a browser.
+    pub sign_in: SignInConfig,
+}
+
+/// The settings of sign-in by OpenID Connect. It is off without an issuer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SignInConfig {
+    /// The address of the issuer, which has its description below `/.well-known/openid-configuration`: https, or
+    /// http on a loopback address.
+    #[serde(deserialize_with = "unless_empty")]
+    pub issuer: Option<String>,
+    /// The name under which the issuer knows this service.
+    pub client_id: String,
+    /// The secret that the issuer has given to this service; none for a public client.
+    #[serde(deserialize_with = "unless_empty")]
+    pub client_secret: Option<SecretString>,
+    /// The algorithm of the ID tokens: RS256 or ES256.
+    pub algorithm: Algorithm,
+    /// The address under which browsers reach this service, such as `https://chats.example.org`: https, or http on a
+    /// loopback address, without a path. The issuer sends them back to `/api/sign-in/callback` below it.
+    pub public_url: String,
+    /// The scopes that are requested besides `openid`.
+    #[serde(deserialize_with = "listed")]
+    pub scopes: Vec<String>,
+    /// How long a person stays signed in, in minutes, from 1 to 43,200.
+    pub session_minutes: u64,
+}
+
+impl Default for SignInConfig {
+    fn default() -> Self {
+        Self {
+            issuer: None,
+            client_id: String::new(),
+            client_secret: None,
+            algorithm: Algorithm::RS256,
+            public_url: String::new(),
+            scopes: Vec::new(),
+            session_minutes: 480,
+        }
+    }
 }
 
 impl Default for AuthConfig {
@@ -102,6 +143,7 @@ impl Default for AuthConfig {
             audience: None,
             leeway_sec: 5,
             allowed_origins: Vec::new(),
+            sign_in: SignInConfig::default(),
         }
     }
 }

@@ -12,6 +12,6 @@ pub(crate) struct Verified(pub(crate) Result<Identity, Problem>);
 pub(super) async fn identified(parts: &Parts, state: &AppState) -> Result<Identity, Problem> {
     match parts.extensions.get::<Verified>() {
         Some(Verified(verified)) => verified.clone(),
-        None => state.authenticator.identify(&parts.headers).await,
+        None => state.authenticator.identify(&parts.method, &parts.headers).await,
     }
 }

@@ -9,7 +9,7 @@ use super::path::parse_path_param;
 use super::query::params;
 use super::scope::app_id;
 use super::ticket::{TICKET_PARAM, identify_by_ticket};
-use crate::auth::{Identity, unauthenticated};
+use crate::auth::{Identity, session, unauthenticated};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -66,14 +66,16 @@ impl FromRequestParts<AppState> for SocketRequest {
 
 const ONE_TOKEN: &str = "send one token or one ticket, not both and not two tokens";
 
-/// Identifies the caller by a header or an offered subprotocol; `None` if there is neither.
+/// Identifies the caller by a header, a cookie or an offered subprotocol; `None` if there is neither.
 async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
     let authenticator = &state.authenticator;
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
     match offered_token(parts) {
         Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
         Some(token) => authenticator.verify(token).await.map(Some),
-        None if is_in_header || authenticator.is_open() => identified(parts, state).await.map(Some),
+        None if is_in_header || authenticator.is_open() || session(&parts.headers).is_some() => {
+            identified(parts, state).await.map(Some)
+        }
         None => Ok(None),
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn identify_by_ticket(
     }
     if state.authenticator.is_open() {
         // In open mode only programs of this machine may call, with a ticket too.
-        state.authenticator.identify(&parts.headers).await?;
+        state.authenticator.identify(&parts.method, &parts.headers).await?;
     }
     let app_id = app_id(parts).await?;
     let chat_id = parse_path_param(parts, "chat_id").await?;

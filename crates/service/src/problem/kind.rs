@@ -15,8 +15,8 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 63] = [
-        Self::DIFF_TOO_LARGE, Self::TOO_MANY_REQUESTS,
+    pub(crate) const ALL: [Self; 65] = [
+        Self::SIGN_IN_FAILED, Self::NO_SIGN_IN, Self::DIFF_TOO_LARGE, Self::TOO_MANY_REQUESTS,
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::FORBIDDEN_PERMISSION, Self::TOO_MANY_MEMBERS, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -38,6 +38,8 @@ impl ProblemKind {
     pub(crate) const FORBIDDEN_ORIGIN: Self = kind(StatusCode::FORBIDDEN, "forbidden-origin", "The page or host is not accepted");
     pub(crate) const FORBIDDEN_OWNER: Self = kind(StatusCode::FORBIDDEN, "forbidden-owner", "Not the caller's own");
     pub(crate) const FORBIDDEN_PERMISSION: Self = kind(StatusCode::FORBIDDEN, "forbidden-permission", "The caller may read the chat, and not do this");
+    pub(crate) const SIGN_IN_FAILED: Self = kind(StatusCode::FORBIDDEN, "sign-in-failed", "The person was not signed in");
+    pub(crate) const NO_SIGN_IN: Self = kind(StatusCode::NOT_FOUND, "no-sign-in", "People cannot sign in here");
     pub(crate) const FORBIDDEN_ROLE: Self = kind(StatusCode::FORBIDDEN, "forbidden-role", "The token has another role");
     pub(crate) const NO_SUCH_ROUTE: Self = kind(StatusCode::NOT_FOUND, "no-such-route", "No such route");
     pub(crate) const APP_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "app-not-found", "No such app");

@@ -18,9 +18,9 @@ pub(crate) use openapi::{
     InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MemberProblems,
     MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems,
     RecordCallsProblems, RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems,
-    RestoreContextProblems, ResumeProblems, SocketProblems, StackProblems, StatsProblems,
-    StatusProblems, SubmitProblems, TicketProblems, TokenBalanceProblems, TurnProblems,
-    UpdateMessageProblems, WalletProblems,
+    RestoreContextProblems, ResumeProblems, SessionProblems, SignInProblems, SocketProblems,
+    StackProblems, StatsProblems, StatusProblems, SubmitProblems, TicketProblems,
+    TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,
 };
 pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};
 
@@ -140,6 +140,11 @@ impl Problem {
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
         self
+    }
+
+    /// Returns whether the caller was not identified.
+    pub(crate) fn is_unauthenticated(&self) -> bool {
+        self.0.kind == ProblemKind::UNAUTHENTICATED
     }
 
     pub(crate) fn kind(&self) -> ProblemKind {

@@ -299,6 +299,10 @@ groups! {
     StatsProblems => describe(&[&READ, &[P::FORBIDDEN_APP, P::FORBIDDEN_ROLE]]);
     /// A read of the statistics of all apps.
     AllStatsProblems => describe_operator(&[&READ]);
+    /// A step of a sign-in.
+    SignInProblems => by_status(&[&WRITE[..], &[P::SIGN_IN_FAILED, P::NO_SIGN_IN], &ANY].concat());
+    /// A read of the session of a browser.
+    SessionProblems => by_status(&[&READ[..], &ANY].concat());
     /// A read of the metrics.
     MetricsProblems => by_status(&[P::UNAUTHENTICATED, P::FORBIDDEN_ROLE, P::FORBIDDEN_ORIGIN, P::INTERNAL, P::KEYS_UNAVAILABLE]);
 }

@@ -3,9 +3,12 @@
 use std::fs;
 use std::net::SocketAddr;
 
+use crate::tokens::hs256;
 use insta::assert_snapshot;
 use serde_json::json;
-use service::{Algorithm, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, router};
+use service::{
+    Algorithm, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig, SignInConfig, router,
+};
 use tempfile::TempDir;
 
 use crate::harness::memory;
@@ -115,6 +118,39 @@ fn the_address_of_keys_is_https_or_this_machine() {
     assert!(matches!(jwt(auth.clone()).check(listen), Err(ConfigError::TwoKeySources)));
     let auth = AuthConfig { key_file: None, jwks_refresh_sec: 0, ..auth };
     assert!(matches!(jwt(auth).check(listen), Err(ConfigError::Refresh { .. })));
+}
+
+#[test]
+fn a_sign_in_that_cannot_work_is_refused() {
+    let good = SignInConfig {
+        issuer: Some("https://login.example".to_owned()),
+        client_id: "reprise".to_owned(),
+        public_url: "https://chats.example".to_owned(),
+        ..SignInConfig::default()
+    };
+    let listen = "127.0.0.1:1".parse().unwrap();
+    let with = |sign_in| Config { auth: AuthConfig { sign_in, ..hs256() }, ..Config::default() };
+    assert!(with(good.clone()).check(listen).is_ok());
+    let text = |text: &str| text.to_owned();
+    for (sign_in, name) in [
+        (SignInConfig { issuer: Some(text("http://login.example")), ..good.clone() }, "issuer"),
+        (SignInConfig { client_id: text(""), ..good.clone() }, "client_id"),
+        (SignInConfig { algorithm: Algorithm::HS256, ..good.clone() }, "algorithm"),
+        (SignInConfig { public_url: text(""), ..good.clone() }, "public_url"),
+        (SignInConfig { public_url: text("http://chats.example"), ..good.clone() }, "public_url"),
+        (
+            SignInConfig { public_url: text("https://a.example/chats"), ..good.clone() },
+            "public_url",
+        ),
+        (SignInConfig { session_minutes: 0, ..good.clone() }, "session_minutes"),
+        (SignInConfig { session_minutes: 43_201, ..good.clone() }, "session_minutes"),
+    ] {
+        let error = with(sign_in).check(listen).unwrap_err();
+        assert!(matches!(error, ConfigError::SignIn { name: it, .. } if it == name), "{error}");
+    }
+    let open = AuthConfig { sign_in: good, ..AuthConfig::default() };
+    let error = Config { auth: open, ..Config::default() }.check(listen).unwrap_err();
+    assert!(error.to_string().contains("auth.mode"), "{error}");
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod quotas;
 mod requests;
 mod rights;
 mod serve;
+mod sign_in;
 mod signatures;
 mod signing;
 mod sizes;

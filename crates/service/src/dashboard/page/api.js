@@ -23,6 +23,29 @@ export const token = {
   forget: () => sessionStorage.removeItem(TOKEN),
 };
 
+/** How the browser is signed in: `can_sign_in`, and `session` or null. */
+let signIn = { can_sign_in: false, session: null };
+
+export const session = {
+  /** The person who is signed in, or null. */
+  get: () => signIn.session,
+  canBegin: () => signIn.can_sign_in,
+  /** Asks the service who is signed in; a service that does not answer is reported by the next request. */
+  async load() {
+    try {
+      signIn = await get("api/session");
+    } catch {
+      signIn = { can_sign_in: false, session: null };
+    }
+  },
+  /** Where to sign in, and to come back to this view. */
+  address: () => query("api/sign-in", { return_to: location.pathname + location.hash }),
+  async end() {
+    await send("api/sign-out", {}, undefined, { method: "POST" });
+    await session.load();
+  },
+};
+
 /** Builds a path of the API; the names in it may have any characters. */
 export function path(parts, ...names) {
   // Browsers resolve `.` and `..` in a path even if they are percent-encoded.
@@ -96,8 +119,12 @@ async function ask(address, signal) {
 
 /** Sends a request; throws if it is refused. */
 async function send(address, headers, signal, request = {}) {
-  if (token.get()) headers.authorization = `Bearer ${token.get()}`;
-  const options = { ...request, headers, signal, credentials: "omit", redirect: "error" };
+  // A token counts more than the session of the browser, which is then not sent.
+  const isSignedIn = !token.get();
+  if (!isSignedIn) headers.authorization = `Bearer ${token.get()}`;
+  if (isSignedIn && signIn.session) headers["x-csrf-token"] = signIn.session.csrf_token;
+  const credentials = isSignedIn ? "same-origin" : "omit";
+  const options = { ...request, headers, signal, credentials, redirect: "error" };
   const response = await reached(() => fetch(address, options), signal);
   if (response.ok) return response;
   throw problem(response, await reached(() => response.text(), signal));

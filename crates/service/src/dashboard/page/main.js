@@ -1,6 +1,6 @@
 // Shows the view that the URL names, and changes it when the URL changes.
 
-import { token } from "./api.js";
+import { session, token } from "./api.js";
 import { h } from "./dom.js";
 import { read } from "./routes.js";
 import { Screen } from "./screen.js";
@@ -40,12 +40,22 @@ const nowhere = {
 };
 
 function showToken() {
+  const person = token.get() ? null : session.get();
   document.getElementById("forget-token").hidden = !token.get();
+  document.getElementById("sign-out").hidden = !person;
+  document.getElementById("person").textContent = person ? person.user_id : "";
 }
 
 document.getElementById("forget-token").onclick = () => {
   token.forget();
   navigate();
+};
+document.getElementById("sign-out").onclick = async () => {
+  try {
+    await session.end();
+  } finally {
+    navigate();
+  }
 };
 document.getElementById("skip").onclick = (event) => {
   // The link must not change the URL, which names the view.
@@ -58,4 +68,5 @@ addEventListener("token-given", () => {
   // The input that had the focus no longer exists.
   document.querySelector("main h1").focus();
 });
+await session.load();
 navigate();

@@ -1,4 +1,4 @@
-import { token } from "../api.js";
+import { session, token } from "../api.js";
 import { h } from "../dom.js";
 
 /** Shows a problem and, if a token may help, asks for one. */
@@ -9,9 +9,14 @@ export function problemPanel(problem, retry) {
     h("h2", {}, problem.title),
     problem.detail && h("p", {}, problem.detail),
     problem.requestId && h("p", { class: "dim" }, "Request ", h("code", {}, problem.requestId)),
+    problem.wantsToken && session.canBegin() && signInLink(),
     problem.wantsToken && tokenForm(),
     !problem.wantsToken && h("button", { type: "button", onclick: retry }, "Try again"),
   );
+}
+
+function signInLink() {
+  return h("p", {}, h("a", { href: session.address(), id: "sign-in" }, "Sign in"));
 }
 
 function tokenForm() {

@@ -1,0 +1,102 @@
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use axum::http::{Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Bytes;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+
+/// The longest time that one request may take, from the name lookup to the last byte.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// The largest response that is read, in bytes.
+const MAX_BYTES: usize = 256 << 10;
+
+/// An address of an issuer.
+#[derive(Clone)]
+pub(super) struct IssuerUrl(Uri);
+
+impl fmt::Debug for IssuerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The query may hold a secret.
+        f.debug_tuple("IssuerUrl").field(&self.0.host()).finish()
+    }
+}
+
+impl IssuerUrl {
+    /// Accepts https, and http on a loopback address. Returns what is wrong with any other text.
+    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+        let uri = text.parse::<Uri>().map_err(|_| "it is not a URL")?;
+        let (Some(host), Some(authority)) = (uri.host(), uri.authority()) else {
+            return Err("it names no host");
+        };
+        if authority.as_str().contains('@') {
+            return Err("it must not hold a user or a password");
+        }
+        match uri.scheme_str() {
+            Some("https") => Ok(Self(uri)),
+            Some("http") if is_loopback(host) => Ok(Self(uri)),
+            _ => Err("it must begin with https://, or name this machine with http://"),
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Sends requests to an issuer. It follows no redirects and uses no proxy.
+#[derive(Debug, Clone)]
+pub(super) struct IssuerClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+
+/// Why a request to an issuer has no response.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct IssuerError(String);
+
+impl IssuerClient {
+    pub(super) fn new() -> Self {
+        let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http();
+        let connector = connector.enable_http1().build();
+        Self(Client::builder(TokioExecutor::new()).build(connector))
+    }
+
+    /// Returns the body of a successful response to GET.
+    pub(super) async fn get(&self, url: &IssuerUrl) -> Result<Vec<u8>, IssuerError> {
+        let mut request = Request::new(Vec::new());
+        *request.uri_mut() = url.0.clone();
+        let response = self.send(request).await?;
+        match response.status() {
+            StatusCode::OK => Ok(response.into_body()),
+            status => Err(IssuerError(format!("the issuer responded with status {status}"))),
+        }
+    }
+
+    /// Returns the response to a request, with its whole body.
+    pub(super) async fn send(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<Response<Vec<u8>>, IssuerError> {
+        let sent = tokio::time::timeout(TIMEOUT, self.send_unbounded(request)).await;
+        let sent = sent.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}")));
+        sent.map_err(IssuerError)
+    }
+
+    async fn send_unbounded(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, String> {
+        let request = request.map(|body| Full::new(Bytes::from(body)));
+        let (parts, body) = self.0.request(request).await.map_err(|e| chain(&e))?.into_parts();
+        let body = Limited::new(body, MAX_BYTES).collect().await.map_err(|e| e.to_string())?;
+        Ok(Response::from_parts(parts, body.to_bytes().into()))
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
+    }
+}
