@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
@@ -170,7 +170,7 @@ impl AccessKeySecret {
 
     /// Returns the digest that is stored.
     pub fn digest(&self) -> AccessKeyDigest {
-        AccessKeyDigest(Sha256::digest(&self.0).into())
+        AccessKeyDigest::of(&self.0)
     }
 
     /// Returns the whole text, for the person or the program that the key was issued to.
@@ -227,6 +227,11 @@ impl fmt::Display for AccessKeyId {
 pub struct AccessKeyDigest([u8; 32]);
 
 impl AccessKeyDigest {
+    /// Returns the digest of a text.
+    pub fn of(text: &str) -> Self {
+        Self(Sha256::digest(text).into())
+    }
+
     /// Reads 64 hexadecimal digits; `None` if the text is something else.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
@@ -254,7 +259,12 @@ impl fmt::Debug for AccessKeyDigest {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 #[cfg(test)]

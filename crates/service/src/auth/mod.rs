@@ -22,12 +22,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use chrono::{DateTime, Utc};
 use persistence::Store;
 use records::{
-    AccessKeyKind, AccessKeySecret, AppId, Bearer, Caller, Clock as _, Permission, SystemClock,
-    TeamId, Ticket, UserId,
+    AccessKeyDigest, AccessKeyKind, AccessKeySecret, AppId, Bearer, Caller, Clock as _, Permission,
+    SystemClock, TeamId, Ticket, UserId,
 };
 use tower_http::cors::CorsLayer;
-
-use sha2::{Digest as _, Sha256};
 
 use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
 use crate::metrics::KeyMetrics;
@@ -334,8 +332,7 @@ const CSRF_HEADER: &str = "x-csrf-token";
 
 /// Returns the token of [`CSRF_HEADER`] for a session. It tells nothing about the session's key.
 pub(crate) fn csrf_token(secret: &AccessKeySecret) -> String {
-    let digest = Sha256::digest(format!("csrf {}", secret.expose()));
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    AccessKeyDigest::of(&format!("csrf {}", secret.expose())).to_string()
 }
 
 /// Returns the session in the cookies of a request; `None` if it has a token, which then counts.

@@ -1,4 +1,4 @@
-//! People sign in in a browser, by OpenID Connect: the code flow with PKCE.
+//! People sign in in a browser, by OIDC: the code flow with PKCE.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +58,7 @@ struct Provider {
     verifier: Verifier,
 }
 
-/// The description of an issuer (OpenID Connect Discovery 1.0).
+/// The description of an issuer (OIDC Discovery 1.0).
 #[derive(Deserialize)]
 struct Discovery {
     issuer: String,

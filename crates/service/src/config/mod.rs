@@ -91,7 +91,7 @@ pub struct AuthConfig {
     pub sign_in: SignInConfig,
 }
 
-/// The settings of sign-in by OpenID Connect. It is off without an issuer.
+/// The settings of sign-in by OIDC. It is off without an issuer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SignInConfig {
