@@ -8,7 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::settings::{Log, LogFormat};
 
-/// Sends the log to standard error, so that standard output holds only the command's result.
+/// Sends the log to standard error, so that standard output holds only the command's result. A panic is logged too.
 pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
     let filter: Targets = log
         .filter
@@ -24,6 +24,12 @@ pub(crate) fn start(log: &Log) -> anyhow::Result<()> {
         LogFormat::Text => subscriber.finish().with(filter).init(),
         LogFormat::Json => subscriber.json().finish().with(filter).init(),
     }
+    std::panic::set_hook(Box::new(|panic| {
+        let place =
+            panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+        // The message of a panic may repeat what a caller has sent, so only its place is logged.
+        tracing::error!(%place, "a panic");
+    }));
     Ok(())
 }
 

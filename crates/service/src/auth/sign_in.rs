@@ -31,7 +31,7 @@ use crate::metrics::KeyMetrics;
 use crate::problem::{Problem, ProblemKind};
 
 /// How long a person may take at the issuer.
-const MAX_VISIT: Duration = Duration::from_mins(10);
+const MAX_PENDING: Duration = Duration::from_mins(10);
 /// When to try again, if the issuer cannot be reached.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 const MAX_SESSION_MINUTES: u64 = 43_200;
@@ -122,7 +122,7 @@ impl Returned {
 }
 
 /// What the browser keeps while the person is at the issuer.
-struct Visit {
+struct PendingSignIn {
     state: String,
     nonce: String,
     verifier: String,
@@ -211,14 +211,14 @@ impl SignIn {
             .add_extra_param("nonce", nonce.secret())
             .set_pkce_challenge(challenge);
         let (location, state) = request.url();
-        let visit = Visit {
+        let pending = PendingSignIn {
             state: state.into_secret(),
             nonce: nonce.into_secret(),
             verifier: verifier.into_secret(),
             return_to: return_to.filter(|path| is_own_path(path)).unwrap_or(HOME).to_owned(),
         };
         // The issuer sends the browser back with a link of another site.
-        let cookie = cookies::set(cookies::SIGN_IN, &visit.to_text(), SameSite::Lax, MAX_VISIT);
+        let cookie = cookies::set(cookies::SIGN_IN, &pending.to_text(), SameSite::Lax, MAX_PENDING);
         Ok(Redirect { location: location.into(), cookies: vec![cookie] })
     }
 
@@ -228,9 +228,9 @@ impl SignIn {
         headers: &HeaderMap,
         returned: Returned,
     ) -> Result<Redirect, Problem> {
-        let visit = cookies::cookie(headers, cookies::SIGN_IN).and_then(Visit::from_text);
-        let visit = visit.filter(|visit| returned.state.as_ref() == Some(&visit.state));
-        let visit = visit.ok_or_else(|| {
+        let pending = cookies::cookie(headers, cookies::SIGN_IN).and_then(PendingSignIn::from_text);
+        let pending = pending.filter(|pending| returned.state.as_ref() == Some(&pending.state));
+        let pending = pending.ok_or_else(|| {
             failed("this browser has not begun this sign-in, or began it over 10 minutes ago")
         })?;
         // An answer of another issuer must not be taken for one of ours (RFC 9207).
@@ -238,8 +238,8 @@ impl SignIn {
         let code = returned.code.filter(|_| returned.error.is_none() && is_ours);
         let code = code.ok_or_else(|| failed("the issuer has not signed the person in"))?;
         let provider = self.provider().await?;
-        let token = self.id_token(provider, code, visit.verifier).await?;
-        let identity = provider.verifier.verify_id_token(&token, &visit.nonce).await?;
+        let token = self.id_token(provider, code, pending.verifier).await?;
+        let identity = provider.verifier.verify_id_token(&token, &pending.nonce).await?;
         let bearer = match identity.role {
             Role::Service | Role::Local => {
                 return Err(failed("the issuer says that this is a program, not a person"));
@@ -264,7 +264,7 @@ impl SignIn {
         self.store.create_access_key(key).await?;
         let session = cookies::set(cookies::SESSION, secret.expose(), SameSite::Strict, lives);
         let done = cookies::set(cookies::SIGN_IN, "", SameSite::Lax, Duration::ZERO);
-        Ok(Redirect { location: visit.return_to, cookies: vec![session, done] })
+        Ok(Redirect { location: pending.return_to, cookies: vec![session, done] })
     }
 
     /// Ends a session. Returns the cookie that removes it from the browser.
@@ -346,7 +346,7 @@ impl SignIn {
     }
 }
 
-impl Visit {
+impl PendingSignIn {
     fn to_text(&self) -> String {
         let Self { state, nonce, verifier, return_to } = self;
         format!("{state}.{nonce}.{verifier}.{}", URL_SAFE_NO_PAD.encode(return_to))

@@ -388,6 +388,32 @@ async fn a_closed_request_of_another_chat_does_not_hide_a_pending_one() {
 }
 
 #[tokio::test]
+async fn an_answer_by_its_id_alone_is_stored_in_no_chat_of_another_person() {
+    let client = client(hs256());
+    let service = client.with_token(token(&json!({"sub": "orchestrator", "role": "service"})));
+    let of = |sub: &str| client.with_token(token(&json!({"sub": sub})));
+    for (chat, owner) in [("c1", "alice"), ("c2", "mallory")] {
+        let new = json!({"chat_id": chat, "workflow_name": "w", "user_id": owner});
+        assert_eq!(service.post("/api/chats/acme_corp", new).await.status, 201);
+        let question = json!({"request_id": "q1", "prompt": "?"});
+        ask(&service, &format!("/api/chats/acme_corp/{chat}"), question).await;
+    }
+    let members = "/api/chats/acme_corp/c2/members/alice";
+    assert_eq!(of("mallory").put(members, json!({})).await.status, 201);
+    let body = json!({"app_id": "acme_corp", "input_request_id": "q1", "user_input": "secret"});
+    let named = json!({"chat_id": "c2", "app_id": "acme_corp", "input_request_id": "q1", "user_input": "x"});
+
+    let submitted = of("alice").post("/api/user-input/submit", body.clone()).await;
+    assert_eq!((submitted.status, &submitted.body()["chat_id"]), (201, &json!("c1")));
+    let again = of("alice").post("/api/user-input/submit", body).await;
+    assert_ne!(again.status, 201, "{}", again.text);
+    let other = service.get("/api/chats/acme_corp/c2").await.body();
+    assert_eq!(other["last_sequence"], 0, "her closed question is not answered elsewhere");
+    // She may answer there, if she says so.
+    assert_eq!(of("alice").post("/api/user-input/submit", named).await.status, 201);
+}
+
+#[tokio::test]
 async fn an_answer_names_its_author() {
     let client = client(hs256());
     let service = client.with_token(token(&json!({"role": "service"})));

@@ -150,13 +150,9 @@ fn refusal(caller: &str, visibility: &str, operation: &Operation) -> Option<(u16
         return (caller != "owner").then_some((403, "forbidden-permission"));
     }
     if id == "submit_user_input" {
-        // A question is looked for only where the caller may say something already.
-        let may_say = match caller {
-            "owner" | "support" | "member" => true,
-            "teammate" => visibility == "team",
-            _ => false,
-        };
-        return (!may_say).then_some((404, "input-not-found"));
+        // A question whose chat is not named is looked for in the own chats only.
+        let is_found = ["owner", "support"].contains(&caller);
+        return (!is_found).then_some((404, "input-not-found"));
     }
     (!permitted).then_some((403, "forbidden-permission"))
 }

@@ -23,7 +23,7 @@ pub(crate) struct SubmitRequest {
     #[schema(value_type = String)]
     input_request_id: InputRequestId,
     user_input: String,
-    /// The chat; required if several chats have a request with that id.
+    /// The chat; required if several chats of the caller have a request with that id, or only a chat of another user.
     #[schema(value_type = Option<String>)]
     chat_id: Option<ChatId>,
     /// Makes a retry safe.
@@ -32,15 +32,20 @@ pub(crate) struct SubmitRequest {
 }
 
 /// Returns the only chat that has a request with an id.
+///
+/// Of a person only the own chats are searched: others can add the person to theirs, and ask there under the same id.
 async fn only_chat(
     state: &AppState,
     scope: &Scope,
     request_id: &InputRequestId,
 ) -> Result<ChatId, Problem> {
-    match &*state.store.find_input_requests(scope, request_id).await? {
+    let owned = Scope { permission: Permission::Manage, ..scope.clone() };
+    match &*state.store.find_input_requests(&owned, request_id).await? {
         [found] => Ok(found.chat_id.clone()),
         [] => {
-            let detail = format!("input request {request_id} does not exist in this app");
+            let detail = format!(
+                "input request {request_id} is in no chat of the caller; name the chat_id of another chat"
+            );
             Err(Problem::new(ProblemKind::INPUT_NOT_FOUND, detail))
         }
         [..] => {
