@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, check, demo, history, keys, resume_sweep, serve, stats, upgrade, wallets,
+    apps, check, demo, history, keys, resume_sweep, serve, stats, tokens, upgrade, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Apps(apps::Arguments),
     /// Create, list and revoke API keys.
     Keys(keys::Arguments),
+    /// Revoke tokens, and list the revoked ones.
+    Tokens(tokens::Arguments),
     /// Show whether an upgrade is finished, or finish it.
     Upgrade(upgrade::Arguments),
     /// Verify the balances of wallets.

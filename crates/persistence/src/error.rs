@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use records::{
     AppId, CallId, ChatId, ChatStatus, EntryId, EventId, InputRequest, InputRequestId, Invalid,
-    Lease, Limits, Member, Permission, TurnId, UserId,
+    Lease, Limits, Member, Permission, Revocation, TurnId, UserId,
 };
 
 /// The error of a backend, the source of a [`StoreError`].
@@ -131,6 +131,10 @@ pub enum StoreError {
     /// The chat already has the largest number of members.
     #[error("chat {0} has too many members (limit {limit})", limit = Member::MAX)]
     TooManyMembers(ChatId),
+
+    /// The list of revocations is full.
+    #[error("the list of revocations is full (limit {limit}); lift some of them", limit = Revocation::MAX)]
+    TooManyRevocations,
 
     /// Another owner holds the lease of the chat.
     #[error("the lease of chat {chat_id} is held by {} until {}", .lease.owner, .lease.expires_at)]

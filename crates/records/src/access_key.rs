@@ -3,7 +3,9 @@ use std::fmt::{self, Write as _};
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 
-use crate::{AccessKeyLabel, AppId, TeamId, UserId};
+use crate::{
+    AccessKeyLabel, AppId, NewRevocation, RevocationKey, RevocationTarget, TeamId, TokenId, UserId,
+};
 
 /// A key that Reprise has issued, and what its bearer may do. The key itself is not stored, only its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,13 @@ pub struct AccessKey {
 impl AccessKey {
     /// The most apps of a key that is not for every app.
     pub const MAX_APPS: usize = 256;
+
+    /// Returns the revocation with which the streams end that were opened with this key.
+    pub fn revocation(&self) -> Option<NewRevocation> {
+        let target = RevocationTarget::Token(TokenId::parse(self.id.as_str()).ok()?);
+        let key = RevocationKey { target, app_id: None };
+        Some(NewRevocation { key, issued_until: None, expires_at: self.expires_at })
+    }
 
     /// Returns whether the key is valid at this time.
     pub fn is_valid(&self, now: DateTime<Utc>) -> bool {

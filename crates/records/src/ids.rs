@@ -201,6 +201,10 @@ id! {
     TeamId, "team_id", is_name, is_stored_name, NAME_RULE
 }
 id! {
+    /// The id of a token, from its claim `jti`.
+    TokenId, "token_id", is_name, is_stored_name, NAME_RULE
+}
+id! {
     /// The name of a workflow; a chat is one run of it.
     WorkflowName, "workflow_name", is_name, is_stored_name, NAME_RULE
 }

@@ -3,7 +3,8 @@
 mod ids;
 pub use ids::{
     AccessKeyLabel, AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError,
-    Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TurnId, UserId, Uuid7Ids, WorkflowName,
+    Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId, TurnId, UserId, Uuid7Ids,
+    WorkflowName,
 };
 
 mod clock;
@@ -75,6 +76,9 @@ pub use app::{App, AppStatus};
 
 mod wallet;
 pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};
+
+mod revocation;
+pub use revocation::{Credential, NewRevocation, Revocation, RevocationKey, RevocationTarget};
 
 mod ticket;
 pub use ticket::{NewTicket, Ticket, TicketDigest};

@@ -4,7 +4,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 
-use crate::Caller;
+use crate::{Caller, Credential};
 
 /// The SHA-256 of a ticket. Only this is stored: a ticket is a secret, and its digest opens nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +39,8 @@ pub struct NewTicket {
     pub valid_for: Duration,
     /// When the caller's own token expires; `None` if it never does.
     pub caller_expires_at: Option<DateTime<Utc>>,
+    /// What the caller's own token says about itself: a ticket is revoked with it.
+    pub credential: Credential,
 }
 
 /// The caller whom a redeemed ticket identifies.
@@ -48,6 +50,8 @@ pub struct Ticket {
     pub caller: Caller,
     /// When the caller's own token expires; `None` if it never does.
     pub caller_expires_at: Option<DateTime<Utc>>,
+    /// What the caller's own token says about itself.
+    pub credential: Credential,
 }
 
 #[cfg(test)]

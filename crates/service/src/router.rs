@@ -11,7 +11,7 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::admission::{MemoryBudget, Rates, TrustedProxies, admit};
+use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies, admit};
 use crate::api::{
     apps, artifacts, calls, chat_sessions as chats, contexts, events, exchanges, health,
     input_requests as inputs, leases, members, messages, metrics, participants, presence, resume,
@@ -30,8 +30,8 @@ use crate::state::AppState;
 
 /// Builds the whole API over a store.
 ///
-/// Reads the key file that the settings name, and does no other I/O: the store may be unreachable. In a runtime, a task
-/// keeps the keys current as long as the router lives.
+/// Reads the key file that the settings name, and does no other I/O: the store may be unreachable. In a runtime, tasks
+/// keep the keys and the revocations current as long as the router lives.
 pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigError> {
     config.limits.check()?;
     config.apps.check()?;
@@ -41,8 +41,9 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let (registered, budget) = (Arc::clone(&registry), Arc::clone(&memory));
     let hub = Hub::new(Arc::clone(&store), registered, Arc::clone(&limits), budget);
     let metrics = Metrics::new(&config.metrics, Arc::clone(&store));
-    let authenticator =
-        Arc::new(Authenticator::new(&config.auth, &store, limits.recheck(), &metrics.keys)?);
+    let authenticator = Authenticator::new(&config.auth, &store, limits.recheck(), &metrics)?;
+    authenticator.follow(&metrics);
+    let failed_attempts = FailedAttempts::new(&limits, metrics.auth.clone());
     let state = AppState {
         hub: Arc::new(hub),
         registry,
@@ -50,9 +51,10 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         billing: config.wallets.billing(),
         memory,
         rates: Arc::new(Rates::new(&limits)),
+        failed_attempts: Arc::new(failed_attempts),
         proxies: Arc::new(TrustedProxies::new(&config.server)?),
         store,
-        authenticator,
+        authenticator: Arc::new(authenticator),
         limits,
     };
     let (router, document) = routes(&state).split_for_parts();

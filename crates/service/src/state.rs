@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use persistence::{Billing, Store};
 
-use crate::admission::{MemoryBudget, Rates, TrustedProxies};
+use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies};
 use crate::auth::Authenticator;
 use crate::config::LimitsConfig;
 use crate::live::Hub;
@@ -19,6 +19,7 @@ pub(crate) struct AppState {
     pub(crate) limits: Arc<LimitsConfig>,
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) rates: Arc<Rates>,
+    pub(crate) failed_attempts: Arc<FailedAttempts>,
     pub(crate) proxies: Arc<TrustedProxies>,
     /// Whether recorded calls are debited from a wallet.
     pub(crate) billing: Billing,

@@ -34,6 +34,7 @@ pub mod resumption;
 pub mod turns;
 
 pub mod apps;
+pub mod revocations;
 pub mod tickets;
 pub mod wallets;
 
@@ -372,6 +373,15 @@ macro_rules! contract_tests {
                 an_unregistered_app_cannot_be_disabled,
                 racing_registrations_get_the_same_answer,
                 apps_are_listed_by_id_page_by_page,
+            }
+            revocations {
+                a_revocation_is_on_the_list_as_it_was_stored,
+                what_covers_new_tokens_is_never_forgotten_and_all_else_is,
+                a_repeated_revocation_covers_what_either_covers,
+                a_lifted_revocation_is_marked_and_can_be_made_again,
+                revocations_of_users_tokens_and_apps_are_independent,
+                a_process_that_follows_the_list_misses_no_change,
+                racing_revocations_of_one_user_keep_the_widest,
             }
             tickets {
                 a_ticket_admits_its_caller_once,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use records::{
-    AppId, Caller, NewChatSession, NewTicket, Permission, Scope, TeamId, Ticket, TicketDigest,
-    UserId, Visibility,
+    AppId, Caller, Credential, NewChatSession, NewTicket, Permission, Scope, TeamId, Ticket,
+    TicketDigest, TokenId, UserId, Visibility,
 };
 
 use super::fixture::{TestChat, a_moment_passes, assert_refused, new_chat, race};
@@ -14,7 +14,8 @@ use persistence::{Store, StoreError};
 
 fn ticket(text: &str) -> NewTicket {
     let digest = TicketDigest::of(text);
-    NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None }
+    let (caller_expires_at, credential) = Default::default();
+    NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at, credential }
 }
 
 /// Makes a ticket that no other test uses.
@@ -34,11 +35,18 @@ pub async fn a_ticket_admits_its_caller_once(store: Arc<dyn Store>) {
     for (name, caller) in [("a", Caller::Service), ("b", user())] {
         let scope = Scope::new(app_id.clone(), caller.clone(), Permission::Read);
         let caller_expires_at = DateTime::from_timestamp(4_000_000_000, 0);
-        let new = NewTicket { caller_expires_at, ..ticket(&format!("{}{name}", chat.id)) };
+        let credential = Credential {
+            token_id: Some(TokenId::parse("token_1").unwrap()),
+            subject: Some(UserId::parse("a_program").unwrap()),
+            issued_at: DateTime::from_timestamp(1_700_000_000, 0),
+            key_digest: Some("a digest".to_owned()),
+        };
+        let text = format!("{}{name}", chat.id);
+        let new = NewTicket { caller_expires_at, credential: credential.clone(), ..ticket(&text) };
         let digest = new.digest;
         store.create_ticket(&scope, &chat.id, new).await.unwrap();
         let redeemed = store.redeem_ticket(app_id, &chat.id, digest).await.unwrap();
-        assert_eq!(redeemed, Some(Ticket { caller, caller_expires_at }));
+        assert_eq!(redeemed, Some(Ticket { caller, caller_expires_at, credential }));
         assert_eq!(store.redeem_ticket(app_id, &chat.id, digest).await.unwrap(), None);
     }
 }

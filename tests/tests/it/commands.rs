@@ -198,6 +198,59 @@ async fn resume_sweep_interrupts_what_was_left_and_names_it_once() -> Result<()>
 }
 
 #[tokio::test]
+async fn tokens_are_revoked_listed_and_lifted() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let tokens = async |arguments: &[&str]| {
+        let output = run(&[&["tokens"], arguments].concat(), &settings).await?;
+        let said = String::from_utf8([output.stdout, output.stderr].concat())?;
+        anyhow::Ok((output.status.code(), said))
+    };
+    let year = "2100-01-01T00:00:00Z";
+    let of_token = "token  4f1c  every app  kept until 2100-01-01T00:00:00.000Z\n";
+    let revoked = tokens(&["revoke", "--id", "4f1c", "--expires", year]).await?;
+    assert_eq!(revoked, (Some(0), of_token.to_owned()));
+    let of_user = "user   alice  acme_corp  kept until lifted\n";
+    let user = ["--user", "alice", "--app", "acme_corp"];
+    for _ in 0..2 {
+        let revoked = tokens(&[&["revoke"], &user[..]].concat()).await?;
+        assert_eq!(revoked, (Some(0), of_user.to_owned()));
+    }
+    let (code, said) =
+        tokens(&["revoke", "--user", "bob \u{e9}", "--issued-before", "now"]).await?;
+    assert!(
+        code == Some(0) && said.starts_with("user   bob \u{e9}  every app  issued until 2"),
+        "{said}"
+    );
+    let listed = tokens(&["list"]).await?;
+    assert_eq!(listed, (Some(0), format!("{of_token}{of_user}{said}")));
+    let (_, listed) = tokens(&["list", "--json"]).await?;
+    let first: serde_json::Value = serde_json::from_str(listed.lines().next().context("none")?)?;
+    assert_eq!((&first["kind"], &first["id"]), (&"token".into(), &"4f1c".into()));
+    assert_eq!(first["expires_at"], "2100-01-01T00:00:00.000Z");
+
+    // A revocation in one app is another one than that in every app.
+    let (code, said) = tokens(&["lift", "--user", "alice"]).await?;
+    assert!(code == Some(1) && said.contains("there is no such revocation"), "{said}");
+    assert_eq!(tokens(&[&["lift"], &user[..]].concat()).await?, (Some(0), String::new()));
+    let (_, listed) = tokens(&["list"]).await?;
+    assert!(!listed.contains("alice"), "{listed}");
+
+    for wrong in [
+        &["revoke"][..],
+        &["revoke", "--id", "a", "--user", "b"],
+        &["revoke", "--id", "a", "--issued-before", "now"],
+        &["revoke", "--user", "b", "--expires", year],
+        &["revoke", "--user", "b", "--issued-before", "yesterday"],
+        &["revoke", "--id", "\u{202e}a"],
+    ] {
+        let (code, said) = tokens(wrong).await?;
+        assert_eq!(code, Some(2), "{wrong:?}: {said}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn upgrade_says_what_is_pending_and_finishes_it_once() -> Result<()> {
     let database = Database::create().await?;
     // What tells the database of an older release from a new one.
@@ -251,6 +304,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "stats",
         "apps",
         "keys",
+        "tokens",
         "wallets",
         "resume-sweep",
         "upgrade",

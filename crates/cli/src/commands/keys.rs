@@ -3,8 +3,8 @@ use std::io::Write as _;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use chrono::{DateTime, Days, SecondsFormat, Utc};
 use clap::{Subcommand, ValueEnum};
-use persistence::AccessKeys as _;
 use persistence::mongo::MongoStore;
+use persistence::{AccessKeys as _, Revocations as _};
 use records::{
     AccessKey, AccessKeyId, AccessKeyKind, AccessKeyLabel, AccessKeySecret, AppId, Bearer,
     Clock as _, NewAccessKey, SystemClock, TeamId, UserId,
@@ -184,6 +184,9 @@ async fn list(kind: AccessKeyKind, as_json: bool, store: &MongoStore) -> anyhow:
 async fn revoke(id: &AccessKeyId, store: &MongoStore) -> anyhow::Result<()> {
     let key = store.revoke_access_key(id).await?;
     let key = key.with_context(|| format!("there is no key {id}; see `reprise keys list`"))?;
+    if let Some(revocation) = key.revocation() {
+        store.revoke(revocation).await?;
+    }
     Ok(writeln!(std::io::stdout(), "{}", line(&key, SystemClock.now()))?)
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod keys;
 pub(crate) mod resume_sweep;
 pub(crate) mod serve;
 pub(crate) mod stats;
+pub(crate) mod tokens;
 pub(crate) mod upgrade;
 pub(crate) mod wallets;
 
@@ -33,6 +34,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::ResumeSweep(_) => resume_sweep::run(&settings).await.map(|()| ExitCode::SUCCESS),
         Command::Stats(arguments) => stats::run(&arguments, &settings).await,
+        Command::Tokens(arguments) => {
+            tokens::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
         Command::Upgrade(arguments) => upgrade::run(&arguments, &settings).await,
         Command::Wallets(arguments) => wallets::run(&arguments, &settings).await,
     }

@@ -21,6 +21,7 @@ mod messages;
 mod participants;
 mod presence;
 mod resumption;
+mod revocations;
 mod stats;
 mod tickets;
 mod turns;
@@ -37,8 +38,8 @@ use records::json::Digest;
 use records::{
     AccessKey, AccessKeyId, App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId,
     ContextSnapshot, Ids, InputRequestId, KeptContext, Member, Message, Participant, Permission,
-    ResumePoint, Scope, StatusChange, SystemClock, TicketDigest, TurnId, UserId, Uuid7Ids,
-    WorkflowName,
+    ResumePoint, RevocationKey, Scope, StatusChange, SystemClock, TicketDigest, TurnId, UserId,
+    Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -47,7 +48,7 @@ use crate::metrics::{Call, StoreMetrics};
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::input::KeptInput;
 use crate::rules::presence::Announced;
-use crate::store::{Change, Store};
+use crate::store::{Change, RevocationEntry, Store};
 use tickets::Unused;
 use wallets::Ledger;
 
@@ -59,6 +60,7 @@ pub struct MemoryStore {
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
     access_keys: Mutex<BTreeMap<AccessKeyId, AccessKey>>,
+    revocations: Mutex<BTreeMap<RevocationKey, RevocationEntry>>,
     /// When the stats of each workflow last changed.
     counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
@@ -115,7 +117,7 @@ impl Default for MemoryStore {
 impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        let (chats, apps, ledgers, tickets, counted_at, metrics) = Default::default();
+        let (chats, apps, ledgers, tickets, revocations, counted_at, metrics) = Default::default();
         let (changes, _) = broadcast::channel(KEPT_CHANGES);
         Self {
             chats,
@@ -123,6 +125,7 @@ impl MemoryStore {
             ledgers,
             tickets,
             access_keys: Mutex::default(),
+            revocations,
             counted_at,
             clock,
             ids,

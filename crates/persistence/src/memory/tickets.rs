@@ -34,6 +34,7 @@ impl Tickets for MemoryStore {
                 ticket: Ticket {
                     caller: scope.caller.clone(),
                     caller_expires_at: ticket.caller_expires_at,
+                    credential: ticket.credential,
                 },
                 expires_at,
             };

@@ -86,6 +86,9 @@ label! {
         ListAccessKeys = "list_access_keys",
         UseAccessKey = "use_access_key",
         RevokeAccessKey = "revoke_access_key",
+        Revoke = "revoke",
+        LiftRevocation = "lift_revocation",
+        ListRevocations = "list_revocations",
     }
 }
 
@@ -218,6 +221,7 @@ impl CallOutcome {
             | StoreError::BalanceTooLarge { .. }
             | StoreError::TooManyParticipants(_)
             | StoreError::TooManyMembers(_)
+            | StoreError::TooManyRevocations
             | StoreError::ChatEnded { .. }
             | StoreError::IllegalTransition { .. } => Self::Conflict,
             StoreError::Invalid(_) => Self::Invalid,

@@ -25,6 +25,7 @@ use crate::mongo::documents::{
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::indexes::Index;
 use crate::mongo::engine::json::Json;
+use crate::mongo::revocations::{RevocationDocument, revocation_entry};
 use crate::mongo::tickets::{TicketDocument, ticket_record};
 
 /// A collection of the database.
@@ -84,6 +85,8 @@ pub(crate) const WALLET_ENTRIES: &str = "wallet_entries";
 pub(crate) const TICKETS: &str = "tickets";
 /// The keys that Reprise has issued to programs and to browsers.
 pub(crate) const ACCESS_KEYS: &str = "access_keys";
+/// Revoked tokens.
+pub(crate) const REVOCATIONS: &str = "revocations";
 /// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";
 
@@ -336,6 +339,18 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rewrite: |raw| {
             access_key_record(raw)?;
             rewritten::<AccessKeyDocument>(ACCESS_KEYS, raw)
+        },
+    },
+    StoredCollection {
+        name: REVOCATIONS,
+        records: &["revocation"],
+        indexes: &[
+            Index::of("revocation_changed", &[("changed_at", 1), ("_id", 1)]),
+            Index::of("revocation_ttl", &[("expires_at", 1)]),
+        ],
+        rewrite: |raw| {
+            revocation_entry(raw)?;
+            rewritten::<RevocationDocument>(REVOCATIONS, raw)
         },
     },
     StoredCollection {

@@ -28,6 +28,7 @@ mod messages;
 mod participants;
 mod presence;
 mod resumption;
+mod revocations;
 mod stats;
 mod tickets;
 mod turns;
@@ -90,6 +91,7 @@ struct Inner {
     wallet_entries: Collection<RawDocumentBuf>,
     tickets: Collection<RawDocumentBuf>,
     access_keys: Collection<RawDocumentBuf>,
+    revocations: Collection<RawDocumentBuf>,
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
@@ -154,6 +156,7 @@ impl MongoStore {
             wallet_entries: database.collection(collections::WALLET_ENTRIES),
             tickets: database.collection(collections::TICKETS),
             access_keys: database.collection(collections::ACCESS_KEYS),
+            revocations: database.collection(collections::REVOCATIONS),
             store_format: database.collection(collections::STORE_FORMAT),
             format: KnownFormat::default(),
             database,

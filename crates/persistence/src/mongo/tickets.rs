@@ -1,7 +1,10 @@
 use async_trait::async_trait;
 use bson::{Bson, DateTime, RawDocument, doc};
 use chrono::Utc;
-use records::{AppId, Caller, ChatId, NewTicket, Scope, TeamId, Ticket, TicketDigest, UserId};
+use records::{
+    AppId, Caller, ChatId, Credential, NewTicket, Scope, TeamId, Ticket, TicketDigest, TokenId,
+    UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -86,6 +89,10 @@ pub(crate) struct TicketDocument {
     user_id: Option<UserId>,
     team_id: Option<TeamId>,
     caller_expires_at: Option<DateTime>,
+    token_id: Option<TokenId>,
+    token_subject: Option<UserId>,
+    token_issued_at: Option<DateTime>,
+    token_key: Option<String>,
     expires_at: DateTime,
     redeemed_by: Option<String>,
     schema_version: i64,
@@ -112,6 +119,7 @@ impl TicketDocument {
             Caller::Support { user_id } => (Role::Support, Some(user_id), None),
             Caller::User { user_id, team_id, may_run: _ } => (Role::User, Some(user_id), team_id),
         };
+        let Credential { token_id, subject, issued_at, key_digest } = ticket.credential.clone();
         Self {
             id: ticket.digest.to_string(),
             app_id: scope.app_id.clone(),
@@ -120,6 +128,10 @@ impl TicketDocument {
             user_id,
             team_id,
             caller_expires_at: ticket.caller_expires_at.map(DateTime::from_chrono),
+            token_id,
+            token_subject: subject,
+            token_issued_at: issued_at.map(DateTime::from_chrono),
+            token_key: key_digest,
             expires_at: DateTime::from_chrono(expires_at),
             redeemed_by: None,
             schema_version: SCHEMA_VERSION,
@@ -141,7 +153,13 @@ impl TryFrom<TicketDocument> for Ticket {
             }
         };
         let caller_expires_at = document.caller_expires_at.map(DateTime::to_chrono);
-        Ok(Self { caller, caller_expires_at })
+        let credential = Credential {
+            token_id: document.token_id,
+            subject: document.token_subject,
+            issued_at: document.token_issued_at.map(DateTime::to_chrono),
+            key_digest: document.token_key,
+        };
+        Ok(Self { caller, caller_expires_at, credential })
     }
 }
 

@@ -32,6 +32,7 @@ mod messages;
 mod participants;
 mod presence;
 mod resumption;
+mod revocations;
 mod stats;
 mod tickets;
 mod turns;
@@ -55,6 +56,7 @@ pub use participants::{Joined, ParticipantCursor, ParticipantPage, Participants}
 pub use presence::{ChatPresence, Presence};
 pub use resumption::Resumption;
 pub(crate) use resumption::{resume_points_too_large, too_large};
+pub use revocations::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};
 pub(crate) use stats::most_expensive_first;
 pub use stats::{
     ChatStats, ChatStatsPage, CountedApps, HourlyStats, Stats, WorkflowStats, WorkflowSummary,
@@ -86,6 +88,7 @@ pub trait Store:
     + Wallets
     + Tickets
     + AccessKeys
+    + Revocations
     + Turns
     + std::fmt::Debug
 {

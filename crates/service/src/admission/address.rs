@@ -11,6 +11,10 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
+/// The address for which a request is counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallerAddress(pub(crate) IpAddr);
+
 /// The proxies whose word about the address of a caller is taken.
 #[derive(Debug, Clone)]
 pub(crate) struct TrustedProxies(Vec<IpNet>);

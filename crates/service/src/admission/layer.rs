@@ -5,14 +5,17 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use records::AppId;
 
-use super::address::Peer;
+use super::address::{CallerAddress, Peer};
+use super::failed_attempts::has_credentials;
 use super::held_body::HeldBody;
+use super::rates::Remaining;
 use super::request_memory::RequestMemory;
 use super::subject::Subject;
 use crate::extract::Verified;
+use crate::problem::Problem;
 use crate::state::AppState;
 
-/// Counts the request for its caller, its app and its address, and holds the memory that it reserves until its response is written.
+/// Refuses the credentials of an address that has failed too often. Counts the request for its caller, its app and its address, and holds the memory that it reserves until its response is written.
 pub(crate) async fn admit(
     State(state): State<AppState>,
     params: Result<RawPathParams, RawPathParamsRejection>,
@@ -20,22 +23,29 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let app_id = params.ok().and_then(|params| app_id(&params));
-    let verified = state.authenticator.identify(request.method(), request.headers()).await;
     let peer = request.extensions().get().map(|Peer(peer)| *peer);
     let address = peer.map(|peer| state.proxies.caller(peer, request.headers()));
+    let attempts = (!state.authenticator.is_open() && has_credentials(&request))
+        .then_some(&*state.failed_attempts);
+    if let Some(Err(refusal)) = attempts.map(|attempts| attempts.check(address)) {
+        return refused(refusal);
+    }
+    let verified = state.authenticator.identify(request.method(), request.headers()).await;
     let subject = Subject::new(verified.as_ref().ok(), app_id.as_ref(), address);
     let remaining = match state.rates.check(&subject, app_id.as_ref(), address) {
         Ok(remaining) => remaining,
-        Err((problem, remaining)) => {
-            let mut response = problem.into_response();
-            remaining.describe(response.headers_mut());
-            return response;
-        }
+        Err(refusal) => return refused(refusal),
     };
     let memory = RequestMemory::new(state.memory.of(subject));
     request.extensions_mut().insert(memory.clone());
     request.extensions_mut().insert(Verified(verified));
+    if let Some(address) = address {
+        request.extensions_mut().insert(CallerAddress(address));
+    }
     let mut response = next.run(request).await;
+    if let Some(attempts) = attempts {
+        attempts.count_response(response.status(), address);
+    }
     if let Some(remaining) = remaining {
         remaining.describe(response.headers_mut());
     }
@@ -43,6 +53,12 @@ pub(crate) async fn admit(
         memory.shrink_to(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
     response.map(|body| Body::new(HeldBody::new(body, memory)))
+}
+
+fn refused((problem, remaining): (Problem, Remaining)) -> Response {
+    let mut response = problem.into_response();
+    remaining.describe(response.headers_mut());
+    response
 }
 
 fn app_id(params: &RawPathParams) -> Option<AppId> {

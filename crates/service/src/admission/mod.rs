@@ -2,6 +2,7 @@
 
 mod address;
 mod budget;
+mod failed_attempts;
 mod held_body;
 mod layer;
 mod rates;
@@ -9,8 +10,9 @@ mod request_memory;
 mod shares;
 mod subject;
 
-pub(crate) use address::{Peer, TrustedProxies, network_of};
+pub(crate) use address::{CallerAddress, Peer, TrustedProxies, network_of};
 pub(crate) use budget::{MemoryBudget, Reservation, SubjectMemory};
+pub(crate) use failed_attempts::FailedAttempts;
 pub(crate) use layer::admit;
 pub(crate) use rates::Rates;
 pub(crate) use request_memory::{RequestMemory, Reserve};

@@ -117,6 +117,11 @@ impl<K: Clone + Eq + Hash> Limiter<K> {
 }
 
 impl Remaining {
+    /// Returns what is left of a quota that is used up.
+    pub(super) fn none(limit: u32, reset: Duration) -> Self {
+        Self { limit, requests: 0, reset }
+    }
+
     /// Adds the header fields that tell the caller.
     pub(super) fn describe(self, headers: &mut HeaderMap) {
         let reset = self.reset.as_millis().div_ceil(1_000);

@@ -4,7 +4,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use moka::sync::Cache;
 use persistence::Store;
-use records::{AccessKey, AccessKeyId, AccessKeyKind, AccessKeySecret, Clock as _, SystemClock};
+use records::{
+    AccessKey, AccessKeyId, AccessKeyKind, AccessKeySecret, Clock as _, Credential, SystemClock,
+    TokenId,
+};
 
 use super::{Apps, Identity, Refusal, Role, unauthenticated};
 use crate::problem::Problem;
@@ -49,7 +52,19 @@ impl AccessKeys {
         self.note_use(&id);
         let apps = key.apps.clone().map_or(Apps::All, Apps::These);
         let role = Role::from(key.bearer.clone());
-        Ok(Identity { role, expires_at: key.expires_at, apps })
+        let credential = Credential {
+            token_id: TokenId::parse(id.as_str()).ok(),
+            subject: key.bearer.person().cloned(),
+            issued_at: Some(key.created_at),
+            key_digest: None,
+        };
+        Ok(Identity {
+            role,
+            expires_at: key.expires_at,
+            apps,
+            credentials: vec![credential],
+            revoked_in: Vec::new(),
+        })
     }
 
     /// Removes a key from the cache, after this process has changed it.

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use records::{AppId, TeamId, UserId};
+use records::{AppId, Credential, TeamId, TokenId, UserId};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::{Apps, Identity, Role};
 
@@ -22,6 +23,12 @@ pub(super) struct Claims {
     role: Option<String>,
     /// When the token expires, in seconds since 1970; fractions are allowed.
     exp: f64,
+    /// The id of the token. One that is not a valid id is ignored: such a token cannot be revoked by its id.
+    #[serde(default)]
+    jti: Value,
+    /// When the token was issued, in seconds since 1970. One that is not a number is ignored.
+    #[serde(default)]
+    iat: Value,
 }
 
 /// The claims of an ID token that the service uses.
@@ -52,7 +59,14 @@ fn names<'de, D: Deserializer<'de>>(claim: D) -> Result<Vec<String>, D::Error> {
 
 impl Claims {
     /// Returns the identity of the bearer. It expires `leeway_sec` after the token.
-    pub(super) fn identity(self, leeway_sec: u64) -> Identity {
+    pub(super) fn identity(self, leeway_sec: u64, key_digest: Option<String>) -> Identity {
+        let issued_at = self.iat.as_f64().and_then(|iat| Duration::try_from_secs_f64(iat).ok());
+        let credential = Credential {
+            token_id: self.jti.as_str().and_then(|jti| TokenId::parse(jti).ok()),
+            subject: Some(self.sub.clone()),
+            issued_at: issued_at.and_then(|iat| whole_seconds(iat.as_secs())),
+            key_digest,
+        };
         let user_id = self.sub;
         let role = match self.role.as_deref() {
             Some("service") => Role::Service,
@@ -61,7 +75,13 @@ impl Claims {
             _ => Role::User { user_id, team_id: self.team },
         };
         let expires_at = refused_from(self.exp, leeway_sec);
-        Identity { role, expires_at, apps: Apps::from_names(self.apps) }
+        Identity {
+            role,
+            expires_at,
+            apps: Apps::from_names(self.apps),
+            credentials: vec![credential],
+            revoked_in: Vec::new(),
+        }
     }
 }
 
@@ -71,7 +91,11 @@ impl Claims {
 fn refused_from(exp: f64, leeway_sec: u64) -> Option<DateTime<Utc>> {
     let since_1970 = Duration::try_from_secs_f64(exp).ok()?.as_secs();
     let refused_from = since_1970.checked_add(leeway_sec)?.checked_add(1)?;
-    DateTime::from_timestamp_secs(i64::try_from(refused_from).ok()?)
+    whole_seconds(refused_from)
+}
+
+fn whole_seconds(since_1970: u64) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp_secs(i64::try_from(since_1970).ok()?)
 }
 
 impl Apps {

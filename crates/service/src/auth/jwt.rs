@@ -52,10 +52,15 @@ impl Verifier {
         self.keys.follow(metrics);
     }
 
+    /// Returns once the key with a digest is no longer valid.
+    pub(super) async fn key_removed(&self, digest: &str) {
+        self.keys.removed(digest).await;
+    }
+
     /// Returns the identity of the bearer, or why the token is refused.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, Problem> {
-        let claims: Claims = self.claims(token).await?;
-        Ok(claims.identity(self.validation.leeway))
+        let (claims, digest) = self.claims::<Claims>(token).await?;
+        Ok(claims.identity(self.validation.leeway, digest))
     }
 
     /// Returns the identity of the person whom an ID token describes. `nonce` is from the request for the token.
@@ -64,25 +69,31 @@ impl Verifier {
         token: &str,
         nonce: &str,
     ) -> Result<Identity, Problem> {
-        let IdClaims { claims, nonce: given } = self.claims(token).await?;
+        let (IdClaims { claims, nonce: given }, _) = self.claims(token).await?;
         if given != nonce {
             return Err(unauthenticated("the ID token is for another sign-in"));
         }
-        Ok(claims.identity(self.validation.leeway))
+        Ok(claims.identity(self.validation.leeway, None))
     }
 
-    async fn claims<T: DeserializeOwned>(&self, token: &str) -> Result<T, Problem> {
+    /// Returns the claims of a valid token, and the digest of the key that signed it.
+    async fn claims<T: DeserializeOwned>(
+        &self,
+        token: &str,
+    ) -> Result<(T, Option<String>), Problem> {
         let kid = checked_kid(token).map_err(unauthenticated)?;
         let keys = self.keys.keys_for(kid.as_deref()).await?;
         let mut result = Err(ErrorKind::InvalidSignature.into());
+        let mut digest = None;
         for key in keys.candidates(kid.as_deref()) {
             result = decode::<T>(token, key, &self.validation);
+            digest = self.keys.digest_of(key);
             if !is_of_another_key(&result) {
                 break;
             }
         }
         match result {
-            Ok(token) => Ok(token.claims),
+            Ok(token) => Ok((token.claims, digest)),
             Err(error) => Err(unauthenticated(refusal(&error))),
         }
     }

@@ -1,16 +1,18 @@
 //! The keys that are valid now, and the task that keeps them current.
 
+use std::future::pending;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use jsonwebtoken::DecodingKey;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::issuer_client::{IssuerClient, IssuerUrl};
-use super::keys::{Keys, parse};
+use super::keys::{Keys, digest_of, parse};
 use crate::config::{Algorithm, AuthConfig, ConfigError};
 use crate::metrics::KeyMetrics;
 use crate::problem::{Problem, ProblemKind};
@@ -46,6 +48,8 @@ pub(super) struct KeyRing {
 struct Shared {
     algorithm: Algorithm,
     keys: RwLock<Arc<Keys>>,
+    /// How often the keys were replaced.
+    version: watch::Sender<u64>,
     fetch_wanted: Notify,
     progress: watch::Sender<Progress>,
     waiting: Semaphore,
@@ -66,6 +70,7 @@ impl KeyRing {
         let shared = Shared {
             algorithm,
             keys: RwLock::new(Arc::new(keys)),
+            version: watch::Sender::default(),
             fetch_wanted: Notify::new(),
             progress: watch::Sender::default(),
             waiting: Semaphore::new(MAX_WAITING),
@@ -85,6 +90,28 @@ impl KeyRing {
         };
         // Following twice changes nothing: the second task ends at once.
         let _ = self.task.set(AbortOnDropHandle::new(task));
+    }
+
+    /// Returns the digest of a key; `None` for a secret of the settings. It stays as it is, and not even its digest may
+    /// be stored.
+    pub(super) fn digest_of(&self, key: &DecodingKey) -> Option<String> {
+        (!matches!(self.source, KeySource::Settings)).then(|| digest_of(key))
+    }
+
+    /// Returns once a key is no longer valid.
+    pub(super) async fn removed(&self, digest: &str) {
+        let mut version = self.shared.version.subscribe();
+        loop {
+            let keys = self.shared.keys();
+            // Without keys nothing is known yet: those of a URL are fetched after the start.
+            if !keys.is_empty() && !keys.contains(digest) {
+                return;
+            }
+            if version.changed().await.is_err() {
+                // Not reached: the sender lives in `self`.
+                pending::<()>().await;
+            }
+        }
     }
 
     /// Returns the valid keys. If they have none for `kid`, waits until they are fetched once more.
@@ -131,6 +158,7 @@ impl Shared {
     fn replace(&self, text: &[u8]) -> Result<(), String> {
         let keys = Arc::new(parse(text, self.algorithm)?);
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        self.version.send_modify(|version| *version += 1);
         Ok(())
     }
 }

@@ -3,8 +3,11 @@ use std::fs;
 use std::path::Path;
 use std::slice;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, PublicKeyUse};
 use jsonwebtoken::{DecodingKey, DecodingKeyKind};
+use ring::digest::{Context, SHA256};
 use secrecy::ExposeSecret as _;
 use simple_asn1::ASN1Block;
 
@@ -78,12 +81,34 @@ impl Keys {
         !self.candidates(kid).is_empty()
     }
 
+    /// Tells whether one of the keys has this digest.
+    pub(super) fn contains(&self, digest: &str) -> bool {
+        let has_digest = |key: &DecodingKey| digest_of(key) == digest;
+        match self {
+            Self::Unnamed(keys) => keys.iter().any(has_digest),
+            Self::Named(keys) => keys.values().any(has_digest),
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Unnamed(keys) => keys.is_empty(),
             Self::Named(keys) => keys.is_empty(),
         }
     }
+}
+
+/// Returns a digest by which a public key is recognised, whatever its name.
+pub(super) fn digest_of(key: &DecodingKey) -> String {
+    let mut context = Context::new(&SHA256);
+    match key.kind() {
+        DecodingKeyKind::SecretOrDer(bytes) => context.update(bytes),
+        DecodingKeyKind::RsaModulusExponent { n, e } => {
+            context.update(n);
+            context.update(e);
+        }
+    }
+    URL_SAFE_NO_PAD.encode(context.finish())
 }
 
 fn secret(config: &AuthConfig) -> Result<DecodingKey, ConfigError> {

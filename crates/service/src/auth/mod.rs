@@ -12,8 +12,11 @@ mod key_ring;
 mod keys;
 mod local;
 mod origins;
+mod revocation_table;
+mod revocations;
 mod sign_in;
 mod signatures;
+mod token_watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +25,22 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use chrono::{DateTime, Utc};
 use persistence::Store;
 use records::{
-    AccessKeyDigest, AccessKeyKind, AccessKeySecret, AppId, Bearer, Caller, Clock as _, Permission,
-    SystemClock, TeamId, Ticket, UserId,
+    AccessKeyDigest, AccessKeyKind, AccessKeySecret, AppId, Bearer, Caller, Clock as _, Credential,
+    Permission, SystemClock, TeamId, Ticket, UserId,
 };
 use tower_http::cors::CorsLayer;
 
 use crate::config::{AppSettings, AuthConfig, AuthMode, ConfigError};
-use crate::metrics::KeyMetrics;
+use crate::metrics::Metrics;
 use crate::problem::{Problem, ProblemKind};
 use access_keys::AccessKeys;
 use origins::Origins;
+use revocations::Revocations;
 pub(crate) use sign_in::{Redirect, Returned, SignIn};
+pub(crate) use token_watch::{TokenEnd, TokenWatch};
+
+/// How long a ticket is valid: long enough for a page to connect after requesting it.
+pub(crate) const TICKET_VALID_FOR: Duration = Duration::from_secs(30);
 
 /// Identifies callers.
 #[derive(Debug)]
@@ -49,6 +57,8 @@ pub(crate) enum Authenticator {
         origins: Origins,
         /// How people sign in, if they can.
         sign_in: Option<Box<SignIn>>,
+        /// The tokens that are refused although they are valid.
+        revocations: Box<Revocations>,
     },
 }
 
@@ -59,6 +69,10 @@ pub(crate) struct Identity {
     /// When the identity expires; `None` for never.
     pub(crate) expires_at: Option<DateTime<Utc>>,
     apps: Apps,
+    /// What can be revoked: the token, and beside it the user for whom a program has requested a ticket.
+    credentials: Vec<Credential>,
+    /// The apps in which one of the credentials is revoked.
+    revoked_in: Vec<AppId>,
 }
 
 /// What a caller is, by its token.
@@ -84,36 +98,25 @@ enum Apps {
 }
 
 impl Authenticator {
-    /// Reads the keys that the settings name. A revoked API key is refused after `recheck` at the latest.
+    /// Reads the keys that the settings name. The revocations and the issued keys are read from the store, and again
+    /// after at most `recheck`.
     pub(crate) fn new(
         config: &AuthConfig,
         store: &Arc<dyn Store>,
         recheck: Duration,
-        metrics: &KeyMetrics,
+        metrics: &Metrics,
     ) -> Result<Self, ConfigError> {
-        let Some((verifier, origins)) = Self::configured(config)? else { return Ok(Self::Open) };
-        verifier.follow_keys(metrics.clone());
+        let Some((verifier, origins)) = read(config)? else { return Ok(Self::Open) };
         let access_keys = Box::new(AccessKeys::new(Arc::clone(store), recheck));
-        let sign_in = SignIn::new(config, Arc::clone(store), metrics)?.map(Box::new);
-        Ok(Self::Jwt { verifier, access_keys, origins, sign_in })
+        let sign_in = SignIn::new(config, Arc::clone(store), &metrics.keys)?.map(Box::new);
+        let of_auth = metrics.auth.clone();
+        let revocations = Box::new(Revocations::new(Arc::clone(store), recheck, of_auth));
+        Ok(Self::Jwt { verifier, access_keys, origins, sign_in, revocations })
     }
 
-    /// Checks that an authenticator can be made of these settings.
+    /// Checks the settings, and the keys that they name.
     pub(crate) fn check(config: &AuthConfig) -> Result<(), ConfigError> {
-        Self::configured(config).map(drop)
-    }
-
-    fn configured(
-        config: &AuthConfig,
-    ) -> Result<Option<(Box<jwt::Verifier>, Origins)>, ConfigError> {
-        SignIn::checked(config)?;
-        match config.mode {
-            AuthMode::None => Ok(None),
-            AuthMode::Jwt => {
-                let verifier = Box::new(jwt::Verifier::new(config)?);
-                Ok(Some((verifier, Origins::new(&config.allowed_origins)?)))
-            }
-        }
+        read(config).map(drop)
     }
 
     /// Returns the layer that lets pages of the allowed origins read responses; `None` if there are none.
@@ -121,6 +124,14 @@ impl Authenticator {
         match self {
             Self::Jwt { origins, .. } if !origins.is_empty() => Some(cors::layer(origins.values())),
             _ => None,
+        }
+    }
+
+    /// Starts to follow the changes of the keys and the revocations, if there is a runtime.
+    pub(crate) fn follow(&self, metrics: &Metrics) {
+        if let Self::Jwt { verifier, revocations, .. } = self {
+            verifier.follow_keys(metrics.keys.clone());
+            revocations.follow();
         }
     }
 
@@ -165,7 +176,7 @@ impl Authenticator {
                 "a request of a signed-in person needs the header x-csrf-token of GET /api/session";
             return Err(Problem::new(ProblemKind::FORBIDDEN_ORIGIN, detail));
         }
-        access_keys.verify(secret, AccessKeyKind::SignIn).await
+        self.admit(access_keys.verify(secret, AccessKeyKind::SignIn).await?).await
     }
 
     /// Refuses a key from now on, after this process has revoked it.
@@ -187,11 +198,36 @@ impl Authenticator {
     pub(crate) async fn verify(&self, token: &str) -> Result<Identity, Problem> {
         match self {
             Self::Open => Ok(Identity::local()),
-            Self::Jwt { verifier, access_keys, .. } => match AccessKeySecret::parse(token) {
-                Some(secret) => access_keys.verify(&secret, AccessKeyKind::Api).await,
-                None => verifier.verify(token).await,
-            },
+            Self::Jwt { verifier, access_keys, .. } => {
+                let identity = match AccessKeySecret::parse(token) {
+                    Some(secret) => access_keys.verify(&secret, AccessKeyKind::Api).await?,
+                    None => verifier.verify(token).await?,
+                };
+                self.admit(identity).await
+            }
         }
+    }
+
+    /// Identifies the caller by a ticket that it has redeemed.
+    pub(crate) async fn identify_by_ticket(
+        &self,
+        app_id: AppId,
+        ticket: Ticket,
+    ) -> Result<Identity, Problem> {
+        self.admit(Identity::from_ticket(app_id, ticket)?).await
+    }
+
+    /// Refuses an identity that is revoked. Every identity passes here, whatever has identified the caller.
+    async fn admit(&self, identity: Identity) -> Result<Identity, Problem> {
+        match self {
+            Self::Open => Ok(identity),
+            Self::Jwt { revocations, .. } => revocations.admit(identity).await,
+        }
+    }
+
+    /// Watches whether an identity stays valid in an app, for a stream that outlives its request.
+    pub(crate) fn watch(self: &Arc<Self>, identity: &Identity, app_id: &AppId) -> TokenWatch {
+        TokenWatch::new(Arc::clone(self), identity.clone(), app_id.clone())
     }
 
     /// Refuses a WebSocket from a page of another origin: browsers let every page open one to any server.
@@ -223,13 +259,20 @@ impl From<Bearer> for Role {
 impl Identity {
     /// Returns the identity of every caller in open mode.
     fn local() -> Self {
-        Self { role: Role::Local, expires_at: None, apps: Apps::All }
+        Self {
+            role: Role::Local,
+            expires_at: None,
+            apps: Apps::All,
+            credentials: Vec::new(),
+            revoked_in: Vec::new(),
+        }
     }
 
     /// Returns the identity of the bearer of a ticket to a chat of an app.
-    pub(crate) fn from_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
-        let Ticket { caller, caller_expires_at: expires_at } = ticket;
-        if expires_at.is_some_and(|expires_at| expires_at <= SystemClock.now()) {
+    fn from_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
+        let Ticket { caller, caller_expires_at: expires_at, credential } = ticket;
+        let now = SystemClock.now();
+        if expires_at.is_some_and(|expires_at| expires_at <= now) {
             return Err(unauthenticated("the token with which the ticket was created has expired"));
         }
         let role = match caller {
@@ -237,7 +280,30 @@ impl Identity {
             Caller::Support { user_id } => Role::Support { user_id },
             Caller::User { user_id, team_id, may_run: _ } => Role::User { user_id, team_id },
         };
-        Ok(Self { role, expires_at, apps: Apps::These(vec![app_id]) })
+        let mut identity = Self {
+            role,
+            expires_at,
+            apps: Apps::These(vec![app_id]),
+            credentials: vec![credential],
+            revoked_in: Vec::new(),
+        };
+        identity.add_person(now - TICKET_VALID_FOR);
+        Ok(identity)
+    }
+
+    /// Adds the person if another caller's token vouches for them, as that of a program does in a ticket.
+    fn add_person(&mut self, issued_at: DateTime<Utc>) {
+        let subject = self.person().cloned();
+        if subject.is_some() && self.credentials.iter().all(|it| it.subject != subject) {
+            let issued_at = Some(issued_at);
+            let credential = Credential { subject, issued_at, ..Credential::default() };
+            self.credentials.push(credential);
+        }
+    }
+
+    /// Returns what the token of the caller says about itself, for a ticket.
+    pub(crate) fn credential(&self) -> Credential {
+        self.credentials.first().cloned().unwrap_or_default()
     }
 
     /// Returns the caller of a request to the chats of an app with these settings.
@@ -311,11 +377,34 @@ impl Identity {
         if is_held { Ok(()) } else { Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, rule)) }
     }
 
+    /// Refuses a caller whose token is revoked in the app.
+    pub(crate) fn check_revoked_in(&self, app_id: &AppId) -> Result<(), Problem> {
+        if self.revoked_in.contains(app_id) {
+            return Err(unauthenticated("the token was revoked for this app"));
+        }
+        Ok(())
+    }
+
     /// Tells whether the caller may use the app.
     pub(crate) fn may_use_app(&self, app_id: &AppId) -> bool {
+        if self.revoked_in.contains(app_id) {
+            return false;
+        }
         match &self.apps {
             Apps::All => true,
             Apps::These(apps) => apps.contains(app_id),
+        }
+    }
+}
+
+/// Reads the keys and the origins of settings with authentication.
+fn read(config: &AuthConfig) -> Result<Option<(Box<jwt::Verifier>, Origins)>, ConfigError> {
+    SignIn::checked(config)?;
+    match config.mode {
+        AuthMode::None => Ok(None),
+        AuthMode::Jwt => {
+            let verifier = Box::new(jwt::Verifier::new(config)?);
+            Ok(Some((verifier, Origins::new(&config.allowed_origins)?)))
         }
     }
 }

@@ -269,7 +269,10 @@ impl SignIn {
 
     /// Ends a session. Returns the cookie that removes it from the browser.
     pub(crate) async fn end(&self, secret: &AccessKeySecret) -> Result<HeaderValue, Problem> {
-        self.store.revoke_access_key(&secret.id()).await?;
+        let key = self.store.revoke_access_key(&secret.id()).await?;
+        if let Some(revocation) = key.and_then(|key| key.revocation()) {
+            self.store.revoke(revocation).await?;
+        }
         Ok(cookies::set(cookies::SESSION, "", SameSite::Strict, Duration::ZERO))
     }
 

@@ -260,6 +260,8 @@ pub struct LimitsConfig {
     pub requests_per_sec_per_app: u32,
     /// The most requests per second from an address.
     pub requests_per_sec_per_address: u32,
+    /// The most requests per minute from an address whose token or ticket is not accepted; 0 for no limit.
+    pub failed_attempts_per_min_per_address: u32,
     /// The most live streams of a person in this process.
     pub streams_per_user: usize,
     /// The most live streams of an app in this process.
@@ -282,7 +284,7 @@ pub struct LimitsConfig {
     pub keep_alive_ms: u64,
     /// How long a person is shown as present after the last renewal by their service process.
     pub presence_expiry_ms: u64,
-    /// How often the rights of live streams are checked, from 1 to 60,000.
+    /// How often the rights of live streams are checked, and how soon a revoked token is refused, from 1 to 60,000.
     pub recheck_ms: u64,
     /// The sustained limit of frames per second from a WebSocket client.
     pub frames_per_sec: u32,
@@ -315,6 +317,7 @@ impl Default for LimitsConfig {
             requests_per_sec_per_user: 100,
             requests_per_sec_per_app: 20_000,
             requests_per_sec_per_address: 20_000,
+            failed_attempts_per_min_per_address: 60,
             streams_per_user: 64,
             streams_per_app: 6_000,
             connections: 10_000,

@@ -2,7 +2,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
-use records::{ChatId, Permission, Scope};
+use records::{ChatId, Credential, Permission, Scope};
 
 use super::identity::identified;
 use super::scope::read_chat_scope;
@@ -30,7 +30,8 @@ impl FromRequestParts<AppState> for ChatStream {
         };
         let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
-        let limits = state.hub.stream_limits(&scope, &chat_id, identity.expires_at, shutdown);
+        let token = state.authenticator.watch(&identity, &scope.app_id);
+        let limits = state.hub.stream_limits(&scope, &chat_id, token, shutdown);
         Ok(Self { scope, chat_id, limits })
     }
 }
@@ -42,6 +43,8 @@ pub(crate) struct Bearer {
     pub(crate) is_service: bool,
     /// When the caller's token expires; `None` for never.
     pub(crate) expires_at: Option<DateTime<Utc>>,
+    /// What the caller's token says about itself.
+    pub(crate) credential: Credential,
 }
 
 impl FromRequestParts<AppState> for Bearer {
@@ -49,7 +52,8 @@ impl FromRequestParts<AppState> for Bearer {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = identified(parts, state).await?;
-        Ok(Self { is_service: identity.is_service(), expires_at: identity.expires_at })
+        let (is_service, expires_at) = (identity.is_service(), identity.expires_at);
+        Ok(Self { is_service, expires_at, credential: identity.credential() })
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) use query::{FromParams, Query};
 pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
 };
-pub(crate) use socket::{SocketRequest, SocketTarget};
+pub(crate) use socket::{SocketRequest, SocketTarget, offered_token};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;
 pub(crate) use wallet_scope::{BillScope, UnscopedUser, WalletScope};

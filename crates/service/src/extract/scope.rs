@@ -98,6 +98,7 @@ pub(crate) async fn authorize_chat(
     needed: Permission,
     state: &AppState,
 ) -> Result<Scope, Problem> {
+    identity.check_revoked_in(&app_id)?;
     if !identity.may_use_app(&app_id) {
         return Err(StoreError::ChatNotFound(chat_id.clone()).into());
     }
@@ -160,6 +161,7 @@ pub(crate) fn check_creates(caller: &Caller) -> Result<(), Problem> {
 
 /// Refuses an app that the token does not name.
 pub(super) fn check_app(app_id: &AppId, identity: &Identity) -> Result<(), Problem> {
+    identity.check_revoked_in(app_id)?;
     if identity.may_use_app(app_id) {
         return Ok(());
     }

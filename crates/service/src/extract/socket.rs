@@ -1,5 +1,8 @@
+use std::net::IpAddr;
+
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
+use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::request::Parts;
 use records::{AppId, ChatId, UserId, WorkflowName};
@@ -9,6 +12,7 @@ use super::path::parse_path_param;
 use super::query::params;
 use super::scope::app_id;
 use super::ticket::{TICKET_PARAM, identify_by_ticket};
+use crate::admission::CallerAddress;
 use crate::auth::{Identity, session, unauthenticated};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
@@ -21,6 +25,8 @@ pub(crate) struct SocketRequest {
     pub(crate) identity: Option<Identity>,
     /// `None` if the request asks for no upgrade to WebSocket.
     pub(crate) upgrade: Option<WebSocketUpgrade>,
+    /// The address of the client, if known.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// The chat that a socket is opened to, and the user that joins it.
@@ -55,12 +61,13 @@ impl FromRequestParts<AppState> for SocketRequest {
             user_id: parse_path_param(parts, "user_id").await?,
         };
         if has_ticket {
-            if offered_token(parts).is_some() {
+            if offered_token(&parts.headers).is_some() {
                 return Err(unauthenticated(ONE_TOKEN));
             }
             identity = identify_by_ticket(parts, state).await?;
         }
-        Ok(Self { target, identity, upgrade })
+        let address = parts.extensions.get().map(|CallerAddress(address)| *address);
+        Ok(Self { target, identity, upgrade, address })
     }
 }
 
@@ -70,7 +77,7 @@ const ONE_TOKEN: &str = "send one token or one ticket, not both and not two toke
 async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, Problem> {
     let authenticator = &state.authenticator;
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
-    match offered_token(parts) {
+    match offered_token(&parts.headers) {
         Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
         Some(token) => authenticator.verify(token).await.map(Some),
         None if is_in_header || authenticator.is_open() || session(&parts.headers).is_some() => {
@@ -87,8 +94,8 @@ fn has_ticket(parts: &Parts) -> Result<bool, Problem> {
 /// Returns the token among the offered subprotocols.
 ///
 /// A browser cannot set headers on a WebSocket, but it can offer subprotocols.
-fn offered_token(parts: &Parts) -> Option<&str> {
-    let offered = parts.headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+pub(crate) fn offered_token(headers: &HeaderMap) -> Option<&str> {
+    let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
     let mut offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     offered.find_map(|protocol| protocol.trim().strip_prefix("bearer."))
 }

@@ -39,5 +39,6 @@ pub(super) async fn identify_by_ticket(
     let refused = || {
         unauthenticated("the ticket is not valid for this chat, has expired, or was used already")
     };
-    Identity::from_ticket(app_id, redeemed.ok_or_else(refused)?).map(Some)
+    let ticket = redeemed.ok_or_else(refused)?;
+    state.authenticator.identify_by_ticket(app_id, ticket).await.map(Some)
 }

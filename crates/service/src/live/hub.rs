@@ -2,7 +2,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use persistence::{Store, StoreError};
 use records::{ChatId, Clock as _, InputRequest, InputRequestId, Permission, Scope, SystemClock};
 use tokio::sync::{Semaphore, watch};
@@ -19,7 +18,7 @@ use super::subscription::Subscription;
 use super::watcher::watch_changes;
 use super::window::Window;
 use crate::admission::{MemoryBudget, Subject};
-use crate::auth::unauthenticated;
+use crate::auth::{TokenWatch, unauthenticated};
 use crate::config::LimitsConfig;
 use crate::problem::Problem;
 use crate::registry::AppRegistry;
@@ -71,7 +70,7 @@ impl Hub {
         &self,
         scope: &Scope,
         chat_id: &ChatId,
-        token_expires_at: Option<DateTime<Utc>>,
+        token: TokenWatch,
         shutdown: Shutdown,
     ) -> StreamLimits {
         let rights = RightsCheck {
@@ -81,7 +80,7 @@ impl Hub {
             registry: Arc::clone(&self.registry),
             interval: self.limits.recheck(),
         };
-        StreamLimits::new(shutdown, token_expires_at, rights)
+        StreamLimits::new(shutdown, token, rights)
     }
 
     /// Subscribes a client to a chat that it may read, from a position on.
@@ -136,6 +135,10 @@ impl Hub {
                 end = &mut limit_reached => match end {
                     StreamEnd::Shutdown => None,
                     StreamEnd::TokenExpired => return Err(unauthenticated("the token has expired")),
+                    StreamEnd::TokenRevoked => return Err(unauthenticated("the token was revoked")),
+                    StreamEnd::KeyRemoved => {
+                        return Err(unauthenticated("the key of the token was removed"));
+                    }
                     StreamEnd::Revoked(problem) => return Err(problem),
                 },
             };

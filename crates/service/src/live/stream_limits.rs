@@ -1,22 +1,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use persistence::{Store, StoreError};
-use records::{ChatId, Clock as _, Scope, SystemClock};
+use records::{ChatId, Scope};
 use tokio::time::sleep;
 
 use super::shutdown::Shutdown;
+use crate::auth::{TokenEnd, TokenWatch};
 use crate::problem::Problem;
 use crate::registry::AppRegistry;
 
-/// The limits of a stream that its client does not end: the shutdown of the process, the expiry of the
+/// The limits of a stream that its client does not end: the shutdown of the process, the end of the
 /// client's token, and the loss of its right to read the chat.
 #[derive(Debug)]
 pub(crate) struct StreamLimits {
     shutdown: Shutdown,
-    /// When the client's token expires; `None` for never.
-    expires_at: Option<DateTime<Utc>>,
+    /// On the heap, because the futures of sockets hold several copies.
+    token: Box<TokenWatch>,
     rights: RightsCheck,
 }
 
@@ -27,17 +27,17 @@ pub(crate) enum StreamEnd {
     Shutdown,
     /// The token has expired.
     TokenExpired,
+    /// The token was revoked.
+    TokenRevoked,
+    /// The key of the token was removed from the valid keys.
+    KeyRemoved,
     /// The client may no longer read the chat.
     Revoked(Problem),
 }
 
 impl StreamLimits {
-    pub(super) fn new(
-        shutdown: Shutdown,
-        expires_at: Option<DateTime<Utc>>,
-        rights: RightsCheck,
-    ) -> Self {
-        Self { shutdown, expires_at, rights }
+    pub(super) fn new(shutdown: Shutdown, token: TokenWatch, rights: RightsCheck) -> Self {
+        Self { shutdown, token: Box::new(token), rights }
     }
 
     /// Returns once a limit is reached.
@@ -45,18 +45,12 @@ impl StreamLimits {
         tokio::select! {
             biased;
             () = self.shutdown.requested() => StreamEnd::Shutdown,
-            () = self.token_expired() => StreamEnd::TokenExpired,
+            end = self.token.ended() => match end {
+                TokenEnd::Expired => StreamEnd::TokenExpired,
+                TokenEnd::Revoked => StreamEnd::TokenRevoked,
+                TokenEnd::KeyRemoved => StreamEnd::KeyRemoved,
+            },
             problem = self.rights.revoked() => StreamEnd::Revoked(problem),
-        }
-    }
-
-    async fn token_expired(&self) {
-        match self.expires_at {
-            Some(expires_at) => {
-                let left = (expires_at - SystemClock.now()).to_std();
-                sleep(left.unwrap_or_default()).await;
-            }
-            None => std::future::pending().await,
         }
     }
 }

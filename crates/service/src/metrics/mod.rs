@@ -1,5 +1,6 @@
 //! The metrics that `GET /metrics` returns: those of requests and live subscribers, and those of the store.
 
+mod auth;
 mod keys;
 mod live;
 mod requests;
@@ -16,6 +17,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::config::MetricsConfig;
+pub(crate) use auth::AuthMetrics;
 pub(crate) use keys::KeyMetrics;
 pub(crate) use live::{LiveMetrics, SubscriberMetrics, Transport};
 pub(crate) use requests::RequestMetrics;
@@ -28,6 +30,7 @@ pub(crate) struct Metrics {
     pub(crate) requests: RequestMetrics,
     pub(crate) live: LiveMetrics,
     pub(crate) keys: KeyMetrics,
+    pub(crate) auth: AuthMetrics,
     registry: Registry,
 }
 
@@ -43,8 +46,9 @@ impl Metrics {
         let requests = RequestMetrics::new(&config.apps, &mut registry);
         let live = LiveMetrics::new(&mut registry);
         let keys = KeyMetrics::new(&mut registry);
+        let auth = AuthMetrics::new(&mut registry);
         registry.register_collector(Box::new(StoreCollector(store)));
-        Self { is_public: config.public, requests, live, keys, registry }
+        Self { is_public: config.public, requests, live, keys, auth, registry }
     }
 
     /// Returns the current metrics as OpenMetrics text.

@@ -19,7 +19,7 @@ pub(super) struct CloseReason {
 /// How long the client may take to complete the closing handshake.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The client sent no token in time, or the token was refused.
+/// The client sent no token in time, or the token was refused or revoked.
 const UNAUTHORIZED: u16 = 4401;
 const FORBIDDEN: u16 = 4403;
 const NOT_FOUND: u16 = 4404;
@@ -93,6 +93,8 @@ impl From<StreamEnd> for CloseReason {
         match end {
             StreamEnd::Shutdown => Self::shutdown(),
             StreamEnd::TokenExpired => Self::new(close_code::POLICY, "the token has expired"),
+            StreamEnd::TokenRevoked => Self::unauthorized("the token was revoked"),
+            StreamEnd::KeyRemoved => Self::unauthorized("the key of the token was removed"),
             StreamEnd::Revoked(problem) => Self::new(close_code::POLICY, problem.kind().slug),
         }
     }

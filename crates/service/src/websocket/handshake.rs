@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures::try_join;
@@ -43,6 +45,8 @@ pub(crate) struct Handshake {
     /// The position that the client claims to have.
     pub(crate) after: Option<Position>,
     pub(crate) shutdown: Shutdown,
+    /// The address of the client, if known.
+    pub(crate) address: Option<IpAddr>,
     pub(crate) state: AppState,
 }
 
@@ -86,7 +90,8 @@ impl Handshake {
         let subscription = state.hub.subscribe(&scope, chat_id, at).await?;
         let presence = state.hub.announce(&scope, chat_id);
         let shutdown = self.shutdown.clone();
-        let limits = state.hub.stream_limits(&scope, chat_id, identity.expires_at, shutdown);
+        let token = state.authenticator.watch(identity, &scope.app_id);
+        let limits = state.hub.stream_limits(&scope, chat_id, token, shutdown);
         let catch_up = CatchUp::new(cause, subscription.position());
         if artifact.is_none() {
             memory.shrink_to(0);
@@ -145,13 +150,16 @@ impl Handshake {
                 first.map_err(|_| Some(CloseReason::unauthorized("no token was received in time")))??
             }
         };
+        let failed_attempts = &self.state.failed_attempts;
         let admitting = async {
+            failed_attempts.check(self.address).map_err(|(problem, _)| problem)?;
             let identity = self.state.authenticator.verify(&request.token).await?;
             self.admit(&identity).await
         };
         match timeout(self.state.limits.request_timeout(), admitting).await {
             Ok(Ok(admission)) => Ok(admission),
             Ok(Err(problem)) => {
+                failed_attempts.count_response(problem.kind().status, self.address);
                 problem.log();
                 Err(Some(CloseReason::from_problem(&problem)))
             }

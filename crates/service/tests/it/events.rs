@@ -67,6 +67,12 @@ impl Reader {
         self.events.pop_front()
     }
 
+    /// Waits for the end of the stream, and skips all events before it. Comments do not prolong the wait.
+    pub(crate) async fn ended(&mut self) {
+        let ended = async { while self.next().await.is_some() {} };
+        timeout(MAX_WAIT, ended).await.expect("the stream ends");
+    }
+
     /// Waits for a presence event that fulfils a condition.
     pub(crate) async fn until_present(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {

@@ -15,6 +15,7 @@ use service::{Algorithm, AuthConfig};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 
+use crate::events::Reader;
 use crate::harness::Client;
 use crate::signing::{jwk, new_ec_key};
 use crate::tokens::{client, hs256, token_of};
@@ -241,6 +242,46 @@ async fn a_key_file_is_read_again_when_it_changes() {
     write(&[&new]);
     until_status(&client, &old.token(), 401).await;
     assert_eq!(status(&client, &new.token()).await, 200);
+}
+
+#[tokio::test]
+async fn streams_end_when_the_key_of_their_token_is_removed() {
+    let (old, new) = (Key::new("same"), Key::new("same"));
+    let kept = Key::new("kept");
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("jwks.json");
+    let write = |keys: &[&Key]| {
+        let keys: Vec<_> = keys.iter().map(|key| key.public()).collect();
+        fs::write(&path, json!({"keys": keys}).to_string()).unwrap();
+    };
+    write(&[&old, &kept]);
+    let client = client(AuthConfig {
+        algorithm: Some(Algorithm::ES256),
+        secret: None,
+        key_file: Some(path.clone()),
+        ..hs256()
+    });
+    let (by_old, by_kept) = (client.with_token(old.token()), client.with_token(kept.token()));
+    let chat = by_old.create_chat("c1").await;
+    let ticket = by_old.poke(&format!("{chat}/tickets")).await.text_of("ticket");
+    let events = format!("{chat}/events");
+    let mut readers = vec![
+        Reader::open(&by_old, &events, None).await,
+        Reader::open(&client, &format!("{events}?ticket={ticket}"), None).await,
+        Reader::open(&by_kept, &events, None).await,
+    ];
+    for reader in &mut readers {
+        reader.until("caught-up").await;
+    }
+    // Another key under the name of the old one.
+    write(&[&new, &kept]);
+    for reader in &mut readers[..2] {
+        reader.ended().await;
+    }
+    until_status(&client, &new.token(), 200).await;
+    let message = json!({"role": "user", "content": "still here"});
+    assert_eq!(by_kept.post(&format!("{chat}/messages"), message).await.status, 201);
+    readers[2].until("message").await;
 }
 
 #[tokio::test]

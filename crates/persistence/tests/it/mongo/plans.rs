@@ -4,21 +4,22 @@
 use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
     Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, ContextHistory, Contexts,
     Cursor, Exchanges, Forks, InputRequests, Leases, Members, MessageRange, Messages, Participants,
-    Presence, ResumePointCursor, ResumePointFilter, Stats, Tickets, Turns, Wallets,
+    Presence, ResumePointCursor, ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets,
+    Turns, Wallets,
 };
 use records::{
     AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
     EntryId, EventId, InputRequestId, JsonObject, Lease, MemberRole, MessageBody, MessageEdit,
     NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
-    NewProviderCall, NewTicket, NewTurn, NewWalletEntry, Owner, Permission, Question, Scope,
-    StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome,
-    UserId, WorkflowName,
+    NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
+    Question, RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, TeamId,
+    TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -31,6 +32,7 @@ async fn every_query_uses_an_index() {
     database.raw.run_command(doc! { "profile": 2 }).await.unwrap();
     use_everything(&database).await;
     use_apps(&database).await;
+    use_revocations(&database).await;
     use_stats(&database).await;
     database.raw.run_command(doc! { "profile": 0 }).await.unwrap();
 
@@ -233,12 +235,31 @@ async fn use_participants(database: &Database, scope: &Scope, chat_id: &ChatId) 
 
 async fn use_ticket(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let digest = TicketDigest::of(chat_id.as_str());
-    let ticket = NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None };
+    let (caller_expires_at, credential) = Default::default();
+    let valid_for = Duration::from_secs(30);
+    let ticket = NewTicket { digest, valid_for, caller_expires_at, credential };
     database.create_ticket(scope, chat_id, ticket).await.unwrap();
     for is_good in [true, false] {
         let redeemed = database.redeem_ticket(&scope.app_id, chat_id, digest).await.unwrap();
         assert_eq!(redeemed.is_some(), is_good);
     }
+}
+
+async fn use_revocations(database: &Database) {
+    let target = RevocationTarget::User(UserId::parse("user").unwrap());
+    let key = RevocationKey { target, app_id: None };
+    let new = NewRevocation { key: key.clone(), issued_until: None, expires_at: None };
+    for app_id in [None, Some(scope().app_id)] {
+        let key = RevocationKey { app_id, ..key.clone() };
+        database.revoke(NewRevocation { key, ..new.clone() }).await.unwrap();
+    }
+    database.revoke(new).await.unwrap();
+    database.lift_revocation(&key).await.unwrap();
+    let page = database.list_revocations(1, None).await.unwrap();
+    let rest = database.list_revocations(1, page.next.as_ref()).await.unwrap();
+    let begin = RevocationCursor::before(page.entries[0].changed_at, TimeDelta::minutes(1));
+    let both = database.list_revocations(9, Some(&begin)).await.unwrap();
+    assert_eq!((rest.entries.len(), both.entries.len()), (1, 2));
 }
 
 async fn use_lease(database: &Database, scope: &Scope, chat_id: &ChatId) {

@@ -6,15 +6,15 @@ use bson::{Document, doc};
 use persistence::mongo::{Interruption, Workflow};
 use persistence::{
     Apps, Artifacts, Calls, Changes, ChatSessions, ContextHistory, Contexts, Forks, InputRequests,
-    Leases, Members, MessageRange, Messages, Participants, Presence, Resumption, Stats, StoreError,
-    Tickets, Turns, Wallets,
+    Leases, Members, MessageRange, Messages, Participants, Presence, Resumption, Revocations,
+    Stats, StoreError, Tickets, Turns, Wallets,
 };
 use records::{
-    AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, EntryId, JsonObject,
-    Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork,
-    NewInputRequest, NewLease, NewTicket, NewTurn, NewWalletEntry, Owner, Question, Scope,
-    StackFrame, StackId, Step, StepKind, TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId,
-    Visibility, WorkflowName,
+    AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
+    JsonObject, Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork,
+    NewInputRequest, NewLease, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Question,
+    RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, Ticket,
+    TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
 };
 
 use serde_json::json;
@@ -257,6 +257,49 @@ async fn a_ticket_of_version_1_loads() {
     let digest = TicketDigest::of("golden ticket");
     let ticket = database.redeem_ticket(&app_id, &chat_id, digest).await.unwrap().unwrap();
     insta::assert_debug_snapshot!("ticket_v1", ticket);
+
+    // As earlier releases wrote it.
+    let mut earlier = golden("ticket", 1);
+    earlier.insert("_id", TicketDigest::of("earlier").to_string());
+    for field in ["token_id", "token_subject", "token_issued_at", "token_key"] {
+        earlier.remove(field).unwrap();
+    }
+    database.insert("tickets", earlier).await;
+    let digest = TicketDigest::of("earlier");
+    let earlier = database.redeem_ticket(&app_id, &chat_id, digest).await.unwrap().unwrap();
+    assert_eq!(earlier, Ticket { credential: Credential::default(), ..ticket });
+}
+
+#[tokio::test]
+async fn a_revocation_of_version_1_loads_and_is_lifted() {
+    let database = Database::create().await;
+    database.insert("revocations", golden("revocation", 1)).await;
+    let page = database.list_revocations(10, None).await.unwrap();
+    insta::assert_debug_snapshot!("revocation_v1", page);
+    assert!(database.lift_revocation(&page.entries[0].revocation.key).await.unwrap());
+    let lifted = database.list_revocations(10, None).await.unwrap();
+    assert!(lifted.entries.len() == 1 && lifted.entries[0].is_lifted, "{lifted:?}");
+}
+
+#[tokio::test]
+async fn a_revocation_of_a_newer_version_is_refused_and_not_changed() {
+    let database = Database::create().await;
+    let mut newer = golden("revocation", 1);
+    newer.insert("schema_version", 3_i64);
+    database.insert("revocations", newer).await;
+    let before = database.all("revocations").await;
+    let target = RevocationTarget::User(UserId::parse("alice").unwrap());
+    let key = RevocationKey { target, app_id: Some(scope().app_id) };
+    let new = NewRevocation { key: key.clone(), issued_until: None, expires_at: None };
+    let refusals = [
+        database.revoke(new).await.unwrap_err(),
+        database.lift_revocation(&key).await.unwrap_err(),
+        database.list_revocations(10, None).await.unwrap_err(),
+    ];
+    for refusal in refusals {
+        assert!(matches!(refusal, StoreError::UnsupportedVersion { .. }), "{refusal:?}");
+    }
+    assert_eq!(database.all("revocations").await, before);
 }
 
 #[tokio::test]
@@ -330,7 +373,7 @@ async fn written_documents_have_the_fields_of_version_1() {
 }
 
 /// The collections that [`write_every_record`] writes.
-const WRITTEN: [&str; 13] = [
+const WRITTEN: [&str; 14] = [
     "apps",
     "chat_blobs",
     "chat_participants",
@@ -340,6 +383,7 @@ const WRITTEN: [&str; 13] = [
     "input_requests",
     "presence",
     "resume_points",
+    "revocations",
     "status_changes",
     "tickets",
     "wallet_entries",
@@ -378,8 +422,14 @@ async fn write_every_record(database: &Database) {
 
     write_app_and_wallet(database).await;
     let digest = TicketDigest::of("a ticket");
-    let ticket = NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at: None };
+    let (caller_expires_at, credential) = Default::default();
+    let valid_for = Duration::from_secs(30);
+    let ticket = NewTicket { digest, valid_for, caller_expires_at, credential };
     database.create_ticket(&scope(), &chat_id, ticket).await.unwrap();
+    let target = RevocationTarget::User(UserId::parse("alice").unwrap());
+    let key = RevocationKey { target, app_id: None };
+    let new = NewRevocation { key, issued_until: None, expires_at: None };
+    database.revoke(new).await.unwrap();
 }
 
 fn interrupted_turn() -> NewTurn {

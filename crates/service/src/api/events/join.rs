@@ -52,9 +52,9 @@ pub(crate) async fn join(
     Query(JoinQuery { after, .. }): Query<JoinQuery>,
     shutdown: Shutdown,
     // Last, because it may redeem a ticket.
-    SocketRequest { target, identity, upgrade }: SocketRequest,
+    SocketRequest { target, identity, upgrade, address }: SocketRequest,
 ) -> Result<Response, Problem> {
-    let handshake = websocket::Handshake { target, after, shutdown, state };
+    let handshake = websocket::Handshake { target, after, shutdown, address, state };
     let admission = match identity {
         Some(identity) => Some(handshake.admit(&identity).await?),
         None => None,

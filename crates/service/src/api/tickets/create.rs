@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,14 +9,12 @@ use records::{Caller, NewTicket, Scope, TeamId, TicketDigest, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::auth::TICKET_VALID_FOR;
 use crate::extract::needs::Read;
 use crate::extract::{Bearer, ChatScope, Json, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ProblemKind, TicketProblems};
 use crate::wire::Time;
-
-/// How long a ticket is valid: long enough for a page to connect after requesting it.
-const VALID_FOR: Duration = Duration::from_secs(30);
 
 /// The number of random bytes in a ticket.
 const TICKET_BYTES: usize = 32;
@@ -82,14 +79,14 @@ pub(crate) struct TicketResponse {
 pub(crate) async fn create_ticket(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
-    Bearer { is_service: is_program, expires_at: caller_expires_at }: Bearer,
+    Bearer { is_service: is_program, expires_at: caller_expires_at, credential }: Bearer,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<NewTicketRequest>,
 ) -> Result<(StatusCode, Json<TicketResponse>), Problem> {
     let scope = Scope { caller: request.caller(&scope.caller, is_program)?, ..scope };
     let ticket = random_text()?;
     let digest = TicketDigest::of(&ticket);
-    let new = NewTicket { digest, valid_for: VALID_FOR, caller_expires_at };
+    let new = NewTicket { digest, valid_for: TICKET_VALID_FOR, caller_expires_at, credential };
     let expires_at = store.create_ticket(&scope, &chat_id, new).await?.into();
     Ok((StatusCode::CREATED, Json(TicketResponse { ticket, expires_at })))
 }

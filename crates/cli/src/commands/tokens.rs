@@ -1,0 +1,177 @@
+use std::io::Write as _;
+
+use anyhow::bail;
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clap::{Args, Subcommand};
+use persistence::Revocations as _;
+use persistence::mongo::MongoStore;
+use records::{
+    AppId, Clock as _, NewRevocation, Revocation, RevocationKey, RevocationTarget, SystemClock,
+    TokenId, UserId, truncated,
+};
+use serde_json::json;
+
+use crate::backend::Backend;
+use crate::settings::Settings;
+use crate::terminal::{safe_json, safe_line};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A running service refuses a revoked token within limits.recheck_ms, and ends its \
+                  streams. Examples:\n  \
+                  reprise tokens revoke --id 4f1c9d --expires 2026-12-01T00:00:00Z\n  \
+                  reprise tokens revoke --user alice --issued-before now\n  \
+                  reprise tokens revoke --user mallory --app acme_corp\n  \
+                  reprise tokens lift --user mallory --app acme_corp"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Refuse a token, or the tokens of a user, although they are valid.
+    Revoke(Revoke),
+    /// Accept revoked tokens again.
+    Lift(Target),
+    /// List the revocations in force, one on each line, the oldest first.
+    List {
+        /// Print one JSON object on each line.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Revoke {
+    #[command(flatten)]
+    target: Target,
+
+    /// When the token expires: the revocation is kept until then, or else for 366 days.
+    #[arg(long, value_name = "TIME", conflicts_with = "user", value_parser = time)]
+    expires: Option<DateTime<Utc>>,
+
+    /// Refuse only tokens that were issued at this time or before it; `now` lets the user sign in again.
+    /// Without it every token of the user is refused until the revocation is lifted.
+    #[arg(long, value_name = "TIME", conflicts_with = "id", value_parser = time)]
+    issued_before: Option<DateTime<Utc>>,
+}
+
+/// Whose tokens are meant.
+#[derive(Debug, Args)]
+struct Target {
+    /// One token, by its claim `jti`.
+    #[arg(long, value_name = "JTI", required_unless_present = "user", conflicts_with = "user")]
+    id: Option<TokenId>,
+
+    /// Every token of a user or a program, by its claim `sub`.
+    #[arg(long)]
+    user: Option<UserId>,
+
+    /// Only in this app; by default in every app.
+    #[arg(long)]
+    app: Option<AppId>,
+}
+
+/// Revocations in one page.
+const PAGE: usize = 1_000;
+
+/// Runs a command on the revoked tokens.
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
+    let backend = Backend::join(settings).await?;
+    let done = execute(&arguments.verb, &backend.store).await;
+    backend.close().await;
+    done
+}
+
+async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
+    match verb {
+        Verb::Revoke(Revoke { target, expires, issued_before }) => {
+            let (issued_until, expires_at) = (*issued_before, *expires);
+            let new = NewRevocation { key: target.key()?, issued_until, expires_at };
+            print(&store.revoke(new).await?)
+        }
+        Verb::Lift(target) => {
+            if !store.lift_revocation(&target.key()?).await? {
+                bail!(
+                    "there is no such revocation; `reprise tokens list` shows them, with their apps"
+                );
+            }
+            Ok(())
+        }
+        Verb::List { json } => list(store, if *json { print_json } else { print }).await,
+    }
+}
+
+async fn list(
+    store: &MongoStore,
+    print: impl Fn(&Revocation) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let now = SystemClock.now();
+    let mut after = None;
+    loop {
+        let page = store.list_revocations(PAGE, after.as_ref()).await?;
+        for entry in page.entries.iter().filter(|entry| entry.is_in_force(now)) {
+            print(&entry.revocation)?;
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+impl Target {
+    fn key(&self) -> anyhow::Result<RevocationKey> {
+        let target = match (&self.id, &self.user) {
+            (Some(id), _) => RevocationTarget::Token(id.clone()),
+            (None, Some(user)) => RevocationTarget::User(user.clone()),
+            (None, None) => bail!("name a token with --id, or a user with --user"),
+        };
+        Ok(RevocationKey { target, app_id: self.app.clone() })
+    }
+}
+
+/// Reads a time as RFC 3339, or `now`.
+fn time(text: &str) -> Result<DateTime<Utc>, String> {
+    if text == "now" {
+        return Ok(SystemClock.now());
+    }
+    let time = DateTime::parse_from_rfc3339(text)
+        .map(|time| truncated(time.to_utc(), TimeDelta::milliseconds(1)));
+    time.map_err(|error| format!("{error}: write `now`, or a time such as 2026-12-01T00:00:00Z"))
+}
+
+fn kind_and_id(revocation: &Revocation) -> (&'static str, &str) {
+    match &revocation.key.target {
+        RevocationTarget::Token(id) => ("token", id.as_str()),
+        RevocationTarget::User(id) => ("user", id.as_str()),
+    }
+}
+
+fn written(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+fn print(revocation: &Revocation) -> anyhow::Result<()> {
+    let (kind, id) = kind_and_id(revocation);
+    let app = revocation.key.app_id.as_ref().map_or("every app", AppId::as_str);
+    let until = revocation.issued_until.map(|until| format!("  issued until {}", written(until)));
+    let kept = revocation.expires_at.map_or_else(|| "lifted".to_owned(), written);
+    let line = format!("{kind:<5}  {id}  {app}{}  kept until {kept}", until.unwrap_or_default());
+    Ok(writeln!(std::io::stdout(), "{}", safe_line(&line))?)
+}
+
+fn print_json(revocation: &Revocation) -> anyhow::Result<()> {
+    let (kind, id) = kind_and_id(revocation);
+    let line = json!({
+        "kind": kind,
+        "id": id,
+        "app_id": revocation.key.app_id,
+        "issued_until": revocation.issued_until.map(written),
+        "revoked_at": written(revocation.revoked_at),
+        "expires_at": revocation.expires_at.map(written),
+    });
+    Ok(writeln!(std::io::stdout(), "{}", safe_json(&line.to_string()))?)
+}
