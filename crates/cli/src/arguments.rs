@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, check, demo, history, keys, resume_sweep, serve, stats, tokens, upgrade, wallets,
+    apps, audit, check, demo, history, keys, resume_sweep, serve, stats, tokens, upgrade, wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Keys(keys::Arguments),
     /// Revoke tokens, and list the revoked ones.
     Tokens(tokens::Arguments),
+    /// Print who managed what, and what support read.
+    Audit(audit::Arguments),
     /// Show whether an upgrade is finished, or finish it.
     Upgrade(upgrade::Arguments),
     /// Verify the balances of wallets.

@@ -88,6 +88,7 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
         max_pool_size: settings.mongo.max_pool_size,
         context_history: settings.limits.context_history,
         context_history_bytes: settings.limits.context_history_bytes,
+        audit_keep: settings.audit.keep(),
         ..MongoOptions::new(uri, &settings.mongo.database)
     }
 }

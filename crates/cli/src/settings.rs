@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use config::{Config, Environment, File, FileFormat};
 use secrecy::SecretString;
@@ -18,6 +19,7 @@ pub(crate) struct Settings {
     pub(crate) wallets: service::WalletsConfig,
     pub(crate) limits: service::LimitsConfig,
     pub(crate) metrics: service::MetricsConfig,
+    pub(crate) audit: Audit,
     pub(crate) log: Log,
 }
 
@@ -36,6 +38,20 @@ pub(crate) struct Mongo {
 pub(crate) struct Mongod {
     pub(crate) data_dir: Option<PathBuf>,
     pub(crate) cache_size_gb: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Audit {
+    pub(crate) keep_days: u32,
+}
+
+impl Audit {
+    /// Returns how long an entry is kept; `None` for ever.
+    pub(crate) fn keep(&self) -> Option<Duration> {
+        const DAY: Duration = Duration::from_hours(24);
+        (self.keep_days > 0).then(|| DAY.saturating_mul(self.keep_days))
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -97,6 +113,8 @@ impl Settings {
 mod tests {
     use std::collections::HashMap;
 
+    use persistence::mongo::MongoOptions;
+
     use super::*;
 
     fn environment(variables: &[(&str, &str)]) -> Environment {
@@ -110,6 +128,8 @@ mod tests {
     fn the_defaults_are_complete_and_agree_with_the_service() {
         let settings = Settings::layered(None, environment(&[])).unwrap();
         assert!(settings.mongo.uri.is_none());
+        let kept = MongoOptions::new("mongodb://unused", "unused").audit_keep;
+        assert_eq!(settings.audit.keep(), kept);
         let defaults = service::Config::default();
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", defaults.limits));
         assert_eq!(format!("{:?}", settings.server), format!("{:?}", defaults.server));
@@ -129,6 +149,7 @@ mod tests {
             ("REPRISE__SERVER__LISTEN", "127.0.0.1:2"),
             ("REPRISE__MONGO__DEADLINE_MS", "5"),
             ("REPRISE__AUTH__MODE", "jwt"),
+            ("REPRISE__AUDIT__KEEP_DAYS", "0"),
             ("REPRISE__METRICS__PUBLIC", "true"),
             ("REPRISE__METRICS__APPS", "acme_corp, globex"),
             ("REPRISE__AUTH__ALGORITHM", "HS256"),
@@ -138,6 +159,7 @@ mod tests {
         assert_eq!(settings.server.listen.port(), 2);
         assert_eq!(settings.mongo.database, "other");
         assert_eq!(settings.mongo.deadline_ms, 5);
+        assert_eq!(settings.audit.keep(), None);
         assert_eq!(settings.auth.mode, service::AuthMode::Jwt);
         assert!(settings.auth.secret.is_some());
         assert!(settings.metrics.public);

@@ -160,6 +160,10 @@ id! {
     EntryId, "entry_id", is_name, is_stored_name, NAME_RULE
 }
 id! {
+    /// The id of an entry of the audit log.
+    AuditEntryId, "entry_id", is_chat_id, is_chat_id, CHAT_RULE
+}
+id! {
     /// The id of an input request, unique within its chat. It is the idempotency key of the request.
     InputRequestId, "request_id", is_name, is_stored_name, NAME_RULE
 }

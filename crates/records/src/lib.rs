@@ -2,9 +2,9 @@
 
 mod ids;
 pub use ids::{
-    AccessKeyLabel, AppId, CallId, ChatId, ConnectionId, DisplayName, EntryId, EventId, IdError,
-    Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId, TurnId, UserId, Uuid7Ids,
-    WorkflowName,
+    AccessKeyLabel, AppId, AuditEntryId, CallId, ChatId, ConnectionId, DisplayName, EntryId,
+    EventId, IdError, Ids, InputRequestId, LeaseId, Owner, StackId, TeamId, TokenId, TurnId,
+    UserId, Uuid7Ids, WorkflowName,
 };
 
 mod clock;
@@ -86,6 +86,12 @@ pub use ticket::{NewTicket, Ticket, TicketDigest};
 mod access_key;
 pub use access_key::{
     AccessKey, AccessKeyDigest, AccessKeyId, AccessKeyKind, AccessKeySecret, Bearer, NewAccessKey,
+};
+
+mod audit;
+pub use audit::{
+    Actor, ActorRole, AuditAction, AuditEntry, AuditError, Network, Origin, Pseudonym,
+    PseudonymKey, RequestId,
 };
 
 mod stats;

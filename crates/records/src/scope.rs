@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{AppId, Permission, TeamId, UserId};
+use crate::{Actor, ActorRole, AppId, Origin, Permission, TeamId, UserId};
 
 /// The app to which a store call is restricted, and the caller on whose behalf it is made.
 ///
@@ -19,12 +21,14 @@ pub struct Scope {
     ///
     /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
     pub fencing_token: Option<u64>,
+    /// Where the call comes from, for the audit log, if that is known.
+    pub origin: Option<Arc<Origin>>,
 }
 
 impl Scope {
     /// Creates the scope of a caller, for a call that needs a permission.
     pub fn new(app_id: AppId, caller: Caller, permission: Permission) -> Self {
-        Self { app_id, caller, permission, fencing_token: None }
+        Self { app_id, caller, permission, fencing_token: None, origin: None }
     }
 
     /// Creates the scope of the service itself, which may do everything with all records of the app.
@@ -44,6 +48,30 @@ impl Scope {
     #[must_use]
     pub fn unfenced(&self) -> Self {
         Self { fencing_token: None, ..self.clone() }
+    }
+
+    /// Returns the same scope without its origin, for a scope that is kept.
+    #[must_use]
+    pub fn without_origin(&self) -> Self {
+        Self { origin: None, ..self.clone() }
+    }
+
+    /// Returns whether a call in either scope may do the same. The origin decides nothing.
+    pub fn has_same_rights(&self, other: &Self) -> bool {
+        let Self { app_id, caller, permission, fencing_token, origin: _ } = self;
+        (app_id, caller, permission, fencing_token)
+            == (&other.app_id, &other.caller, &other.permission, &other.fencing_token)
+    }
+
+    /// Returns the actor of an action in this scope.
+    pub fn actor(&self) -> Actor {
+        let role = match self.caller {
+            Caller::Service => ActorRole::Service,
+            Caller::User { .. } => ActorRole::User,
+            Caller::Support { .. } => ActorRole::Support,
+        };
+        let person = self.caller.person().cloned();
+        Actor { role, person, origin: self.origin.as_deref().cloned().unwrap_or_default() }
     }
 
     /// Returns the same scope with the fencing token of a lease.

@@ -34,6 +34,7 @@ pub mod resumption;
 pub mod turns;
 
 pub mod apps;
+pub mod audit;
 pub mod revocations;
 pub mod tickets;
 pub mod wallets;
@@ -382,6 +383,18 @@ macro_rules! contract_tests {
                 revocations_of_users_tokens_and_apps_are_independent,
                 a_process_that_follows_the_list_misses_no_change,
                 racing_revocations_of_one_user_keep_the_widest,
+            }
+            audit {
+                every_change_by_a_manager_writes_one_entry,
+                an_action_that_changes_nothing_writes_no_entry,
+                a_refused_action_writes_no_entry,
+                every_change_of_the_registry_writes_one_entry,
+                racing_actions_write_one_entry_for_each_change,
+                a_person_has_one_pseudonym_in_each_app,
+                a_destroyed_pseudonym_belongs_to_nobody,
+                repeated_reads_within_a_minute_write_one_entry,
+                a_read_that_is_refused_writes_no_entry,
+                audit_entries_are_listed_newest_first_page_by_page,
             }
             tickets {
                 a_ticket_admits_its_caller_once,

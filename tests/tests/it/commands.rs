@@ -4,11 +4,13 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 use persistence::mongo::{MongoOptions, MongoStore};
-use persistence::{ChatSessions as _, Leases as _, Messages as _};
+use persistence::{AuditLog as _, ChatSessions as _, Leases as _, Members as _, Messages as _};
 use records::{
-    AppId, ChatStatus, Lease, MessageBody, NewChatSession, NewLease, Owner, Scope, WorkflowName,
+    AppId, ChatStatus, Lease, MemberRole, MessageBody, NewChatSession, NewLease, Owner, Scope,
+    UserId, WorkflowName,
 };
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tests::binary::run;
 use tests::client::APP;
 use tests::database::Database;
@@ -251,6 +253,64 @@ async fn tokens_are_revoked_listed_and_lifted() -> Result<()> {
 }
 
 #[tokio::test]
+async fn audit_prints_the_entries_that_its_options_ask_for() -> Result<()> {
+    let database = Database::create().await?;
+    let store = MongoStore::connect(&MongoOptions::new(database.uri(), database.name())).await?;
+    let settings = Settings::of(&database);
+    let (app_id, scope) = (AppId::parse(APP)?, Scope::service(AppId::parse(APP)?));
+    for verb in ["register", "disable", "enable"] {
+        assert!(run(&["apps", verb, APP], &settings).await?.status.success());
+    }
+    let new = NewChatSession::of(WorkflowName::parse("Generator")?);
+    let chat_id = store.create_chat(&scope, new).await?.chat_id;
+    for user in ["alice", "bob"] {
+        store.put_member(&scope, &chat_id, &UserId::parse(user)?, MemberRole::Member).await?;
+    }
+    let lines = async |options: &[&str]| -> Result<Vec<String>> {
+        let output = run(&[&["audit"], options].concat(), &settings).await?;
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{options:?}: {complaints}");
+        Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
+    };
+    let all = lines(&["--json"]).await?;
+    let all: Vec<Value> =
+        all.iter().map(|it| serde_json::from_str(it)).collect::<Result<_, _>>()?;
+    let actions: Vec<_> = all.iter().map(|entry| entry["action"].as_str().unwrap_or("")).collect();
+    let expected = ["put_member", "put_member", "enable_app", "disable_app", "register_app"];
+    assert_eq!(actions, expected);
+    let roles: Vec<_> = all.iter().map(|entry| entry["role"].as_str().unwrap_or("")).collect();
+    assert_eq!(roles[0], "service");
+    assert!(roles[2..].iter().all(|role| *role == "command_line"), "{roles:?}");
+    assert!(all.iter().all(|entry| entry["network"].is_null() && entry["app_id"] == APP));
+
+    let alice = store.get_pseudonym(Some(&app_id), &UserId::parse("alice")?).await?;
+    let alice = alice.context("no key")?.to_string();
+    let of_alice = lines(&["--app", APP, "--user", "alice"]).await?;
+    assert_eq!(of_alice.len(), 1);
+    assert!(of_alice[0].contains(&alice[..12]) && !of_alice[0].contains("alice"), "{of_alice:?}");
+    assert_eq!(all[1]["subject"], alice);
+    for (options, count) in [
+        (&["--chat", chat_id.as_str()][..], 2),
+        (&["--action", "disable_app"], 1),
+        (&["--limit", "4"], 4),
+        (&["--limit", "0"], 5),
+        (&["--since", "2020-01-01", "--until", "2999-01-01T00:00:00Z"], 5),
+        (&["--until", "2020-01-01"], 0),
+        (&["--app", "other"], 0),
+        (&["--app", APP, "--user", "nobody"], 0),
+    ] {
+        assert_eq!(lines(options).await?.len(), count, "{options:?}");
+    }
+    store.destroy_pseudonym(Some(&app_id), &UserId::parse("alice")?).await?;
+    assert!(lines(&["--app", APP, "--user", "alice"]).await?.is_empty());
+    for options in [&["--user", "alice"][..], &["--action", "drop"], &["--since", "yesterday"]] {
+        let output = run(&[&["audit"], options].concat(), &settings).await?;
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn upgrade_says_what_is_pending_and_finishes_it_once() -> Result<()> {
     let database = Database::create().await?;
     // What tells the database of an older release from a new one.
@@ -305,6 +365,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "apps",
         "keys",
         "tokens",
+        "audit",
         "wallets",
         "resume-sweep",
         "upgrade",

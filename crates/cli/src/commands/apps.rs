@@ -3,7 +3,7 @@ use std::io::Write as _;
 use clap::Subcommand;
 use persistence::Apps as _;
 use persistence::mongo::MongoStore;
-use records::{App, AppId, AppStatus};
+use records::{Actor, App, AppId, AppStatus};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -42,9 +42,13 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
     let app = match verb {
         Verb::List => return list(store).await,
-        Verb::Register { app } => store.register_app(app).await?,
-        Verb::Disable { app } => store.set_app_status(app, AppStatus::Disabled).await?,
-        Verb::Enable { app } => store.set_app_status(app, AppStatus::Enabled).await?,
+        Verb::Register { app } => store.register_app(&Actor::command_line(), app).await?,
+        Verb::Disable { app } => {
+            store.set_app_status(&Actor::command_line(), app, AppStatus::Disabled).await?
+        }
+        Verb::Enable { app } => {
+            store.set_app_status(&Actor::command_line(), app, AppStatus::Enabled).await?
+        }
     };
     print(&app)
 }

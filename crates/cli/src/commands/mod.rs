@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod apps;
+pub(crate) mod audit;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod history;
@@ -31,6 +32,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         }
         Command::Keys(arguments) => {
             keys::run(arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
+        Command::Audit(arguments) => {
+            audit::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
         Command::ResumeSweep(_) => resume_sweep::run(&settings).await.map(|()| ExitCode::SUCCESS),
         Command::Stats(arguments) => stats::run(&arguments, &settings).await,

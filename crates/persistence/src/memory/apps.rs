@@ -1,26 +1,33 @@
 use std::ops::Bound;
 
 use async_trait::async_trait;
-use records::{App, AppId, AppStatus};
+use records::{Actor, App, AppId, AppStatus, AuditAction};
 
 use super::{MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::audit::{Audited, registry_action};
 use crate::store::{AppPage, Apps};
 
 #[async_trait]
 impl Apps for MemoryStore {
-    async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError> {
+    async fn register_app(&self, actor: &Actor, app_id: &AppId) -> Result<App, StoreError> {
         self.observe(Call::RegisterApp, || {
             let now = self.clock.now();
             let mut apps = held(&self.apps);
-            let app = apps.entry(app_id.clone()).or_insert_with(|| App {
+            if let Some(app) = apps.get(app_id) {
+                return Ok(app.clone());
+            }
+            let audited = Audited::of_registry(actor, Some(app_id), AuditAction::RegisterApp);
+            self.add_audit_entry(&audited, now)?;
+            let app = App {
                 app_id: app_id.clone(),
                 status: AppStatus::Enabled,
                 created_at: now,
                 last_updated_at: now,
-            });
-            Ok(app.clone())
+            };
+            apps.insert(app_id.clone(), app.clone());
+            Ok(app)
         })
         .await
     }
@@ -39,13 +46,20 @@ impl Apps for MemoryStore {
         .await
     }
 
-    async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError> {
+    async fn set_app_status(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        status: AppStatus,
+    ) -> Result<App, StoreError> {
         self.observe(Call::SetAppStatus, || {
             let now = self.clock.now();
             let mut apps = held(&self.apps);
             let app =
                 apps.get_mut(app_id).ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
             if app.status != status {
+                let action = registry_action(status);
+                self.add_audit_entry(&Audited::of_registry(actor, Some(app_id), action), now)?;
                 app.status = status;
                 app.last_updated_at = now;
             }

@@ -10,6 +10,7 @@ use records::{
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::audit::{Audited, status_action};
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
 
@@ -98,6 +99,10 @@ impl ChatSessions for MemoryStore {
                     });
                 }
                 chat.check_fence(scope.fencing_token)?;
+                if let Some(action) = status_action(chat.session.status, next) {
+                    let audited = Audited::in_scope(scope, Some(chat_id), action);
+                    self.add_audit_entry(&audited, now)?;
+                }
                 chat.change_status(next, reason, now);
                 self.count(&chat.session, now);
                 self.notify_change(chat);

@@ -1,10 +1,11 @@
 use async_trait::async_trait;
-use records::{CallId, ChatId, MessageBody, NewMessage, NewProviderCall, Scope};
+use records::{AuditAction, CallId, ChatId, MessageBody, NewMessage, NewProviderCall, Scope};
 use serde_json::Value;
 
 use super::MemoryStore;
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::audit::Audited;
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Billing, Exchange, Exchanges};
@@ -50,6 +51,8 @@ impl Exchanges for MemoryStore {
                     let (chat_id, call_id) = (chat_id.clone(), call_id.clone());
                     return Err(StoreError::CallNotFound { chat_id, call_id });
                 };
+                let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::DeleteCall);
+                self.add_audit_entry(&audited, now)?;
                 chat.calls.remove(index);
                 let mut unlinked = Vec::new();
                 for kept in &mut chat.messages {

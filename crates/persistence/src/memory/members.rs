@@ -1,9 +1,10 @@
 use async_trait::async_trait;
-use records::{ChatId, Member, MemberRole, Scope, UserId};
+use records::{AuditAction, ChatId, Member, MemberRole, Scope, UserId};
 
 use super::MemoryStore;
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::audit::Audited;
 use crate::store::{Members, Outcome};
 
 #[async_trait]
@@ -20,12 +21,18 @@ impl Members for MemoryStore {
                 chat.check_fence(scope.fencing_token)?;
                 let members = &mut chat.members;
                 let is_full = members.len() >= Member::MAX;
-                match members.iter_mut().find(|member| member.user_id == *user_id) {
+                let known = members.iter_mut().find(|member| member.user_id == *user_id);
+                match &known {
                     Some(member) if member.role == role => return Ok(Outcome::Duplicate),
-                    Some(member) => member.role = role,
                     None if is_full => {
                         return Err(StoreError::TooManyMembers(chat_id.clone()));
                     }
+                    _ => {}
+                }
+                let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::PutMember);
+                self.add_audit_entry(&audited.about(user_id), self.clock.now())?;
+                match known {
+                    Some(member) => member.role = role,
                     None => members.push(Member { user_id: user_id.clone(), role }),
                 }
                 Ok(Outcome::Stored)
@@ -43,6 +50,11 @@ impl Members for MemoryStore {
         self.observe(Call::RemoveMember, || {
             self.with_chat(scope, chat_id, |chat| {
                 chat.check_fence(scope.fencing_token)?;
+                if chat.members.iter().any(|member| member.user_id == *user_id) {
+                    let action = AuditAction::RemoveMember;
+                    let audited = Audited::in_scope(scope, Some(chat_id), action);
+                    self.add_audit_entry(&audited.about(user_id), self.clock.now())?;
+                }
                 chat.members.retain(|member| member.user_id != *user_id);
                 Ok(())
             })

@@ -6,6 +6,7 @@
 mod access_keys;
 mod apps;
 mod artifacts;
+mod audit;
 mod calls;
 mod changes;
 mod chat_sessions;
@@ -36,10 +37,10 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use records::json::Digest;
 use records::{
-    AccessKey, AccessKeyId, App, AppId, Artifact, ChatId, ChatSession, Clock, ConnectionId,
-    ContextSnapshot, Ids, InputRequestId, KeptContext, Member, Message, Participant, Permission,
-    ResumePoint, RevocationKey, Scope, StatusChange, SystemClock, TicketDigest, TurnId, UserId,
-    Uuid7Ids, WorkflowName,
+    AccessKey, AccessKeyId, App, AppId, Artifact, AuditEntry, ChatId, ChatSession, Clock,
+    ConnectionId, ContextSnapshot, Ids, InputRequestId, KeptContext, Member, Message, Participant,
+    Permission, PseudonymKey, ResumePoint, RevocationKey, Scope, StatusChange, SystemClock,
+    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -61,6 +62,8 @@ pub struct MemoryStore {
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
     access_keys: Mutex<BTreeMap<AccessKeyId, AccessKey>>,
     revocations: Mutex<BTreeMap<RevocationKey, RevocationEntry>>,
+    audit_entries: Mutex<Vec<AuditEntry>>,
+    pseudonym_keys: Mutex<HashMap<(Option<AppId>, UserId), PseudonymKey>>,
     /// When the stats of each workflow last changed.
     counted_at: Mutex<BTreeMap<(AppId, WorkflowName), DateTime<Utc>>>,
     clock: Arc<dyn Clock>,
@@ -118,6 +121,7 @@ impl MemoryStore {
     /// Creates an empty store.
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         let (chats, apps, ledgers, tickets, revocations, counted_at, metrics) = Default::default();
+        let (audit_entries, pseudonym_keys) = Default::default();
         let (changes, _) = broadcast::channel(KEPT_CHANGES);
         Self {
             chats,
@@ -126,6 +130,8 @@ impl MemoryStore {
             tickets,
             access_keys: Mutex::default(),
             revocations,
+            audit_entries,
+            pseudonym_keys,
             counted_at,
             clock,
             ids,

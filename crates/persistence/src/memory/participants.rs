@@ -1,9 +1,13 @@
 use async_trait::async_trait;
-use records::{ChatId, DisplayName, Limits, Member, MemberRole, Participant, Scope, UserId};
+use records::{
+    AuditAction, ChatId, DisplayName, Limits, Member, MemberRole, Participant, Permission, Scope,
+    UserId,
+};
 
 use super::MemoryStore;
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::audit::Audited;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -51,6 +55,13 @@ impl Participants for MemoryStore {
     ) -> Result<(), StoreError> {
         self.observe(Call::LeaveChat, || {
             self.with_chat(scope, chat_id, |chat| {
+                let is_there = chat.members.iter().any(|member| member.user_id == *user_id)
+                    || chat.participants.iter().any(|kept| kept.user_id == *user_id);
+                if is_there && scope.permission == Permission::Manage {
+                    let action = AuditAction::RemoveParticipant;
+                    let audited = Audited::in_scope(scope, Some(chat_id), action);
+                    self.add_audit_entry(&audited.about(user_id), self.clock.now())?;
+                }
                 chat.members.retain(|member| member.user_id != *user_id);
                 chat.participants.retain(|kept| kept.user_id != *user_id);
                 self.notify_presence(chat);

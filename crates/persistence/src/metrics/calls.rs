@@ -89,6 +89,11 @@ label! {
         Revoke = "revoke",
         LiftRevocation = "lift_revocation",
         ListRevocations = "list_revocations",
+        RecordChatRead = "record_chat_read",
+        RecordRegistryRead = "record_registry_read",
+        ListAuditEntries = "list_audit_entries",
+        GetPseudonym = "get_pseudonym",
+        DestroyPseudonym = "destroy_pseudonym",
     }
 }
 

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use bson::{DateTime, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
-use records::{App, AppId, AppStatus};
+use records::{Actor, App, AppId, AppStatus, AuditAction};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -13,13 +13,14 @@ use crate::mongo::documents::stored::read_record;
 use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::inserts::insert_or_get;
 use crate::mongo::engine::paging::limit_and_one;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::rules::audit::{Audited, registry_action};
 use crate::store::{AppPage, Apps};
 
 #[async_trait]
 impl Apps for MongoStore {
-    async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError> {
+    async fn register_app(&self, actor: &Actor, app_id: &AppId) -> Result<App, StoreError> {
         self.observe(Call::RegisterApp, None, async {
             let now = self.inner.clock.now();
             let app = App {
@@ -28,15 +29,10 @@ impl Apps for MongoStore {
                 created_at: now,
                 last_updated_at: now,
             };
-            let document = encode(&AppDocument::from(&app))?;
+            let audited = Audited::of_registry(actor, Some(app_id), AuditAction::RegisterApp);
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    call.read_format_once().await?;
-                    let find = || call.app(&app.app_id);
-                    let found = insert_or_get(&call.inner.apps, &document, find).await?;
-                    Ok(found.unwrap_or_else(|| app.clone()))
-                })
-                .await
+                let round = |tx| call.register_app_round(tx, &app, &audited);
+                call.transact_without_chat(round).await
             })
             .await
         })
@@ -63,31 +59,18 @@ impl Apps for MongoStore {
         .await
     }
 
-    async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError> {
+    async fn set_app_status(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        status: AppStatus,
+    ) -> Result<App, StoreError> {
         self.observe(Call::SetAppStatus, None, async {
-            let filter = doc! {
-                "_id": app_id.as_str(),
-                "status": { "$ne": status.as_str() },
-                "schema_version": { "$lte": NEWEST_VERSION },
-            };
-            let change = doc! { "$set": {
-                "status": status.as_str(),
-                "last_updated_at": DateTime::from_chrono(self.inner.clock.now()),
-            } };
-            let app_id = app_id.clone();
+            let audited = Audited::of_registry(actor, Some(app_id), registry_action(status));
+            let (app_id, now) = (app_id.clone(), DateTime::from_chrono(self.inner.clock.now()));
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    let updating =
-                        call.inner.apps.find_one_and_update(filter.clone(), change.clone());
-                    if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
-                        return Ok(app_record(&raw)?);
-                    }
-                    // The app already has the status, perhaps from an earlier attempt, or is not
-                    // registered.
-                    let app = call.app(&app_id).await?;
-                    app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()).into())
-                })
-                .await
+                let round = |tx| call.set_app_status_round(tx, &app_id, status, now, &audited);
+                call.transact_without_chat(round).await
             })
             .await
         })
@@ -96,6 +79,56 @@ impl Apps for MongoStore {
 }
 
 impl MongoStore {
+    async fn register_app_round(
+        &self,
+        tx: Transaction<'_>,
+        app: &App,
+        audited: &Audited,
+    ) -> Result<Round<App>, Failure> {
+        self.read_format_once().await?;
+        // The app may have been registered by an earlier attempt.
+        if let Some(found) = self.app(&app.app_id).await? {
+            return Ok(Round::Done(found));
+        }
+        let document = encode(&AppDocument::from(app))?;
+        let entry = self.audit_document(audited).await?;
+        tx.begin().await?;
+        let insert = self.inner.apps.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(app.clone()))
+    }
+
+    async fn set_app_status_round(
+        &self,
+        tx: Transaction<'_>,
+        app_id: &AppId,
+        status: AppStatus,
+        now: DateTime,
+        audited: &Audited,
+    ) -> Result<Round<App>, Failure> {
+        let app = self.app(app_id).await?;
+        let app = app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+        // An earlier attempt may have set the status.
+        if app.status == status {
+            return Ok(Round::Done(app));
+        }
+        let entry = self.audit_document(audited).await?;
+        let filter = doc! {
+            "_id": app_id.as_str(),
+            "status": { "$ne": status.as_str() },
+            "schema_version": { "$lte": NEWEST_VERSION },
+        };
+        let change = doc! { "$set": { "status": status.as_str(), "last_updated_at": now } };
+        tx.begin().await?;
+        let update = self.inner.apps.find_one_and_update(filter, change);
+        let update = update.return_document(ReturnDocument::After);
+        let updated = update.session(&mut *tx.session().await?).await?;
+        let Some(raw) = updated else { return Ok(Round::Again) };
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(app_record(&raw)?))
+    }
+
     async fn app(&self, app_id: &AppId) -> Result<Option<App>, Failure> {
         let raw = self.inner.apps.find_one(doc! { "_id": app_id.as_str() }).await?;
         Ok(raw.map(|raw| app_record(&raw)).transpose()?)

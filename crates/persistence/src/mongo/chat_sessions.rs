@@ -24,6 +24,7 @@ use crate::mongo::engine::scope::{
 };
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
+use crate::rules::audit::{Audited, status_action};
 use crate::rules::fence::check_fence;
 use crate::rules::new_chat::{changes_pause_reason, moved, started};
 use crate::store::{ChatFilter, ChatSessions, Cursor, Page};
@@ -192,9 +193,18 @@ impl MongoStore {
             let (chat_id, from, to) = (chat_id.clone(), chat.status, next);
             return Err(StoreError::IllegalTransition { chat_id, from, to }.into());
         }
+        let audited = status_action(chat.status, next);
+        let audited = audited.map(|action| Audited::in_scope(scope, Some(chat_id), action));
+        let entry = match &audited {
+            Some(audited) => Some(self.audit_document(audited).await?),
+            None => None,
+        };
         tx.begin_counted(&chat).await?;
         let moved = moved(&chat, next, reason, self.inner.clock.now());
         let moved = self.change_status_within(&tx, scope, &chat, &moved, &new.change_id).await?;
+        if let (Some(_), Some(entry)) = (&moved, &entry) {
+            self.insert_audit_document(&tx, entry).await?;
+        }
         Ok(Round::of(moved))
     }
 

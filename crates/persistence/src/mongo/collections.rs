@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::StoreError;
 use crate::mongo::access_keys::{AccessKeyDocument, access_key_record};
 use crate::mongo::apps::{AppDocument, app_record};
+use crate::mongo::audit::{AuditEntryDocument, PseudonymKeyDocument, entry_record, pseudonym_key};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::stored::read_document;
 use crate::mongo::documents::{
@@ -87,6 +88,10 @@ pub(crate) const TICKETS: &str = "tickets";
 pub(crate) const ACCESS_KEYS: &str = "access_keys";
 /// Revoked tokens.
 pub(crate) const REVOCATIONS: &str = "revocations";
+/// The audit log.
+pub(crate) const AUDIT_ENTRIES: &str = "audit_entries";
+/// The keys that tie the pseudonyms of the audit log to persons.
+pub(crate) const PSEUDONYM_KEYS: &str = "pseudonym_keys";
 /// The format of the database, in a single document.
 pub(crate) const STORE_FORMAT: &str = "store_format";
 
@@ -351,6 +356,31 @@ pub static COLLECTIONS: &[StoredCollection] = &[
         rewrite: |raw| {
             revocation_entry(raw)?;
             rewritten::<RevocationDocument>(REVOCATIONS, raw)
+        },
+    },
+    StoredCollection {
+        name: AUDIT_ENTRIES,
+        records: &["audit_entry"],
+        indexes: &[
+            // The log is listed newest first.
+            Index::of("audit_at", &[("at", -1), ("_id", -1)]),
+            Index::of("audit_app_at", &[("app_id", 1), ("at", -1), ("_id", -1)]),
+            Index::of("audit_chat_at", &[("chat_id", 1), ("at", -1), ("_id", -1)]),
+            Index::of("audit_person_at", &[("persons", 1), ("at", -1), ("_id", -1)]),
+            Index::of("audit_ttl", &[("expires_at", 1)]),
+        ],
+        rewrite: |raw| {
+            entry_record(raw)?;
+            rewritten::<AuditEntryDocument>(AUDIT_ENTRIES, raw)
+        },
+    },
+    StoredCollection {
+        name: PSEUDONYM_KEYS,
+        records: &["pseudonym_key"],
+        indexes: &[],
+        rewrite: |raw| {
+            pseudonym_key(raw)?;
+            rewritten::<PseudonymKeyDocument>(PSEUDONYM_KEYS, raw)
         },
     },
     StoredCollection {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bson::doc;
-use records::{CallId, ChatId, NewMessage, NewProviderCall, Scope};
+use records::{AuditAction, CallId, ChatId, NewMessage, NewProviderCall, Scope};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -14,6 +14,7 @@ use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::stats::Counted;
 use crate::mongo::transcript::append::{Condition, Push, answer_without_write};
 use crate::mongo::transcript::unlink::Progress;
+use crate::rules::audit::Audited;
 use crate::rules::exchange_batch::ExchangeBatch;
 use crate::store::{Appended, Billing, Exchange, Exchanges, Outcome};
 
@@ -166,6 +167,8 @@ impl MongoStore {
     ) -> Result<Round<Progress>, Failure> {
         let chat = self.known_chat(scope, chat_id).await?;
         let one = doc! { "_id": call_key(chat_id, call_id), "app_id": scope.app_id.as_str() };
+        let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::DeleteCall);
+        let entry = self.audit_document(&audited).await?;
         tx.begin_counted(&chat).await?;
         let done = self.unlink_within(&tx, scope, chat_id, call_id, done).await?;
         let calls = &self.inner.provider_calls;
@@ -185,6 +188,7 @@ impl MongoStore {
         if done.is_complete {
             let call = call_record(&open_call(&raw)?)?.call;
             self.count_calls(&Counted::of(&chat), &[&call], -1, &tx).await?;
+            self.insert_audit_document(&tx, &entry).await?;
         }
         Ok(Round::Done(done))
     }

@@ -14,6 +14,7 @@ mod transcript;
 mod access_keys;
 mod apps;
 mod artifacts;
+mod audit;
 mod blobs;
 mod calls;
 mod changes;
@@ -92,6 +93,8 @@ struct Inner {
     tickets: Collection<RawDocumentBuf>,
     access_keys: Collection<RawDocumentBuf>,
     revocations: Collection<RawDocumentBuf>,
+    audit_entries: Collection<RawDocumentBuf>,
+    pseudonym_keys: Collection<RawDocumentBuf>,
     store_format: Collection<RawDocumentBuf>,
     format: KnownFormat,
     deadline: std::time::Duration,
@@ -99,6 +102,7 @@ struct Inner {
     context_history: u64,
     context_history_bytes: u64,
     proof_snapshot: std::time::Duration,
+    audit_keep: Option<chrono::Duration>,
     queues: Queues,
     sealer: Arc<Sealer>,
     /// One for each write call that may use the database at the same time.
@@ -157,6 +161,8 @@ impl MongoStore {
             tickets: database.collection(collections::TICKETS),
             access_keys: database.collection(collections::ACCESS_KEYS),
             revocations: database.collection(collections::REVOCATIONS),
+            audit_entries: database.collection(collections::AUDIT_ENTRIES),
+            pseudonym_keys: database.collection(collections::PSEUDONYM_KEYS),
             store_format: database.collection(collections::STORE_FORMAT),
             format: KnownFormat::default(),
             database,
@@ -165,6 +171,7 @@ impl MongoStore {
             context_history: options.context_history.max(1),
             context_history_bytes: options.context_history_bytes,
             proof_snapshot: options.proof_snapshot,
+            audit_keep: options.audit_keep.and_then(|keep| chrono::Duration::from_std(keep).ok()),
             queues: Queues::new(options.queue, Arc::clone(&metrics)),
             sealer: Arc::new(Sealer::new(options.sealing)),
             write_slots: Semaphore::new(client::write_slots(options.max_pool_size)),

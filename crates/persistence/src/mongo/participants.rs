@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 use bson::doc;
-use records::{ChatId, DisplayName, Limits, Member, MemberRole, Participant, Scope, UserId};
+use records::{
+    AuditAction, ChatId, DisplayName, Limits, Member, MemberRole, Participant, Permission, Scope,
+    UserId,
+};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -15,6 +18,9 @@ use crate::mongo::documents::{
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::{Failure, is_duplicate_key};
 use crate::mongo::engine::scope::writable_chat;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::members::SessionUpdate;
+use crate::rules::audit::Audited;
 use crate::store::{Joined, Outcome, ParticipantCursor, ParticipantPage, Participants};
 
 #[async_trait]
@@ -52,8 +58,16 @@ impl Participants for MongoStore {
             let (scope, chat_id, user_id) = (scope.clone(), chat_id.clone(), user_id.clone());
             let mark = self.inner.ids.mint("leave_");
             self.write(|call| async move {
-                let leave = |at| call.leave_once(at, &scope, &chat_id, &user_id, &mark);
-                call.attempt(leave).await
+                if scope.permission == Permission::Manage {
+                    let scope = scope.unfenced();
+                    let round = |tx| call.remove_round(tx, &scope, &chat_id, &user_id, &mark);
+                    call.transact(&scope, &chat_id, round).await?;
+                } else {
+                    let leave = |at| call.leave_once(at, &scope, &chat_id, &user_id, &mark);
+                    call.attempt(leave).await?;
+                }
+                call.notify_presence(&chat_id);
+                Ok(())
             })
             .await
         })
@@ -145,12 +159,50 @@ impl MongoStore {
         user_id: &UserId,
         mark: &str,
     ) -> Result<(), Failure> {
-        self.remove_member_once(attempt, &scope.unfenced(), chat_id, user_id, mark).await?;
+        self.remove_member_once(&attempt, &scope.unfenced(), chat_id, user_id, mark).await?;
         let with = participants_with_user(scope, chat_id, user_id);
         let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
         self.inner.chat_participants.update_one(with, pull).await?;
-        self.notify_presence(chat_id);
         Ok(())
+    }
+
+    /// Removes another user from the members and the participants; does nothing if the user is neither.
+    async fn remove_round(
+        &self,
+        tx: Transaction<'_>,
+        scope: &Scope,
+        chat_id: &ChatId,
+        user_id: &UserId,
+        mark: &str,
+    ) -> Result<Round<()>, Failure> {
+        if self.was_written(tx.attempt(), scope, chat_id, mark).await? {
+            return Ok(Round::Done(()));
+        }
+        let members = self.members_to_change(scope, chat_id).await?;
+        let participants = self.participants_within(scope, chat_id).await?;
+        let is_member = members.iter().any(|member| member.user_id == *user_id);
+        let is_participant = participants.iter().any(|it| it.participant.user_id == *user_id);
+        if !is_member && !is_participant {
+            return Ok(Round::Done(()));
+        }
+        let audited = Audited::in_scope(scope, Some(chat_id), AuditAction::RemoveParticipant);
+        let entry = self.audit_document(&audited.about(user_id)).await?;
+        let chat = writable_chat(scope, chat_id);
+        let update = if is_member {
+            SessionUpdate::remove_member(chat, user_id, mark)
+        } else {
+            SessionUpdate::mark(chat, mark)
+        };
+        tx.begin().await?;
+        if !self.update_within(&tx, update).await? {
+            return Ok(Round::Again);
+        }
+        let with = participants_with_user(scope, chat_id, user_id);
+        let pull = doc! { "$pull": { "participants": { "user_id": user_id.as_str() } } };
+        let update = self.inner.chat_participants.update_one(with, pull);
+        update.session(&mut *tx.session().await?).await?;
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(()))
     }
 
     /// Adds a participant. Returns `false` if the user has joined since the read, or the limit is reached.

@@ -1,17 +1,18 @@
 use async_trait::async_trait;
-use records::{App, AppId, AppStatus};
+use records::{Actor, App, AppId, AppStatus};
 
 use crate::StoreError;
 
 /// Stores the registry of apps.
 ///
-/// These calls are for operators and take no scope.
+/// These calls are for operators and take no scope. A change takes its actor, and writes an entry of the
+/// [audit log](super::AuditLog).
 #[async_trait]
 pub trait Apps: Send + Sync {
     /// Registers an app, enabled.
     ///
     /// Safe to repeat: an app that is already registered is returned unchanged, enabled or disabled.
-    async fn register_app(&self, app_id: &AppId) -> Result<App, StoreError>;
+    async fn register_app(&self, actor: &Actor, app_id: &AppId) -> Result<App, StoreError>;
 
     /// Returns an app, or `None` if it is not registered.
     async fn get_app(&self, app_id: &AppId) -> Result<Option<App>, StoreError>;
@@ -25,7 +26,12 @@ pub trait Apps: Send + Sync {
     ///
     /// Safe to repeat: an app that already has the status is returned unchanged, with its times. If
     /// the app is not registered: [`AppNotFound`](StoreError::AppNotFound).
-    async fn set_app_status(&self, app_id: &AppId, status: AppStatus) -> Result<App, StoreError>;
+    async fn set_app_status(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        status: AppStatus,
+    ) -> Result<App, StoreError>;
 }
 
 /// A page of apps.

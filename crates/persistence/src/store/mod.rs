@@ -18,6 +18,7 @@
 mod access_keys;
 mod apps;
 mod artifacts;
+mod audit;
 mod calls;
 mod changes;
 mod chat_sessions;
@@ -41,6 +42,7 @@ mod wallets;
 pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use apps::{AppPage, Apps};
 pub use artifacts::Artifacts;
+pub use audit::{AuditCursor, AuditFilter, AuditLog, AuditPage};
 pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Recording};
 pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
@@ -85,6 +87,7 @@ pub trait Store:
     + Resumption
     + Stats
     + Apps
+    + AuditLog
     + Wallets
     + Tickets
     + AccessKeys

@@ -1,9 +1,12 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use axum::body::{Body, HttpBody as _};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use records::AppId;
+use records::{AppId, Network, Origin};
 
 use super::address::{CallerAddress, Peer};
 use super::failed_attempts::has_credentials;
@@ -11,8 +14,9 @@ use super::held_body::HeldBody;
 use super::rates::Remaining;
 use super::request_memory::RequestMemory;
 use super::subject::Subject;
-use crate::extract::Verified;
+use crate::extract::{RequestOrigin, Verified};
 use crate::problem::Problem;
+use crate::request_id::RequestId;
 use crate::state::AppState;
 
 /// Refuses the credentials of an address that has failed too often. Counts the request for its caller, its app and its address, and holds the memory that it reserves until its response is written.
@@ -31,6 +35,8 @@ pub(crate) async fn admit(
         return refused(refusal);
     }
     let verified = state.authenticator.identify(request.method(), request.headers()).await;
+    let origin = Arc::new(origin(&request, address));
+    let verified = verified.map(|identity| identity.at(Some(Arc::clone(&origin))));
     let subject = Subject::new(verified.as_ref().ok(), app_id.as_ref(), address);
     let remaining = match state.rates.check(&subject, app_id.as_ref(), address) {
         Ok(remaining) => remaining,
@@ -42,6 +48,7 @@ pub(crate) async fn admit(
     if let Some(address) = address {
         request.extensions_mut().insert(CallerAddress(address));
     }
+    request.extensions_mut().insert(RequestOrigin(origin));
     let mut response = next.run(request).await;
     if let Some(attempts) = attempts {
         attempts.count_response(response.status(), address);
@@ -59,6 +66,15 @@ fn refused((problem, remaining): (Problem, Remaining)) -> Response {
     let mut response = problem.into_response();
     remaining.describe(response.headers_mut());
     response
+}
+
+/// Returns where a request comes from, for the audit log. No more of the address than its network leaves the service.
+fn origin(request: &Request, address: Option<IpAddr>) -> Origin {
+    let id = request.extensions().get::<RequestId>();
+    Origin {
+        network: address.map(Network::containing),
+        request_id: id.and_then(|id| id.as_str().parse().ok()),
+    }
 }
 
 fn app_id(params: &RawPathParams) -> Option<AppId> {

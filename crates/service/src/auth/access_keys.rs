@@ -64,6 +64,7 @@ impl AccessKeys {
             apps,
             credentials: vec![credential],
             revoked_in: Vec::new(),
+            origin: None,
         })
     }
 

@@ -81,6 +81,7 @@ impl Claims {
             apps: Apps::from_names(self.apps),
             credentials: vec![credential],
             revoked_in: Vec::new(),
+            origin: None,
         }
     }
 }

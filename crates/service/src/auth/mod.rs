@@ -25,8 +25,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use chrono::{DateTime, Utc};
 use persistence::Store;
 use records::{
-    AccessKeyDigest, AccessKeyKind, AccessKeySecret, AppId, Bearer, Caller, Clock as _, Credential,
-    Permission, SystemClock, TeamId, Ticket, UserId,
+    AccessKeyDigest, AccessKeyKind, AccessKeySecret, Actor, ActorRole, AppId, Bearer, Caller,
+    Clock as _, Credential, Origin, Permission, SystemClock, TeamId, Ticket, UserId,
 };
 use tower_http::cors::CorsLayer;
 
@@ -73,6 +73,8 @@ pub(crate) struct Identity {
     credentials: Vec<Credential>,
     /// The apps in which one of the credentials is revoked.
     revoked_in: Vec<AppId>,
+    /// Where the request comes from, if that is known.
+    origin: Option<Arc<Origin>>,
 }
 
 /// What a caller is, by its token.
@@ -265,6 +267,7 @@ impl Identity {
             apps: Apps::All,
             credentials: Vec::new(),
             revoked_in: Vec::new(),
+            origin: None,
         }
     }
 
@@ -286,6 +289,7 @@ impl Identity {
             apps: Apps::These(vec![app_id]),
             credentials: vec![credential],
             revoked_in: Vec::new(),
+            origin: None,
         };
         identity.add_person(now - TICKET_VALID_FOR);
         Ok(identity)
@@ -304,6 +308,29 @@ impl Identity {
     /// Returns what the token of the caller says about itself, for a ticket.
     pub(crate) fn credential(&self) -> Credential {
         self.credentials.first().cloned().unwrap_or_default()
+    }
+
+    /// Returns the same identity in a request from this origin.
+    #[must_use]
+    pub(crate) fn at(self, origin: Option<Arc<Origin>>) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// Returns where the request comes from.
+    pub(crate) fn origin(&self) -> Option<Arc<Origin>> {
+        self.origin.clone()
+    }
+
+    /// Returns the actor of an action that belongs to no chat.
+    pub(crate) fn actor(&self) -> Actor {
+        let role = match self.role {
+            Role::Local | Role::Service => ActorRole::Service,
+            Role::Operator { .. } => ActorRole::Operator,
+            Role::Support { .. } => ActorRole::Support,
+            Role::User { .. } => ActorRole::User,
+        };
+        let origin = self.origin.as_deref().cloned().unwrap_or_default();
+        Actor { role, person: self.person().cloned(), origin }
     }
 
     /// Returns the caller of a request to the chats of an app with these settings.

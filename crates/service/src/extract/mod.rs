@@ -23,7 +23,7 @@ pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
 pub(crate) use chat_stream::{Bearer, ChatStream, LastEventId};
 pub(crate) use fencing_token::PathFencingToken;
-pub(crate) use identity::Verified;
+pub(crate) use identity::{RequestOrigin, Verified};
 pub(crate) use json::{Json, LimitedLists, ListJson, MergePatch, OptionalJson, parse, typed};
 pub(crate) use metrics_reader::MetricsReader;
 pub(crate) use operator::{OperatedApp, Operator};
@@ -34,6 +34,7 @@ pub(crate) use path::{
 pub(crate) use query::{FromParams, Query};
 pub(crate) use scope::{
     AppScope, ChatScope, UnscopedCaller, authorize_chat, check_acts_for, check_creates,
+    record_support,
 };
 pub(crate) use socket::{SocketRequest, SocketTarget, offered_token};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};

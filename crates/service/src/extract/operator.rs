@@ -1,6 +1,6 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use records::{AppId, Permission};
+use records::{Actor, AppId, Permission};
 
 use super::identity::identified;
 use super::scope::{app_id, check_app};
@@ -24,7 +24,10 @@ impl FromRequestParts<AppState> for Operator {
 
 /// A request by an operator about one of their apps, registered or not.
 #[derive(Debug)]
-pub(crate) struct OperatedApp(pub(crate) AppId);
+pub(crate) struct OperatedApp {
+    pub(crate) app_id: AppId,
+    pub(crate) actor: Actor,
+}
 
 impl FromRequestParts<AppState> for OperatedApp {
     type Rejection = Problem;
@@ -33,6 +36,6 @@ impl FromRequestParts<AppState> for OperatedApp {
         let Operator(identity) = Operator::from_request_parts(parts, state).await?;
         let app_id = app_id(parts).await?;
         check_app(&app_id, &identity)?;
-        Ok(Self(app_id))
+        Ok(Self { app_id, actor: identity.actor() })
     }
 }

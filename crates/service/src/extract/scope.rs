@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use persistence::StoreError;
-use records::{AppId, Caller, ChatId, Permission, Scope, UserId};
+use records::{AppId, AuditAction, Caller, ChatId, Permission, Scope, UserId};
 
 use super::fencing_token::fencing_header;
 use super::identity::identified;
@@ -26,7 +26,9 @@ impl<P: Needed> FromRequestParts<AppState> for AppScope<P> {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let identity = identified(parts, state).await?;
         let app_id = app_id(parts).await?;
-        Ok(Self(authorize_app(app_id, &identity, P::PERMISSION, state).await?, PhantomData))
+        let scope = authorize_app(app_id, &identity, P::PERMISSION, state).await?;
+        record_support(state, &scope, None).await?;
+        Ok(Self(scope, PhantomData))
     }
 }
 
@@ -87,6 +89,7 @@ pub(super) async fn read_chat_scope(
     let chat_id = parse_path_param(parts, "chat_id").await?;
     let fencing_token = fencing_header(parts)?;
     let scope = authorize_chat(app_id, &chat_id, identity, needed, state).await?;
+    record_support(state, &scope, Some(&chat_id)).await?;
     Ok((Scope { fencing_token, ..scope }, chat_id))
 }
 
@@ -103,6 +106,27 @@ pub(crate) async fn authorize_chat(
         return Err(StoreError::ChatNotFound(chat_id.clone()).into());
     }
     authorize_app(app_id, identity, needed, state).await
+}
+
+/// Records in the audit log that support reads a chat or the list of chats, or says something. A request whose entry
+/// cannot be stored is refused, and so is one to a chat that does not exist.
+///
+/// Managing a chat has entries of its own, which the store writes.
+pub(crate) async fn record_support(
+    state: &AppState,
+    scope: &Scope,
+    chat_id: Option<&ChatId>,
+) -> Result<(), Problem> {
+    if !matches!(scope.caller, Caller::Support { .. }) {
+        return Ok(());
+    }
+    let action = match (scope.permission, chat_id) {
+        (Permission::Read, Some(_)) => AuditAction::ReadChat,
+        (Permission::Read, None) => AuditAction::ListChats,
+        (Permission::Say, _) => AuditAction::SayInChat,
+        _ => return Ok(()),
+    };
+    Ok(state.store.record_chat_read(scope, chat_id, action).await?)
 }
 
 /// Refuses a user that acts for another user, whether the requested record exists or not. `detail` says what
@@ -147,7 +171,7 @@ pub(super) async fn authorize_app(
     if needed == Permission::Create {
         check_creates(&caller)?;
     }
-    Ok(Scope::new(app_id, caller, needed))
+    Ok(Scope { origin: identity.origin(), ..Scope::new(app_id, caller, needed) })
 }
 
 /// Refuses a caller that may not create chats, and so may not fork any.

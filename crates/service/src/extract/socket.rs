@@ -1,13 +1,14 @@
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::request::Parts;
-use records::{AppId, ChatId, UserId, WorkflowName};
+use records::{AppId, ChatId, Origin, UserId, WorkflowName};
 
-use super::identity::identified;
+use super::identity::{identified, origin};
 use super::path::parse_path_param;
 use super::query::params;
 use super::scope::app_id;
@@ -36,6 +37,8 @@ pub(crate) struct SocketTarget {
     pub(crate) app_id: AppId,
     pub(crate) chat_id: ChatId,
     pub(crate) user_id: UserId,
+    /// Where the request comes from.
+    pub(crate) origin: Option<Arc<Origin>>,
 }
 
 impl FromRequestParts<AppState> for SocketRequest {
@@ -59,6 +62,7 @@ impl FromRequestParts<AppState> for SocketRequest {
             workflow_name: parse_path_param(parts, "workflow_name").await?,
             chat_id: parse_path_param(parts, "chat_id").await?,
             user_id: parse_path_param(parts, "user_id").await?,
+            origin: origin(parts),
         };
         if has_ticket {
             if offered_token(&parts.headers).is_some() {
@@ -79,7 +83,7 @@ async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, P
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
     match offered_token(&parts.headers) {
         Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
-        Some(token) => authenticator.verify(token).await.map(Some),
+        Some(token) => Ok(Some(authenticator.verify(token).await?.at(origin(parts)))),
         None if is_in_header || authenticator.is_open() || session(&parts.headers).is_some() => {
             identified(parts, state).await.map(Some)
         }

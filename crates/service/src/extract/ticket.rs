@@ -3,6 +3,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use records::TicketDigest;
 
+use super::identity::origin;
 use super::path::parse_path_param;
 use super::query::params;
 use super::scope::app_id;
@@ -40,5 +41,6 @@ pub(super) async fn identify_by_ticket(
         unauthenticated("the ticket is not valid for this chat, has expired, or was used already")
     };
     let ticket = redeemed.ok_or_else(refused)?;
-    state.authenticator.identify_by_ticket(app_id, ticket).await.map(Some)
+    let identity = state.authenticator.identify_by_ticket(app_id, ticket).await?;
+    Ok(Some(identity.at(origin(parts))))
 }

@@ -15,7 +15,7 @@ use super::frame::Meta;
 use super::request::AuthorizeRequest;
 use crate::admission::{Reservation, Subject};
 use crate::auth::Identity;
-use crate::extract::{SocketTarget, authorize_chat, check_acts_for};
+use crate::extract::{SocketTarget, authorize_chat, check_acts_for, record_support};
 use crate::joining;
 use crate::live::{Position, Shutdown, StreamLimits};
 use crate::problem::Problem;
@@ -70,6 +70,7 @@ impl Handshake {
                 .await?;
         let detail = "the user_id in the path must be the user of the token";
         check_acts_for(&scope.caller, &target.user_id, detail)?;
+        record_support(state, &scope, Some(chat_id)).await?;
         // A herd that reconnects waits for its turns; the deadline of the request ends the wait.
         let memory = state.memory.of(Subject::of(&scope));
         let mut memory = memory.reserve_patiently(ARTIFACT_ROOM).await;
@@ -154,7 +155,7 @@ impl Handshake {
         let admitting = async {
             failed_attempts.check(self.address).map_err(|(problem, _)| problem)?;
             let identity = self.state.authenticator.verify(&request.token).await?;
-            self.admit(&identity).await
+            self.admit(&identity.at(self.target.origin.clone())).await
         };
         match timeout(self.state.limits.request_timeout(), admitting).await {
             Ok(Ok(admission)) => Ok(admission),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use insta::assert_json_snapshot;
 use persistence::{Apps as _, Store};
-use records::{AppId, AppStatus};
+use records::{Actor, AppId, AppStatus};
 use serde_json::json;
 use service::{AppsConfig, Config, router};
 
@@ -119,14 +119,14 @@ async fn an_unregistered_app_is_invalid_where_registration_is_required() {
 async fn the_status_of_an_app_is_cached_for_as_long_as_configured() {
     let store = memory();
     let app_id = AppId::parse("acme_corp").unwrap();
-    store.register_app(&app_id).await.unwrap();
+    store.register_app(&Actor::command_line(), &app_id).await.unwrap();
     let shared = || Arc::clone(&store) as Arc<dyn Store>;
     let remembering = Client::over(shared(), config(true, 60_000));
     let forgetful = Client::over(shared(), config(true, 0));
     for client in [&remembering, &forgetful] {
         assert_eq!(client.get("/api/chats/acme_corp").await.status, 200);
     }
-    store.set_app_status(&app_id, AppStatus::Disabled).await.unwrap();
+    store.set_app_status(&Actor::command_line(), &app_id, AppStatus::Disabled).await.unwrap();
     assert_eq!(remembering.get("/api/chats/acme_corp").await.status, 200);
     assert_eq!(forgetful.get("/api/chats/acme_corp").await.status, 403);
 }

@@ -12,16 +12,16 @@ use crate::tokens::{hs256, token};
 
 /// An operation of the API.
 #[derive(Debug)]
-struct Operation {
-    id: String,
-    method: Method,
-    path: String,
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: Method,
+    pub(crate) path: String,
     /// The permission that it says it needs; `None` for operations that need no token.
-    needed: Option<String>,
-    body: Value,
+    pub(crate) needed: Option<String>,
+    pub(crate) body: Value,
 }
 
-async fn operations(client: &Client) -> Vec<Operation> {
+pub(crate) async fn operations(client: &Client) -> Vec<Operation> {
     let document = client.get("/openapi.json").await.body();
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -165,7 +165,7 @@ fn config(is_open: bool) -> Config {
 }
 
 /// Creates a chat of alice and team blue, with some of every record.
-async fn chat_of_alice(service: &Client, alice: &Client, visibility: &str) {
+pub(crate) async fn chat_of_alice(service: &Client, alice: &Client, visibility: &str) {
     let chat = json!({
         "chat_id": "c1", "workflow_name": "Generator", "user_id": "alice", "team_id": "blue",
         "visibility": visibility,
@@ -212,7 +212,12 @@ async fn state(service: &Client) -> Vec<String> {
     state
 }
 
-async fn call(caller: &Client, operation: &Operation, user: &str, chat_id: &str) -> Answer {
+pub(crate) async fn call(
+    caller: &Client,
+    operation: &Operation,
+    user: &str,
+    chat_id: &str,
+) -> Answer {
     let is_of_wallet =
         ["/api/wallets", "/api/tokens"].iter().any(|of| operation.path.starts_with(of));
     let whose = if is_of_wallet { "alice" } else { user };

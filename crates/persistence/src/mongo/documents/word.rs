@@ -1,6 +1,6 @@
 use records::{
-    AccessKeyKind, AppStatus, ChatStatus, EntryKind, InputKind, MemberRole, StepKind, StepStatus,
-    TurnOutcome, Visibility,
+    AccessKeyKind, ActorRole, AppStatus, AuditAction, ChatStatus, EntryKind, InputKind, MemberRole,
+    StepKind, StepStatus, TurnOutcome, Visibility,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -33,7 +33,9 @@ macro_rules! named {
 
 named!(
     AccessKeyKind,
+    ActorRole,
     AppStatus,
+    AuditAction,
     EntryKind,
     InputKind,
     MemberRole,

@@ -34,6 +34,8 @@ pub struct MongoOptions {
     /// How long a verification reads from one snapshot before it takes a new one. This must be much
     /// shorter than the server keeps a snapshot.
     pub proof_snapshot: Duration,
+    /// How long an entry of the audit log is kept; `None` for ever. Entries keep the expiry with which they were written.
+    pub audit_keep: Option<Duration>,
 }
 
 impl MongoOptions {
@@ -51,6 +53,7 @@ impl MongoOptions {
             context_history: ContextVersionPage::KEPT,
             context_history_bytes: ContextVersionPage::KEPT_BYTES,
             proof_snapshot: Duration::from_secs(20),
+            audit_keep: Some(Duration::from_hours(400 * 24)),
         }
     }
 }

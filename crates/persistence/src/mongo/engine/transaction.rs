@@ -7,6 +7,7 @@
 //! returned: a future that is dropped before leaves the transaction open on the server, with its
 //! locks.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,6 +130,21 @@ impl WriteCall {
         })
         .await
     }
+
+    /// Attempts a transaction that concerns no chat, until it is committed or its deadline passes.
+    pub(crate) async fn transact_without_chat<'s, T, F>(
+        &'s self,
+        round: impl Fn(Transaction<'s>) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<Round<T>, Failure>>,
+    {
+        let round = &round;
+        self.attempt(|attempt| async move {
+            MongoStore::run_rounds(self, &attempt, round, || ready(Ok(()))).await
+        })
+        .await
+    }
 }
 
 impl MongoStore {
@@ -144,6 +160,21 @@ impl MongoStore {
     ) -> Result<T, Failure>
     where
         F: Future<Output = Result<Round<T>, Failure>>,
+    {
+        self.run_rounds(attempt, round, || self.check_fence(scope, chat_id)).await
+    }
+
+    /// Runs rounds until one is decided, and committed if it has begun a transaction. After a round without a commit,
+    /// `check` decides whether there is a next one.
+    async fn run_rounds<'s, T, F, C>(
+        &'s self,
+        attempt: &Attempt,
+        round: impl Fn(Transaction<'s>) -> F,
+        check: impl Fn() -> C,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<Round<T>, Failure>>,
+        C: Future<Output = Result<(), Failure>>,
     {
         let mut pauses = pauses();
         let mut lowest_stripe = 0;
@@ -161,7 +192,7 @@ impl MongoStore {
                 return Ok(answer);
             }
             attempt.check_continues()?;
-            self.check_fence(scope, chat_id).await?;
+            check().await?;
             // Another process may use the same stripe, so the next round uses a higher one.
             lowest_stripe = transaction.stripe() + 1;
             drop(transaction);

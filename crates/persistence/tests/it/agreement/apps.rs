@@ -1,7 +1,7 @@
 use persistence::Store;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{AppId, AppStatus};
+use records::{Actor, AppId, AppStatus};
 
 use super::operation::print;
 
@@ -20,13 +20,15 @@ pub(crate) enum AppCall {
 impl AppCall {
     pub(crate) async fn execute(self, store: &dyn Store, app_id: &AppId) -> String {
         match self {
-            Self::Register => print(store.register_app(app_id).await),
+            Self::Register => print(store.register_app(&Actor::command_line(), app_id).await),
             Self::Get => print(store.get_app(app_id).await),
             Self::List { limit } => print((
                 store.list_apps(limit, None).await,
                 store.list_apps(limit, Some(app_id)).await,
             )),
-            Self::SetStatus(status) => print(store.set_app_status(app_id, status).await),
+            Self::SetStatus(status) => {
+                print(store.set_app_status(&Actor::command_line(), app_id, status).await)
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use bson::{Document, RawDocumentBuf, doc};
 use persistence::mongo::{FinishedUpgrade, FormatStatus, Interruption, MongoStore};
 use persistence::{Apps, ChatSessions, Forks, MessageRange, Messages, StoreError};
 use records::{
-    AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
+    Actor, AppId, ChatId, MessageBody, MessageEdit, NewChatSession, NewFork, Scope, WorkflowName,
 };
 
 use super::database::Database;
@@ -123,7 +123,7 @@ async fn a_new_database_starts_at_the_newest_format() {
 #[tokio::test]
 async fn the_first_write_recognises_a_new_database() {
     let database = Database::create_unprepared(|_| {}).await;
-    database.register_app(&scope().app_id).await.unwrap();
+    database.register_app(&Actor::command_line(), &scope().app_id).await.unwrap();
     assert_eq!(stored_format(&database).await, Some(NEWEST));
 
     let database = Database::create_unprepared(|_| {}).await;

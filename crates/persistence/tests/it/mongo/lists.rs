@@ -8,9 +8,9 @@ use persistence::{
     MessageRange, Messages, Participants, ResumePointFilter, Stats, Turns, Wallets,
 };
 use records::{
-    Caller, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewChatSession, NewInputRequest,
-    NewProviderCall, NewTurn, NewWalletEntry, Permission, Question, Scope, StackFrame, StackId,
-    Step, StepKind, TurnId, TurnOutcome, UserId, Visibility, WorkflowName,
+    Actor, Caller, ChatId, ChatStatus, EntryId, JsonObject, MessageBody, NewChatSession,
+    NewInputRequest, NewProviderCall, NewTurn, NewWalletEntry, Permission, Question, Scope,
+    StackFrame, StackId, Step, StepKind, TurnId, TurnOutcome, UserId, Visibility, WorkflowName,
 };
 
 use super::database::Database;
@@ -117,7 +117,7 @@ async fn fill(database: &Database) -> ChatId {
         }
     }
     for app in [&scope.app_id, &other.app_id] {
-        database.register_app(app).await.unwrap();
+        database.register_app(&Actor::command_line(), app).await.unwrap();
     }
     chats.swap_remove(0)
 }

@@ -1,6 +1,7 @@
 //! Tests of the MongoDB store alone: segments, blobs, indexes, versions, lost acknowledgements and more.
 
 mod acknowledgements;
+mod audit;
 mod calls;
 mod cancelled;
 mod changes;

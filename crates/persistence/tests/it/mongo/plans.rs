@@ -8,18 +8,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::TryStreamExt;
 use persistence::mongo::{COLLECTIONS, Interruption, StoredCollection};
 use persistence::{
-    Apps, Artifacts, Billing, Calls, Changes, ChatFilter, ChatSessions, ContextHistory, Contexts,
-    Cursor, Exchanges, Forks, InputRequests, Leases, Members, MessageRange, Messages, Participants,
-    Presence, ResumePointCursor, ResumePointFilter, RevocationCursor, Revocations, Stats, Tickets,
-    Turns, Wallets,
+    Apps, Artifacts, AuditFilter, AuditLog, Billing, Calls, Changes, ChatFilter, ChatSessions,
+    ContextHistory, Contexts, Cursor, Exchanges, Forks, InputRequests, Leases, Members,
+    MessageRange, Messages, Participants, Presence, ResumePointCursor, ResumePointFilter,
+    RevocationCursor, Revocations, Stats, Tickets, Turns, Wallets,
 };
 use records::{
-    AppId, AppStatus, CallId, Caller, ChatId, ChatStatus, Connection, ConnectionId, DisplayName,
-    EntryId, EventId, InputRequestId, JsonObject, Lease, MemberRole, MessageBody, MessageEdit,
-    NewArtifact, NewChatSession, NewFork, NewInputAnswer, NewInputRequest, NewLease, NewMessage,
-    NewProviderCall, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Permission,
-    Question, RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, TeamId,
-    TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, WorkflowName,
+    Actor, AppId, AppStatus, AuditAction, CallId, Caller, ChatId, ChatStatus, Connection,
+    ConnectionId, DisplayName, EntryId, EventId, InputRequestId, JsonObject, Lease, MemberRole,
+    MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
+    NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewTurn,
+    NewWalletEntry, Owner, Permission, Question, RevocationKey, RevocationTarget, Scope,
+    StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome,
+    UserId, WorkflowName,
 };
 use serde_json::json;
 
@@ -339,11 +340,45 @@ async fn use_apps(database: &Database) {
     let app_id = scope().app_id;
     database.get_app(&app_id).await.unwrap();
     for _ in 0..2 {
-        database.register_app(&app_id).await.unwrap();
-        database.set_app_status(&app_id, AppStatus::Disabled).await.unwrap();
+        database.register_app(&Actor::command_line(), &app_id).await.unwrap();
+        database
+            .set_app_status(&Actor::command_line(), &app_id, AppStatus::Disabled)
+            .await
+            .unwrap();
     }
+    use_audit_log(database, &app_id).await;
     database.list_apps(10, None).await.unwrap();
     database.list_apps(10, Some(&app_id)).await.unwrap();
+}
+
+async fn use_audit_log(database: &Database, app_id: &AppId) {
+    let user = UserId::parse("user").unwrap();
+    let action = AuditAction::GetApp;
+    let actor = Actor { person: Some(user.clone()), ..Actor::command_line() };
+    for _ in 0..2 {
+        database.record_registry_read(&actor, Some(app_id), action).await.unwrap();
+    }
+    database.record_chat_read(&scope(), None, AuditAction::ListChats).await.unwrap();
+    let person = database.get_pseudonym(Some(app_id), &user).await.unwrap();
+    let app_id = Some(app_id.clone());
+    let chat_id = ChatId::parse("chat").ok();
+    let since = Some(DateTime::<Utc>::UNIX_EPOCH);
+    for filter in [
+        AuditFilter::default(),
+        AuditFilter {
+            action: Some(action),
+            since,
+            until: Some(DateTime::<Utc>::MAX_UTC),
+            ..AuditFilter::default()
+        },
+        AuditFilter { app_id: app_id.clone(), ..AuditFilter::default() },
+        AuditFilter { chat_id, app_id: app_id.clone(), ..AuditFilter::default() },
+        AuditFilter { person, app_id: app_id.clone(), ..AuditFilter::default() },
+    ] {
+        let page = database.list_audit_entries(&filter, 1, None).await.unwrap();
+        database.list_audit_entries(&filter, 1, page.next.as_ref()).await.unwrap();
+    }
+    database.destroy_pseudonym(app_id.as_ref(), &user).await.unwrap();
 }
 
 async fn use_wallet(database: &Database, scope: &Scope) {

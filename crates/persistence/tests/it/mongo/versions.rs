@@ -10,7 +10,7 @@ use persistence::{
     Stats, StoreError, Tickets, Turns, Wallets,
 };
 use records::{
-    AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
+    Actor, AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
     JsonObject, Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork,
     NewInputRequest, NewLease, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Question,
     RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, Ticket,
@@ -373,8 +373,9 @@ async fn written_documents_have_the_fields_of_version_1() {
 }
 
 /// The collections that [`write_every_record`] writes.
-const WRITTEN: [&str; 14] = [
+const WRITTEN: [&str; 16] = [
     "apps",
+    "audit_entries",
     "chat_blobs",
     "chat_participants",
     "chat_segments",
@@ -382,6 +383,7 @@ const WRITTEN: [&str; 14] = [
     "context_snapshots",
     "input_requests",
     "presence",
+    "pseudonym_keys",
     "resume_points",
     "revocations",
     "status_changes",
@@ -482,10 +484,11 @@ fn bound_call() -> BoundToolCall {
     BoundToolCall { id: "call_1".to_owned(), name: "rm".to_owned(), arguments: json!({}) }
 }
 
-/// Registers an app, and makes enough changes of a wallet that some entries are lines.
+/// Registers an app as a person, and makes enough changes of a wallet that some entries are lines.
 async fn write_app_and_wallet(database: &Database) {
-    database.register_app(&scope().app_id).await.unwrap();
     let user_id = UserId::parse("alice").unwrap();
+    let actor = Actor { person: Some(user_id.clone()), ..Actor::command_line() };
+    database.register_app(&actor, &scope().app_id).await.unwrap();
     database.ensure_wallet(&scope(), &user_id, 1_000).await.unwrap();
     for n in 0..70 {
         let entry_id = EntryId::parse(format!("{n}")).unwrap();

@@ -1,4 +1,4 @@
-use records::{AppId, AppStatus};
+use records::{Actor, AppId, AppStatus};
 
 use super::AppResponse;
 use crate::extract::Json;
@@ -8,10 +8,11 @@ use crate::state::AppState;
 /// Sets the status of an app, and returns the app.
 pub(super) async fn set_status(
     state: &AppState,
+    actor: &Actor,
     app_id: &AppId,
     status: AppStatus,
 ) -> Result<Json<AppResponse>, Problem> {
-    let app = state.store.set_app_status(app_id, status).await?;
+    let app = state.store.set_app_status(actor, app_id, status).await?;
     state.registry.forget(app_id);
     Ok(Json(app.into()))
 }

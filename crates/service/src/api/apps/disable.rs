@@ -20,9 +20,9 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn disable_app(
     State(state): State<AppState>,
-    OperatedApp(app_id): OperatedApp,
+    OperatedApp { app_id, actor }: OperatedApp,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<AppResponse>, Problem> {
-    set_status(&state, &app_id, AppStatus::Disabled).await
+    set_status(&state, &actor, &app_id, AppStatus::Disabled).await
 }

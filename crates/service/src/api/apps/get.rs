@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::{Store, StoreError};
+use records::AuditAction;
 
 use super::AppResponse;
 use crate::extract::{Json, OperatedApp, Query};
@@ -16,10 +17,11 @@ use crate::problem::{AppNotFoundProblems, Problem};
 )]
 pub(crate) async fn get_app(
     State(store): State<Arc<dyn Store>>,
-    OperatedApp(app_id): OperatedApp,
+    OperatedApp { app_id, actor }: OperatedApp,
     Query(()): Query<()>,
 ) -> Result<Json<AppResponse>, Problem> {
     let app = store.get_app(&app_id).await?;
-    let app = app.ok_or(StoreError::AppNotFound(app_id))?;
+    let app = app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+    store.record_registry_read(&actor, Some(&app_id), AuditAction::GetApp).await?;
     Ok(Json(app.into()))
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::{AppPage, Store};
-use records::AppId;
+use records::{AppId, AuditAction};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -62,5 +62,6 @@ pub(crate) async fn list_apps(
 ) -> Result<Json<ListAppsResponse>, Problem> {
     let mut page = store.list_apps(query.limit, query.cursor.as_ref()).await?;
     page.apps.retain(|app| identity.may_use_app(&app.app_id));
+    store.record_registry_read(&identity.actor(), None, AuditAction::ListApps).await?;
     Ok(Json(page.into()))
 }

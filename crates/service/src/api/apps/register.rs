@@ -18,11 +18,11 @@ use crate::wire::EmptyRequest;
 )]
 pub(crate) async fn register_app(
     State(state): State<AppState>,
-    OperatedApp(app_id): OperatedApp,
+    OperatedApp { app_id, actor }: OperatedApp,
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<AppResponse>, Problem> {
-    let app = state.store.register_app(&app_id).await?;
+    let app = state.store.register_app(&actor, &app_id).await?;
     state.registry.forget(&app_id);
     Ok(Json(app.into()))
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::{CallCursor, CallPage, Store};
-use records::{ChatId, Usage};
+use records::{AuditAction, ChatId, Usage};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -81,5 +81,6 @@ pub(crate) async fn list_calls(
         store.list_calls(&scope, &chat_id, query.limit, query.cursor.as_ref()),
         store.chat_usage(&scope, &chat_id),
     )?;
+    store.record_chat_read(&scope, Some(&chat_id), AuditAction::ListCalls).await?;
     Ok(Json(ListCallsResponse::new(chat_id, page, usage)))
 }

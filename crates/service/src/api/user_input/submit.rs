@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::say::SubmitResponse;
-use crate::extract::{Json, Query, UnscopedCaller};
+use crate::extract::{Json, Query, UnscopedCaller, record_support};
 use crate::problem::{Problem, ProblemKind, SubmitProblems};
 use crate::state::AppState;
 use crate::submission::Submission;
@@ -80,6 +80,7 @@ pub(crate) async fn submit_user_input(
         Some(chat_id) => chat_id,
         None => only_chat(&state, &scope, &request_id).await?,
     };
+    record_support(&state, &scope, Some(&chat_id)).await?;
     let submission = Submission {
         text: request.user_input,
         user_id: None,

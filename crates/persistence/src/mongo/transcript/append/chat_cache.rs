@@ -150,7 +150,7 @@ impl ChatCache {
         let held = self.chats.get(chat_id)?;
         let held = lock(&held);
         let last = held.last_append.as_ref()?;
-        let is_known = last.follows_ours && last.is_whole && last.scope == *scope;
+        let is_known = last.follows_ours && last.is_whole && last.scope.has_same_rights(scope);
         is_known.then_some(last.tail)
     }
 
@@ -167,7 +167,7 @@ impl ChatCache {
             let last = &mut held.last_append;
             let before = last.as_ref().map_or(0, |last| last.tail.last_sequence);
             let follows_ours = before == first_sequence;
-            let scope = scope.clone();
+            let scope = scope.without_origin();
             *last = Some(LastAppend { scope, tail: *tail, follows_ours, is_whole: true });
         });
     }
@@ -215,7 +215,7 @@ impl CachedChat {
         // A table fills at most seven eighths of its slots, and has a control byte for each slot.
         let ids = self.ids.capacity() * 8 / 7 * (size_of::<u64>() + 1);
         let texts = self.last_append.as_ref().map_or(0, |last| {
-            let Scope { app_id, caller, permission: _, fencing_token: _ } = &last.scope;
+            let Scope { app_id, caller, permission: _, fencing_token: _, origin: _ } = &last.scope;
             let caller = match caller {
                 Caller::Service => 0,
                 Caller::Support { user_id } => user_id.as_str().len(),

@@ -193,7 +193,7 @@ struct BytesPermit {
     _queued: Queued,
 }
 
-/// Appends that one update stores: neighbours in the queue with the same scope and no repeated id.
+/// Appends that one update stores: neighbours in the queue with the same rights and no repeated id.
 #[derive(Debug)]
 pub(crate) struct Group {
     members: Vec<WaitingAppend>,
@@ -202,7 +202,7 @@ pub(crate) struct Group {
 impl Group {
     /// Takes the next group, and drops withdrawn appends.
     ///
-    /// All members have the same scope, because one update checks the access of one caller. An append
+    /// All members have the same rights, because one update checks the access of one caller. An append
     /// that repeats an id waits for the next group, which finds the duplicate.
     fn take(queue: &mut Queue, bounds: &QueueBounds) -> Self {
         let mut group = Self { members: Vec::new() };
@@ -213,7 +213,7 @@ impl Group {
             bytes += next.batch.bytes();
             let is_new = next.batch.event_ids().all(|id| !ids.contains(id));
             ids.extend(next.batch.event_ids().cloned());
-            group.scope().is_none_or(|scope| *scope == next.scope)
+            group.scope().is_none_or(|scope| scope.has_same_rights(&next.scope))
                 && (group.members.is_empty()
                     || is_new && messages <= bounds.group_messages && bytes <= bounds.group_bytes)
         };

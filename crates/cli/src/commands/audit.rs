@@ -1,0 +1,160 @@
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context as _;
+use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
+use persistence::mongo::MongoStore;
+use persistence::{AuditFilter, AuditLog as _};
+use records::{AppId, AuditAction, AuditEntry, ChatId, Pseudonym, UserId};
+use serde_json::json;
+
+use crate::backend::Backend;
+use crate::settings::Settings;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "An entry holds no names: a person is a pseudonym, which --user computes from \
+                        the person's key, as long as the key exists. Examples:\n  \
+                        reprise audit --app acme_corp --since 2026-11-01\n  \
+                        reprise audit --app acme_corp --user alice\n  \
+                        reprise audit --app acme_corp --chat chat_abc123 --json > audit.jsonl"
+)]
+pub(crate) struct Arguments {
+    /// Only entries of this app.
+    #[arg(long)]
+    app: Option<AppId>,
+    /// Only entries about this chat.
+    #[arg(long)]
+    chat: Option<ChatId>,
+    /// Only entries about this person of the app, as actor or as subject.
+    #[arg(long, requires = "app")]
+    user: Option<UserId>,
+    /// Only entries of this action, such as `put_member` or `read_chat`.
+    #[arg(long)]
+    action: Option<AuditAction>,
+    /// Only entries at or after this time: a date in UTC, or a time such as 2026-11-01T08:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<DateTime<Utc>>,
+    /// Only entries before this time.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<DateTime<Utc>>,
+    /// The most entries to print; 0 for all.
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    limit: usize,
+    /// Print one JSON object a line, with whole pseudonyms.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Entries in one page.
+const PAGE: usize = 1_000;
+
+/// How many digits of a pseudonym a line shows: enough to tell persons apart.
+const SHOWN_DIGITS: usize = 12;
+
+/// Prints the audit log, newest entries first.
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
+    let backend = Backend::join(settings).await?;
+    let printed = print_entries(arguments, &backend.store).await;
+    backend.close().await;
+    printed
+}
+
+async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
+    let Arguments { app, chat, user, action, since, until, limit, json } = arguments;
+    let person = match user {
+        Some(user_id) => {
+            let found = store.get_pseudonym(app.as_ref(), user_id).await;
+            let Some(person) = found.context("cannot read the audit log")? else {
+                // Standard output stays empty, as for a person without entries.
+                writeln!(io::stderr(), "no key ties this person to entries of the app")?;
+                return Ok(());
+            };
+            Some(person)
+        }
+        None => None,
+    };
+    let filter = AuditFilter {
+        app_id: app.clone(),
+        chat_id: chat.clone(),
+        person,
+        action: *action,
+        since: *since,
+        until: *until,
+    };
+    let mut out = BufWriter::new(io::stdout());
+    let mut left = if *limit == 0 { usize::MAX } else { *limit };
+    let mut after = None;
+    while left > 0 {
+        let page = store.list_audit_entries(&filter, left.min(PAGE), after.as_ref()).await;
+        let page = page.context("cannot read the audit log")?;
+        for entry in &page.entries {
+            let line = if *json { as_json(entry).to_string() } else { as_text(entry) };
+            writeln!(out, "{line}")?;
+        }
+        left -= page.entries.len();
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// Returns an entry as a line for people. Nothing in an entry controls a terminal: ids of apps and chats, pseudonyms and
+/// networks are printable ASCII, and all else is of a closed list.
+fn as_text(entry: &AuditEntry) -> String {
+    let person = |person: Option<Pseudonym>| {
+        person.map_or("-".to_owned(), |person| person.to_string()[..SHOWN_DIGITS].to_owned())
+    };
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    format!(
+        "{}  {:<18}  {:<12}  {:<12}  {:<12}  {}  {}  {}",
+        entry.at.to_rfc3339_opts(SecondsFormat::Millis, true),
+        entry.action.as_str(),
+        entry.role.as_str(),
+        person(entry.actor),
+        person(entry.subject),
+        or_none(entry.app_id.as_ref().map(ToString::to_string)),
+        or_none(entry.chat_id.as_ref().map(ToString::to_string)),
+        or_none(entry.network.map(|network| network.to_string())),
+    )
+}
+
+fn as_json(entry: &AuditEntry) -> serde_json::Value {
+    let text = |person: Option<Pseudonym>| person.map(|person| person.to_string());
+    json!({
+        "entry_id": entry.entry_id.as_str(),
+        "at": entry.at.to_rfc3339_opts(SecondsFormat::Millis, true),
+        "app_id": entry.app_id.as_ref().map(AppId::as_str),
+        "chat_id": entry.chat_id.as_ref().map(ChatId::as_str),
+        "action": entry.action.as_str(),
+        "role": entry.role.as_str(),
+        "actor": text(entry.actor),
+        "subject": text(entry.subject),
+        "network": entry.network.map(|network| network.to_string()),
+        "request_id": entry.request_id.as_ref().map(records::RequestId::as_str),
+    })
+}
+
+/// Reads a time, or a date for its first moment in UTC.
+fn time(text: &str) -> Result<DateTime<Utc>, &'static str> {
+    let time = DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc));
+    let date = || text.parse::<NaiveDate>().map(|date| date.and_time(NaiveTime::MIN).and_utc());
+    time.or_else(|_| date())
+        .map_err(|_| "must be a date such as 2026-11-01, or a time with its zone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_date_or_a_moment() {
+        let moment = |text: &str| time(text).map(|time| time.to_rfc3339());
+        assert_eq!(moment("2026-11-01").unwrap(), "2026-11-01T00:00:00+00:00");
+        assert_eq!(moment("2026-11-01T10:00:00+02:00").unwrap(), "2026-11-01T08:00:00+00:00");
+        for bad in ["yesterday", "2026-11-01T10:00:00", "2026-13-01", ""] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+}
