@@ -69,6 +69,12 @@ impl Rates {
         let of_user = check(self.users.as_ref(), user_id)?;
         Ok(of_user.or(of_app).or(of_address))
     }
+
+    /// Counts something for a person that was not counted as a request of theirs: a frame, or a request that told only
+    /// later whose it is.
+    pub(crate) fn check_person(&self, person: Option<&UserId>) -> Result<(), Problem> {
+        check(self.users.as_ref(), person).map(drop).map_err(|(problem, _)| problem)
+    }
 }
 
 fn check<K: Clone + Eq + Hash>(

@@ -83,7 +83,11 @@ async fn identify(parts: &Parts, state: &AppState) -> Result<Option<Identity>, P
     let is_in_header = parts.headers.contains_key(AUTHORIZATION);
     match offered_token(&parts.headers) {
         Some(_) if is_in_header => Err(unauthenticated(ONE_TOKEN)),
-        Some(token) => Ok(Some(authenticator.verify(token).await?.at(origin(parts)))),
+        Some(token) => {
+            let identity = authenticator.verify(token).await?;
+            state.rates.check_person(identity.person())?;
+            Ok(Some(identity.at(origin(parts))))
+        }
         None if is_in_header || authenticator.is_open() || session(&parts.headers).is_some() => {
             identified(parts, state).await.map(Some)
         }

@@ -42,5 +42,6 @@ pub(super) async fn identify_by_ticket(
     };
     let ticket = redeemed.ok_or_else(refused)?;
     let identity = state.authenticator.identify_by_ticket(app_id, ticket).await?;
+    state.rates.check_person(identity.person())?;
     Ok(Some(identity.at(origin(parts))))
 }

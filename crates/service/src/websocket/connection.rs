@@ -17,7 +17,7 @@ use super::event_frame::event_frame;
 use super::frame::{Boundary, Frame, InputAck, Meta};
 use super::request::{Request, ResumeRequest};
 use super::submit::submit;
-use crate::admission::Reservation;
+use crate::admission::{Rates, Reservation};
 use crate::config::LimitsConfig;
 use crate::live::{Delivery, Position, StreamLimits};
 use crate::metrics::{SubscriberMetrics, Transport};
@@ -34,6 +34,7 @@ pub(super) struct SocketConnection {
     /// The catching up under way; `None` once the client has caught up.
     catch_up: Option<CatchUp>,
     store: Arc<dyn Store>,
+    rates: Arc<Rates>,
     limits: Arc<LimitsConfig>,
     metrics: SubscriberMetrics,
     rate_limiter: DefaultDirectRateLimiter,
@@ -58,6 +59,7 @@ impl SocketConnection {
             client,
             catch_up: Some(catch_up),
             store: Arc::clone(&state.store),
+            rates: Arc::clone(&state.rates),
             limits: Arc::clone(&state.limits),
             metrics: state.metrics.live.subscriber(Transport::WebSocket),
             rate_limiter: RateLimiter::direct(quota(&state.limits)),
@@ -165,7 +167,14 @@ impl SocketConnection {
             Ok(Request::Resume(request)) => self.resume(&request).await.map(|()| None),
             Ok(Request::Submit(request)) => {
                 let JoinedClient { scope, chat_id, user_id, .. } = &self.client;
-                let submitted = submit(&*self.store, scope, chat_id, user_id, request).await;
+                let submitted = match self.rates.check_person(scope.caller.person()) {
+                    Ok(()) => submit(&*self.store, scope, chat_id, user_id, request).await,
+                    Err(problem) => {
+                        let code = ErrorCode::RateLimitExceeded;
+                        let error = FrameError::from_problem(chat_id, code, &problem);
+                        Err(error.with_event_id(request.event_id.as_ref()))
+                    }
+                };
                 submitted.map(|submitted| Some(Frame::InputAck(InputAck::new(chat_id, submitted))))
             }
             Err(error) => Err(error),

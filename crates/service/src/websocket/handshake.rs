@@ -155,6 +155,7 @@ impl Handshake {
         let admitting = async {
             failed_attempts.check(self.address).map_err(|(problem, _)| problem)?;
             let identity = self.state.authenticator.verify(&request.token).await?;
+            self.state.rates.check_person(identity.person())?;
             self.admit(&identity.at(self.target.origin.clone())).await
         };
         match timeout(self.state.limits.request_timeout(), admitting).await {

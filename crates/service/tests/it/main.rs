@@ -28,6 +28,7 @@ mod input_requests;
 mod key_rotation;
 mod leases;
 mod logs;
+mod memberships;
 mod messages;
 mod metrics;
 mod metrics_live;

@@ -1,8 +1,10 @@
 //! The quotas of users, apps and addresses, and clients that are too slow.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use persistence::memory::MemoryStore;
 use serde_json::json;
 use service::{AuthConfig, Config, LimitsConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -10,7 +12,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::harness::{Client, memory};
-use crate::serve::start;
+use crate::serve::{start, start_with};
+use crate::socket::{JOIN, Socket};
 use crate::tokens::{hs256, token};
 
 fn used_up() -> (u16, String) {
@@ -48,6 +51,47 @@ async fn a_user_beyond_their_quota_waits_and_others_do_not() {
     }
     // A token that is not valid counts for no user.
     assert_eq!(service.with_token("x").get(path).await.status, 401);
+}
+
+#[tokio::test]
+async fn sockets_count_for_the_quota_of_their_user() {
+    let limits = LimitsConfig { requests_per_sec_per_user: 1, ..LimitsConfig::default() };
+    let config = Config { auth: hs256(), limits, ..Config::default() };
+    let store = memory();
+    let setup = Client::over(Arc::<MemoryStore>::clone(&store), config.clone());
+    setup.with_token(token(&json!({}))).create_chat("c1").await;
+    let server = start_with(store, config).await;
+    let of = |sub: &str| token(&json!({"sub": sub}));
+    let bearer = format!("Bearer {}", of("alice"));
+    let authorization = [("authorization", &*bearer)];
+    let mut socket = Socket::try_open(&server, JOIN, &authorization).await.unwrap();
+    socket.until("chat.resume_boundary").await;
+    for n in 0..30 {
+        let said = json!({"type": "user.input.submit", "text": "x", "event_id": format!("e{n}")});
+        socket.send(said).await;
+    }
+    let (mut stored, mut refused) = (0, 0);
+    while stored + refused < 30 {
+        let frame = socket.next().await;
+        match frame["type"].as_str().unwrap() {
+            "chat.input_ack" => stored += 1,
+            "chat.error" => {
+                assert_eq!(frame["error_code"], "RATE_LIMIT_EXCEEDED", "{frame}");
+                refused += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!((1..20).contains(&stored), "{stored} of 30 were stored");
+
+    let protocols = format!("reprise.v1, bearer.{}", of("bob"));
+    let mut tried = Vec::new();
+    for _ in 0..20 {
+        let path = "/ws/Generator/acme_corp/c1/bob";
+        let offered = [("sec-websocket-protocol", &*protocols)];
+        tried.push(Socket::try_open(&server, path, &offered).await.map(drop));
+    }
+    assert!(tried.iter().any(|it| *it == Err(429)), "{tried:?}");
 }
 
 #[tokio::test]
