@@ -35,6 +35,7 @@ pub(crate) async fn admit(
         return refused(refusal);
     }
     let verified = state.authenticator.identify(request.method(), request.headers()).await;
+    let attempts = attempts.filter(|_| !verified.as_ref().is_err_and(Problem::is_of_known_caller));
     let origin = Arc::new(origin(&request, address));
     let verified = verified.map(|identity| identity.at(Some(Arc::clone(&origin))));
     let subject = Subject::new(verified.as_ref().ok(), app_id.as_ref(), address);

@@ -94,7 +94,12 @@ impl Verifier {
         }
         match result {
             Ok(token) => Ok((token.claims, digest)),
-            Err(error) => Err(unauthenticated(refusal(&error))),
+            Err(error) => {
+                let problem = unauthenticated(refusal(&error));
+                // The signature is verified before the claims.
+                let is_expired = matches!(error.kind(), ErrorKind::ExpiredSignature);
+                Err(if is_expired { problem.of_known_caller() } else { problem })
+            }
         }
     }
 }

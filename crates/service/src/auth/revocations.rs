@@ -123,7 +123,7 @@ impl Revocations {
 }
 
 fn revoked() -> Problem {
-    unauthenticated("the token was revoked")
+    unauthenticated("the token was revoked").of_known_caller()
 }
 
 /// What the task has seen of the list.

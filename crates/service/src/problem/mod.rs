@@ -52,6 +52,8 @@ struct Details {
     holder: Option<Box<HolderFields>>,
     unsettled: Vec<UnsettledCallResponse>,
     retry_after: Option<Duration>,
+    /// Whether the caller has shown a token that was once valid.
+    is_of_known_caller: bool,
     /// The cause, which is logged and never sent.
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
@@ -96,6 +98,7 @@ impl Problem {
             holder: None,
             unsettled: Vec::new(),
             retry_after: None,
+            is_of_known_caller: false,
             source: None,
         }))
     }
@@ -140,6 +143,17 @@ impl Problem {
     pub(crate) fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
         self
+    }
+
+    /// Notes that the caller has shown a token that was once valid, so this is no attempt to guess one.
+    pub(crate) fn of_known_caller(mut self) -> Self {
+        self.0.is_of_known_caller = true;
+        self
+    }
+
+    /// Returns whether the caller has shown a token that was once valid.
+    pub(crate) fn is_of_known_caller(&self) -> bool {
+        self.0.is_of_known_caller
     }
 
     /// Returns whether the caller was not identified.

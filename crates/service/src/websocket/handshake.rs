@@ -120,7 +120,7 @@ impl Handshake {
             .max_message_size(MAX_MESSAGE_BYTES)
             .max_frame_size(MAX_MESSAGE_BYTES)
             .on_upgrade(move |socket| async move {
-                self.serve(socket, admission).await;
+                Box::pin(self.serve(socket, admission)).await;
                 drop(tracked);
             })
     }
@@ -161,7 +161,9 @@ impl Handshake {
         match timeout(self.state.limits.request_timeout(), admitting).await {
             Ok(Ok(admission)) => Ok(admission),
             Ok(Err(problem)) => {
-                failed_attempts.count_response(problem.kind().status, self.address);
+                if !problem.is_of_known_caller() {
+                    failed_attempts.count_response(problem.kind().status, self.address);
+                }
                 problem.log();
                 Err(Some(CloseReason::from_problem(&problem)))
             }

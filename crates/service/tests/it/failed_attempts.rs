@@ -10,7 +10,7 @@ use tokio::net::TcpSocket;
 use crate::harness::memory;
 use crate::serve::{Server, read_to_end, start_with};
 use crate::socket::{JOIN, Received, Socket};
-use crate::tokens::{hs256, token};
+use crate::tokens::{hs256, seconds, token};
 
 const LIMIT: u32 = 3;
 const CHATS: &str = "/api/chats/acme_corp";
@@ -99,6 +99,23 @@ async fn an_address_that_fails_too_often_is_locked_out_and_no_other() {
     assert_eq!(one.status(CHATS, None).await, 401);
     assert_eq!(one.status("/api/health/live", None).await, 200);
     assert_eq!(other.status(CHATS, Some(&good())).await, 200);
+}
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_no_attempt_to_guess_one() {
+    let server = server().await;
+    let caller = Caller::at(&server, 2);
+    let expired = token(&json!({"exp": seconds(-60)}));
+    for _ in 0..3 * LIMIT {
+        assert_eq!(caller.status(CHATS, Some(&expired)).await, 401);
+    }
+    assert_eq!(caller.status(CHATS, Some(&good())).await, 200);
+    // One with another signature is.
+    let forged = format!("{}x", &expired[..expired.len() - 1]);
+    for _ in 0..LIMIT {
+        caller.status(CHATS, Some(&forged)).await;
+    }
+    assert_eq!(caller.status(CHATS, Some(&good())).await, 429);
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ async fn sockets_count_for_the_quota_of_their_user() {
         let offered = [("sec-websocket-protocol", &*protocols)];
         tried.push(Socket::try_open(&server, path, &offered).await.map(drop));
     }
-    assert!(tried.iter().any(|it| *it == Err(429)), "{tried:?}");
+    assert!(tried.contains(&Err(429)), "{tried:?}");
 }
 
 #[tokio::test]
