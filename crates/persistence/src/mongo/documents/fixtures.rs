@@ -145,8 +145,8 @@ fn with_odd_names(value: Bson, is_name: bool) -> Bson {
 #[test]
 fn names_that_are_refused_today_are_read_where_they_are_stored() {
     for Fixture { record, version, raw } in fixtures() {
-        // The name in a rollup of a chat is the id of the chat.
-        if matches!(record.as_str(), "rollup" | "workflow_stats") {
+        // The name in a rollup of a chat is the id of the chat. An audit entry holds no names, and its request id is a number.
+        if matches!(record.as_str(), "rollup" | "workflow_stats" | "audit_entry") {
             continue;
         }
         let document = Document::try_from(raw.clone()).unwrap();
