@@ -1,4 +1,4 @@
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
@@ -153,9 +153,9 @@ impl AccessKeySecret {
         Self(format!(
             "{}{}{}{}",
             Self::PREFIX,
-            hexadecimal(id),
+            hex::encode(id),
             Self::SEPARATOR,
-            hexadecimal(secret)
+            hex::encode(secret)
         ))
     }
 
@@ -244,12 +244,7 @@ impl AccessKeyDigest {
     /// Reads 64 hexadecimal digits; `None` if the text is something else.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
-        if text.len() != 64 || !text.is_ascii() {
-            return None;
-        }
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
-        }
+        hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
     }
 }
@@ -257,7 +252,7 @@ impl AccessKeyDigest {
 /// Writes 64 hexadecimal digits.
 impl fmt::Display for AccessKeyDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hexadecimal(&self.0))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -265,15 +260,6 @@ impl fmt::Debug for AccessKeyDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ struct TicketQuery {
     ticket: IgnoredAny,
 }
 
-/// Tells whether the head of a request carries a token or a ticket.
+/// Tells whether the head of a request carries a token, a session or a ticket.
 pub(super) fn has_credentials(request: &Request) -> bool {
     let headers = request.headers();
     headers.contains_key(AUTHORIZATION)
