@@ -1,9 +1,13 @@
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+
 use async_trait::async_trait;
 use bson::{Bson, DateTime as BsonTime, Document, doc};
 use chrono::{DateTime, Utc};
 use mongodb::options::ReturnDocument;
 use records::{ChatId, ContextSnapshot, JsonObject, KeptContext, Scope, json, merge_patch};
 use serde_json::Value;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::StoreError;
 use crate::metrics::Call;
@@ -72,6 +76,33 @@ impl Contexts for MongoStore {
     }
 }
 
+/// Makes the merges of this process into one snapshot wait for each other once they have conflicted.
+///
+/// Without it, each of n racing merges would read and write the snapshot up to n times. A merge without
+/// rivals never waits.
+#[derive(Debug)]
+pub(crate) struct MergeTurns {
+    hasher: RandomState,
+    /// One place for each chat. Chats may share a place, which is harmless.
+    places: Vec<Mutex<()>>,
+}
+
+impl Default for MergeTurns {
+    fn default() -> Self {
+        let places = (0..Self::PLACES).map(|_| Mutex::default()).collect();
+        Self { hasher: RandomState::new(), places }
+    }
+}
+
+impl MergeTurns {
+    const PLACES: usize = 1 << 10;
+
+    async fn take(&self, chat_id: &ChatId) -> MutexGuard<'_, ()> {
+        let place = self.hasher.hash_one(chat_id) % Self::PLACES as u64;
+        self.places[usize::try_from(place).unwrap_or_default()].lock().await
+    }
+}
+
 /// A snapshot to write to its session.
 struct NewContext {
     placed: Placed,
@@ -123,6 +154,7 @@ impl MongoStore {
         if let Some(written) = earlier {
             return Ok(written);
         }
+        let mut turn = None;
         loop {
             let (mut context, version) = self.load_context(scope, chat_id).await?;
             merge_patch(&mut context.data, patch);
@@ -135,6 +167,9 @@ impl MongoStore {
             }
             self.delete_blob(scope, chat_id, BlobKind::Context, new.placed.blob.as_deref()).await?;
             self.check_fence(scope, chat_id).await?;
+            if turn.is_none() {
+                turn = Some(self.inner.merge_turns.take(chat_id).await);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bson::{Document, RawDocumentBuf, doc};
 use persistence::Store;
@@ -71,6 +72,8 @@ impl Database {
             keep_bytes: 16 << 10,
             ..SealingBounds::default()
         };
+        // Long enough for a machine whose disk is slow for a while. Tests of deadlines set their own.
+        options.deadline = Duration::from_secs(60);
         change(&mut options);
         let store = MongoStore::connect_with(&options, clock, ids).await.unwrap();
         let client = mongodb::Client::with_uri_str(options.uri.expose_secret()).await.unwrap();

@@ -164,3 +164,25 @@ async fn writing_a_small_snapshot_is_one_update() {
     let ours = bson::doc! { "ns": { "$regex": "\\.(chat|context)_" } };
     assert_eq!(profile.count_documents(ours).await.unwrap(), 7);
 }
+
+/// Each of the racing merges is written once, or twice if it lost its first race.
+#[tokio::test(flavor = "multi_thread")]
+async fn racing_merges_are_written_at_most_twice() {
+    use persistence::Contexts;
+    let database = Database::create().await;
+    let chat_id = chat(&database).await;
+    database.raw.run_command(bson::doc! { "profile": 2 }).await.unwrap();
+    let mergers = (0..16).map(|n| {
+        let (store, chat_id) = (database.store.clone(), chat_id.clone());
+        let patch = [(format!("k{n}"), n.into())].into_iter().collect();
+        tokio::spawn(
+            async move { store.merge_context_snapshot(&scope(), &chat_id, patch).await.unwrap() },
+        )
+    });
+    futures::future::try_join_all(mergers).await.unwrap();
+    database.raw.run_command(bson::doc! { "profile": 0 }).await.unwrap();
+    let profile = database.raw.collection::<bson::RawDocumentBuf>("system.profile");
+    let writes = bson::doc! { "command.findAndModify": "chat_sessions" };
+    let writes = profile.count_documents(writes).await.unwrap();
+    assert!((16..=32).contains(&writes), "{writes}");
+}
