@@ -25,6 +25,18 @@ KNOWN = {"chat_manager", "Admin", "_Group_Tool_Executor"}
 THE_END = "TERMINATE"
 
 
+def keeps_lists() -> bool:
+    """Whether a group chat keeps a list of parts, as AG2 0.14 does; 0.9 turns it into one text."""
+    parts = [{"type": "text", "text": "Here?"}]
+    closer = ConversableAgent("closer", llm_config=False)
+    group = GroupChat([closer], messages=[], max_round=1)
+    group.append({"role": "user", "content": list(parts)}, closer)
+    return group.messages[0]["content"] == parts
+
+
+KEEPS_LISTS = keeps_lists()
+
+
 def agents_of(messages: list[dict]) -> list[ConversableAgent]:
     names = {message["name"] for message in messages if message.get("name")} - KNOWN
     agents = [ConversableAgent(name, llm_config=False) for name in sorted(names | {"closer"})]
@@ -37,7 +49,7 @@ def resume_strictly(messages: list[dict]) -> object:
     """Resumes from the strict format, which keeps every content unchanged, even what AG2 rejects."""
     lists = [message["content"] for message in messages if isinstance(message["content"], list)]
     parts = [part for content in lists for part in content]
-    if all(part.get("type") in ("text", "image_url") for part in parts):
+    if KEEPS_LISTS or all(part.get("type") in ("text", "image_url") for part in parts):
         return resume_by_manager(messages)
     try:
         resume_by_manager(messages)
@@ -67,14 +79,18 @@ def same(held: list[dict], given: list[dict]) -> None:
     assert len(held) == len(given), f"{len(held)} of {len(given)} messages are there"
     for index, (one, other) in enumerate(zip(held, given)):
         for field in ("content", "name", "tool_calls", "tool_responses", "tool_call_id"):
-            expected = as_text(other) if field == "content" else other.get(field, one.get(field))
-            assert one.get(field) == expected, f"message {index} has another {field}"
+            if field == "content":
+                is_same = one["content"] == as_stored(other["content"])
+            else:
+                is_same = one.get(field) == other.get(field, one.get(field))
+            assert is_same, f"message {index} has another {field}"
 
 
-def as_text(message: dict) -> str:
+def as_stored(content: object) -> object:
     """Returns the content as a group chat stores it."""
-    content = message["content"]
-    return content_str(content if isinstance(content, (str, list)) else str(content))
+    if isinstance(content, list):
+        return content if KEEPS_LISTS else content_str(content)
+    return content if isinstance(content, str) else str(content)
 
 
 if __name__ == "__main__":
