@@ -23,6 +23,8 @@ const MIN_FETCH_PAUSE: Duration = Duration::from_secs(2);
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 /// How often a key file is read, to see whether it has changed.
 const FILE_INTERVAL: Duration = Duration::from_secs(1);
+/// The shortest time between two reads of a key file.
+const MIN_READ_PAUSE: Duration = Duration::from_millis(100);
 /// The longest time that a request waits for the key of its token.
 const MAX_KEY_WAIT: Duration = Duration::from_secs(6);
 /// The most requests that wait for the keys of their tokens.
@@ -55,7 +57,7 @@ struct Shared {
     waiting: Semaphore,
 }
 
-/// The fetches of this process.
+/// The fetches of this process, or its reads of the file.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
     started: u64,
@@ -114,13 +116,13 @@ impl KeyRing {
         }
     }
 
-    /// Returns the valid keys. If they have none for `kid`, waits until they are fetched once more.
+    /// Returns the valid keys. If they have none for `kid`, waits until they are fetched or read once more.
     pub(super) async fn keys_for(&self, kid: Option<&str>) -> Result<Arc<Keys>, Problem> {
         // Before the keys are read: a fetch that begins after this sees what the issuer lists now.
         let started = self.shared.progress.borrow().started;
         let keys = self.shared.keys();
         let is_known = if kid.is_some() { keys.has(kid) } else { !keys.is_empty() };
-        if is_known || !matches!(self.source, KeySource::Url(_)) {
+        if is_known || matches!(self.source, KeySource::Settings) {
             return Ok(keys);
         }
         let Ok(_place) = self.shared.waiting.try_acquire() else {
@@ -131,7 +133,7 @@ impl KeyRing {
             Ok(progress) => {
                 let keys = self.shared.keys();
                 if progress.has_failed && !keys.has(kid) {
-                    return Err(unavailable("the keys of the issuer cannot be fetched"));
+                    return Err(unavailable("the keys of the issuer cannot be read"));
                 }
                 Ok(keys)
             }
@@ -154,6 +156,27 @@ impl Shared {
         done.map_or_else(|_| Progress::default(), |progress| *progress)
     }
 
+    /// Records that a fetch begins, and returns the time.
+    fn start(&self) -> Instant {
+        self.progress.send_modify(|progress| progress.started += 1);
+        Instant::now()
+    }
+
+    /// Records that the fetch is finished.
+    fn finish(&self, has_failed: bool) {
+        self.progress.send_modify(|progress| {
+            *progress = Progress { finished: progress.started, has_failed, ..*progress };
+        });
+    }
+
+    /// Waits for the next fetch: `pause` after the last one, or `shortest` if a request waits for it.
+    async fn wait(&self, begun: Instant, pause: Duration, shortest: Duration) {
+        tokio::select! {
+            () = sleep_until(begun + pause) => {}
+            () = self.fetch_wanted.notified() => sleep_until(begun + shortest).await,
+        }
+    }
+
     /// Replaces the keys by those in a text; keeps them if it has no usable ones.
     fn replace(&self, text: &[u8]) -> Result<(), String> {
         let keys = Arc::new(parse(text, self.algorithm)?);
@@ -166,27 +189,21 @@ impl Shared {
 async fn follow_url(shared: Arc<Shared>, url: IssuerUrl, interval: Duration, metrics: KeyMetrics) {
     let client = IssuerClient::new();
     loop {
-        shared.progress.send_modify(|progress| progress.started += 1);
-        let begun = Instant::now();
+        let begun = shared.start();
         let fetched = client.get(&url).await.map_err(|error| error.to_string());
         let fetched = fetched.and_then(|body| shared.replace(&body));
         metrics.refreshed(&fetched);
-        let has_failed = fetched.is_err();
-        shared.progress.send_modify(|progress| {
-            *progress = Progress { finished: progress.started, has_failed, ..*progress };
-        });
-        let pause = if has_failed { interval.min(RETRY_PAUSE) } else { interval };
-        tokio::select! {
-            () = sleep_until(begun + pause) => {}
-            () = shared.fetch_wanted.notified() => sleep_until(begun + MIN_FETCH_PAUSE).await,
-        }
+        shared.finish(fetched.is_err());
+        let pause = if fetched.is_err() { interval.min(RETRY_PAUSE) } else { interval };
+        shared.wait(begun, pause, MIN_FETCH_PAUSE).await;
     }
 }
 
 /// Reads the file again and again. Its content is compared, because the time of a change may be coarse.
 async fn follow_file(shared: Arc<Shared>, path: PathBuf, metrics: KeyMetrics) {
-    let mut seen = None;
+    let (mut seen, mut has_failed) = (None, false);
     loop {
+        let begun = shared.start();
         let read = tokio::task::spawn_blocking({
             let path = path.clone();
             move || std::fs::read(path).map_err(|error| error.to_string())
@@ -196,9 +213,10 @@ async fn follow_file(shared: Arc<Shared>, path: PathBuf, metrics: KeyMetrics) {
             let replaced =
                 read.as_deref().map_err(Clone::clone).and_then(|text| shared.replace(text));
             metrics.refreshed(&replaced);
-            seen = Some(read);
+            (seen, has_failed) = (Some(read), replaced.is_err());
         }
-        tokio::time::sleep(FILE_INTERVAL).await;
+        shared.finish(has_failed);
+        shared.wait(begun, FILE_INTERVAL, MIN_READ_PAUSE).await;
     }
 }
 

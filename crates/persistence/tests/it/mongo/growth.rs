@@ -175,9 +175,9 @@ async fn racing_merges_are_written_at_most_twice() {
     let mergers = (0..16).map(|n| {
         let (store, chat_id) = (database.store.clone(), chat_id.clone());
         let patch = [(format!("k{n}"), n.into())].into_iter().collect();
-        tokio::spawn(
-            async move { store.merge_context_snapshot(&scope(), &chat_id, patch).await.unwrap() },
-        )
+        tokio::spawn(async move {
+            store.merge_context_snapshot(&scope(), &chat_id, patch).await.unwrap()
+        })
     });
     futures::future::try_join_all(mergers).await.unwrap();
     database.raw.run_command(bson::doc! { "profile": 0 }).await.unwrap();
