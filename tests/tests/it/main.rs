@@ -14,6 +14,7 @@ mod writers;
 mod commands;
 mod credentials;
 mod embedded;
+mod identity_under_load;
 mod keys;
 mod metrics;
 mod start;
