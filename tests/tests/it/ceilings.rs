@@ -8,7 +8,7 @@ use futures::future::try_join_all;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
-use tests::client::APP;
+use tests::client::{APP, refusal};
 use tests::database::Database;
 use tests::memory::{Watched, watch};
 use tests::service::Service;
@@ -70,6 +70,45 @@ async fn a_body_takes_three_times_its_size_at_most() -> Result<()> {
             check(&format!("{what}, {mebibytes} MiB"), watched, ceiling)?;
         }
     }
+    service.stop().await
+}
+
+#[tokio::test]
+async fn bodies_at_once_wait_for_memory() -> Result<()> {
+    let database = Database::create().await?;
+    let service = Service::start(&Settings::of(&database)).await?;
+    let posting = try_join_all((0..8).map(|_| {
+        let body = body(r#"{"messages":["#, "{}", "]}", 16 << 20);
+        post(&service, "/c/messages", body)
+    }));
+    let (answers, watched) = watch(&service, posting).await?;
+    // Those that waited too long for memory are told to come back.
+    ensure!(answers.iter().all(|answer| matches!(answer.0, 413 | 429 | 503)), "{answers:?}");
+    check("8 bodies of 16 MiB at once", watched, 160.0)?;
+    service.stop().await
+}
+
+#[tokio::test]
+async fn plans_at_once_wait_for_memory() -> Result<()> {
+    let database = Database::create().await?;
+    let service = Service::start(&Settings::of(&database)).await?;
+    let chat = service.client()?.create_chat("Limits").await?;
+    for _ in 0..58 {
+        chat.append(&[json!({"role": "user", "content": "x".repeat((1 << 20) - 100)})]).await?;
+    }
+    let planning = try_join_all((0..4).map(async |_| {
+        // A plan that waited too long for memory is refused, and may be repeated.
+        loop {
+            match chat.get("resume").await {
+                Ok(plan) => return anyhow::Ok(plan.to_string().len()),
+                Err(error) => ensure!(matches!(refusal::<()>(Err(error))?.status, 429 | 503)),
+            }
+            sleep(Duration::from_millis(500)).await;
+        }
+    }));
+    let (plans, watched) = watch(&service, planning).await?;
+    ensure!(plans.iter().all(|bytes| *bytes > 60_000_000), "{plans:?}");
+    check("4 plans of 58 MiB at once", watched, 200.0)?;
     service.stop().await
 }
 
