@@ -17,7 +17,7 @@ pub struct AuditEntry {
     pub entry_id: AuditEntryId,
     /// When the action happened.
     pub at: DateTime<Utc>,
-    /// The app; `None` for an action on the whole registry of apps.
+    /// The app; `None` for an action that concerns several apps, or none.
     pub app_id: Option<AppId>,
     /// The chat, if the action concerns one.
     pub chat_id: Option<ChatId>,
@@ -105,6 +105,26 @@ named! {
         ReadChat = "read_chat",
         /// Support was admitted to a chat to say something.
         SayInChat = "say_in_chat",
+        /// An access key was created for a program or a person.
+        CreateKey = "create_key",
+        /// The access keys, or the sessions of browsers, were listed.
+        ListKeys = "list_keys",
+        /// An access key, or the session of a browser, was revoked.
+        RevokeKey = "revoke_key",
+        /// A token, or the tokens of a user, were revoked.
+        RevokeTokens = "revoke_tokens",
+        /// A revocation was lifted.
+        LiftRevocation = "lift_revocation",
+        /// The revocations were listed.
+        ListRevocations = "list_revocations",
+        /// A rebuild of the stats was started.
+        RebuildStats = "rebuild_stats",
+        /// The end of an upgrade of the database was started.
+        FinishUpgrade = "finish_upgrade",
+        /// A sweep of the chats with expired leases was started by an operator.
+        SweepLeases = "sweep_leases",
+        /// The audit log was read.
+        ReadAuditLog = "read_audit_log",
     }
 }
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use records::{
-    Actor, ActorRole, AppId, AppStatus, AuditAction, AuditEntry, CallId, Caller, ChatStatus,
-    MemberRole, Network, NewChatSession, NewLease, NewProviderCall, Origin, Owner, Permission,
-    Scope, UserId, Visibility,
+    Actor, ActorRole, AppId, AppStatus, AuditAction, AuditEntry, Bearer, CallId, Caller, ChatId,
+    ChatStatus, MemberRole, Network, NewAccessKey, NewChatSession, NewLease, NewProviderCall,
+    NewRevocation, Origin, Owner, Permission, RevocationKey, RevocationTarget, Scope, UserId,
+    Visibility,
 };
 
+use super::access_keys;
 use super::fixture::{TestChat, new_chat, race, some_scope};
 use persistence::{AuditFilter, Billing, Store};
 
@@ -50,6 +52,16 @@ async fn entries(store: &Arc<dyn Store>, app_id: &AppId) -> Vec<AuditEntry> {
     let filter = AuditFilter { app_id: Some(app_id.clone()), ..AuditFilter::default() };
     let page = store.list_audit_entries(&filter, 1_000, None).await.unwrap();
     page.entries.into_iter().rev().collect()
+}
+
+/// Returns the entry that has been written since, if there is one and no other.
+async fn only_new_entry(store: &Arc<dyn Store>, before: &mut Vec<AuditEntry>) -> AuditEntry {
+    let page = store.list_audit_entries(&AuditFilter::default(), 1_000, None).await.unwrap();
+    let new: Vec<_> = page.entries.iter().filter(|entry| !before.contains(entry)).collect();
+    assert_eq!(new.len(), 1, "{new:?}");
+    let entry = new[0].clone();
+    *before = page.entries;
+    entry
 }
 
 async fn record_call(chat: &TestChat, call_id: &str) -> CallId {
@@ -224,6 +236,105 @@ pub async fn every_change_of_the_registry_writes_one_entry(store: Arc<dyn Store>
     }
 }
 
+pub async fn every_change_of_an_access_key_writes_one_entry(store: Arc<dyn Store>) {
+    let (olga, app_id) = (operator("olga"), some_scope().app_id);
+    let bearer = Bearer::User { user_id: user("alice"), team_id: None };
+    let of_one_app = Some(vec![app_id.clone()]);
+    let of_two_apps = Some(vec![app_id.clone(), some_scope().app_id]);
+    let mut known = vec![];
+    for (bearer, apps) in
+        [(bearer.clone(), of_one_app), (bearer, of_two_apps), (Bearer::Service, None)]
+    {
+        let is_of_one_app = apps.as_ref().is_some_and(|apps| apps.len() == 1);
+        let named = Some(&app_id).filter(|_| is_of_one_app);
+        let person = bearer.person().cloned();
+        let new = NewAccessKey { apps, ..access_keys::key(bearer) };
+        // The second call changes nothing.
+        for _ in 0..2 {
+            store.create_access_key(Some(&olga), new.clone()).await.unwrap();
+        }
+        let created = only_new_entry(&store, &mut known).await;
+        for _ in 0..2 {
+            store.revoke_access_key(Some(&olga), &new.secret.id()).await.unwrap().unwrap();
+        }
+        let revoked = only_new_entry(&store, &mut known).await;
+        let subject = match person {
+            Some(person) => store.get_pseudonym(named, &person).await.unwrap(),
+            None => None,
+        };
+        assert_eq!(subject.is_some(), created.subject.is_some());
+        for (entry, action) in
+            [(created, AuditAction::CreateKey), (revoked, AuditAction::RevokeKey)]
+        {
+            assert_eq!((entry.action, entry.role), (action, ActorRole::Operator));
+            assert_eq!((entry.app_id.as_ref(), entry.subject), (named, subject));
+            assert_eq!(entry.actor, store.get_pseudonym(named, &user("olga")).await.unwrap());
+            assert_eq!(entry.network, origin().network);
+        }
+    }
+    // A person who signs in and out does not act on others, and an unknown key is not revoked.
+    let session = access_keys::key(Bearer::Service);
+    store.create_access_key(None, session.clone()).await.unwrap();
+    store.revoke_access_key(None, &session.secret.id()).await.unwrap().unwrap();
+    let unknown = access_keys::key(Bearer::Service).secret.id();
+    assert_eq!(store.revoke_access_key(Some(&olga), &unknown).await.unwrap(), None);
+    let page = store.list_audit_entries(&AuditFilter::default(), 1_000, None).await.unwrap();
+    assert_eq!(page.entries.len(), known.len());
+}
+
+pub async fn every_change_of_a_revocation_writes_one_entry(store: Arc<dyn Store>) {
+    let (olga, app_id) = (operator("olga"), some_scope().app_id);
+    let token = records::TokenId::parse("4f1c9d").unwrap();
+    let mut known = vec![];
+    for (target, app_id) in [
+        (RevocationTarget::User(user("mallory")), Some(app_id)),
+        (RevocationTarget::User(user("mallory")), None),
+        (RevocationTarget::Token(token), None),
+    ] {
+        let is_of_user = matches!(target, RevocationTarget::User(_));
+        let key = RevocationKey { target, app_id };
+        let app_id = key.app_id.as_ref();
+        let mut entries = vec![];
+        assert!(!store.lift_revocation(&olga, &key).await.unwrap());
+        // A repeated revocation may cover more than the first, so it is another action.
+        for _ in 0..2 {
+            let new = NewRevocation { key: key.clone(), issued_until: None, expires_at: None };
+            store.revoke(&olga, new).await.unwrap();
+            entries.push((only_new_entry(&store, &mut known).await, AuditAction::RevokeTokens));
+        }
+        for _ in 0..2 {
+            assert!(store.lift_revocation(&olga, &key).await.unwrap());
+        }
+        entries.push((only_new_entry(&store, &mut known).await, AuditAction::LiftRevocation));
+        let mallory = store.get_pseudonym(app_id, &user("mallory")).await.unwrap();
+        for (entry, action) in entries {
+            assert_eq!((entry.action, entry.app_id.as_ref()), (action, app_id));
+            assert_eq!(entry.subject, mallory.filter(|_| is_of_user));
+            assert_eq!(entry.subject.is_some(), is_of_user);
+            assert_eq!(entry.actor, store.get_pseudonym(app_id, &user("olga")).await.unwrap());
+        }
+    }
+}
+
+pub async fn every_recorded_action_writes_one_entry(store: Arc<dyn Store>) {
+    let (app_id, chat_id) = (some_scope().app_id, ChatId::parse("chat_1").unwrap());
+    let mut known = vec![];
+    for (app_id, chat_id, action) in [
+        (None, None, AuditAction::FinishUpgrade),
+        (Some(&app_id), None, AuditAction::RebuildStats),
+        (Some(&app_id), Some(&chat_id), AuditAction::ReadChat),
+    ] {
+        for _ in 0..2 {
+            let actor = Actor::command_line();
+            store.record_action(&actor, app_id, chat_id, action).await.unwrap();
+            let entry = only_new_entry(&store, &mut known).await;
+            assert_eq!((entry.app_id.as_ref(), entry.chat_id.as_ref()), (app_id, chat_id));
+            assert_eq!((entry.action, entry.role), (action, ActorRole::CommandLine));
+            assert_eq!((entry.actor, entry.subject), (None, None));
+        }
+    }
+}
+
 pub async fn racing_actions_write_one_entry_for_each_change(store: Arc<dyn Store>) {
     let chat = chat_of_alice(&store).await;
     let app_id = chat.scope.app_id.clone();
@@ -252,6 +363,17 @@ pub async fn racing_actions_write_one_entry_for_each_change(store: Arc<dyn Store
         answer.unwrap();
     }
     assert_eq!(entries(&store, &app_id).await.len(), 6);
+    let new =
+        NewAccessKey { apps: Some(vec![app_id.clone()]), ..access_keys::key(Bearer::Service) };
+    store.create_access_key(None, new.clone()).await.unwrap();
+    let revoke = (0..8).map(|_| {
+        let (store, id) = (Arc::clone(&store), new.secret.id());
+        async move { store.revoke_access_key(Some(&operator("olga")), &id).await }
+    });
+    for answer in race(revoke).await {
+        answer.unwrap();
+    }
+    assert_eq!(entries(&store, &app_id).await.len(), 7);
 }
 
 pub async fn a_person_has_one_pseudonym_in_each_app(store: Arc<dyn Store>) {

@@ -389,6 +389,9 @@ macro_rules! contract_tests {
                 an_action_that_changes_nothing_writes_no_entry,
                 a_refused_action_writes_no_entry,
                 every_change_of_the_registry_writes_one_entry,
+                every_change_of_an_access_key_writes_one_entry,
+                every_change_of_a_revocation_writes_one_entry,
+                every_recorded_action_writes_one_entry,
                 racing_actions_write_one_entry_for_each_change,
                 a_person_has_one_pseudonym_in_each_app,
                 a_destroyed_pseudonym_belongs_to_nobody,
@@ -407,6 +410,7 @@ macro_rules! contract_tests {
                 an_access_key_is_found_as_it_was_created,
                 creating_an_access_key_again_changes_nothing,
                 an_access_key_is_revoked_once,
+                a_revoked_access_key_is_on_the_list_of_revocations,
                 the_last_use_of_an_access_key_is_noted,
                 access_keys_are_listed_by_kind_page_by_page,
             }

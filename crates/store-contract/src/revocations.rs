@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use records::{
-    AppId, Ids as _, NewRevocation, RevocationKey, RevocationTarget, TokenId, UserId, Uuid7Ids,
+    Actor, AppId, Ids as _, NewRevocation, RevocationKey, RevocationTarget, TokenId, UserId,
+    Uuid7Ids,
 };
 
 use super::fixture::{a_moment_passes, race};
@@ -63,7 +64,7 @@ pub async fn a_revocation_is_on_the_list_as_it_was_stored(store: Arc<dyn Store>)
         (in_app, Some(in_year(2020)), Some(in_year(2101))),
     ] {
         let new = NewRevocation { key: key.clone(), issued_until, expires_at };
-        let revoked = store.revoke(new).await.unwrap();
+        let revoked = store.revoke(&Actor::command_line(), new).await.unwrap();
         assert_eq!((&revoked.key, revoked.issued_until), (&key, issued_until));
         assert_eq!(revoked.expires_at, expires_at);
         let entry = entry(&store, &key).await.unwrap();
@@ -72,12 +73,14 @@ pub async fn a_revocation_is_on_the_list_as_it_was_stored(store: Arc<dyn Store>)
 }
 
 pub async fn what_covers_new_tokens_is_never_forgotten_and_all_else_is(store: Arc<dyn Store>) {
-    let forever = store.revoke(new(&everywhere(some_user()))).await.unwrap();
+    let forever =
+        store.revoke(&Actor::command_line(), new(&everywhere(some_user()))).await.unwrap();
     assert_eq!(forever.expires_at, None);
-    let of_token = store.revoke(new(&everywhere(some_token()))).await.unwrap();
+    let of_token =
+        store.revoke(&Actor::command_line(), new(&everywhere(some_token()))).await.unwrap();
     let issued_until = Some(in_year(2020));
     let earlier = NewRevocation { issued_until, ..new(&everywhere(some_user())) };
-    let of_earlier = store.revoke(earlier).await.unwrap();
+    let of_earlier = store.revoke(&Actor::command_line(), earlier).await.unwrap();
     for revocation in [of_token, of_earlier] {
         let kept_for = revocation.expires_at.unwrap() - revocation.revoked_at;
         assert_eq!(kept_for, TimeDelta::days(NewRevocation::DEFAULT_DAYS));
@@ -94,29 +97,35 @@ pub async fn a_repeated_revocation_covers_what_either_covers(store: Arc<dyn Stor
         (Some(in_year(2023)), None),
     ] {
         let new = NewRevocation { issued_until, ..new(&key) };
-        assert_eq!(store.revoke(new).await.unwrap().issued_until, expected);
+        assert_eq!(store.revoke(&Actor::command_line(), new).await.unwrap().issued_until, expected);
     }
     assert_eq!(entry(&store, &key).await.unwrap().revocation.expires_at, None);
     let key = everywhere(some_token());
     for (expires_at, expected) in
         [(Some(in_year(2100)), 2100), (Some(in_year(2102)), 2102), (Some(in_year(2101)), 2102)]
     {
-        let revoked = store.revoke(NewRevocation { expires_at, ..new(&key) }).await.unwrap();
+        let revoked = store
+            .revoke(&Actor::command_line(), NewRevocation { expires_at, ..new(&key) })
+            .await
+            .unwrap();
         assert_eq!(revoked.expires_at, Some(in_year(expected)));
     }
 }
 
 pub async fn a_lifted_revocation_is_marked_and_can_be_made_again(store: Arc<dyn Store>) {
     let key = everywhere(some_user());
-    assert!(!store.lift_revocation(&key).await.unwrap());
-    store.revoke(new(&key)).await.unwrap();
+    assert!(!store.lift_revocation(&Actor::command_line(), &key).await.unwrap());
+    store.revoke(&Actor::command_line(), new(&key)).await.unwrap();
     for _ in 0..2 {
-        assert!(store.lift_revocation(&key).await.unwrap());
+        assert!(store.lift_revocation(&Actor::command_line(), &key).await.unwrap());
         assert!(entry(&store, &key).await.unwrap().is_lifted);
     }
     // Nothing of the lifted one remains: it covered every token.
     let issued_until = Some(in_year(2020));
-    let again = store.revoke(NewRevocation { issued_until, ..new(&key) }).await.unwrap();
+    let again = store
+        .revoke(&Actor::command_line(), NewRevocation { issued_until, ..new(&key) })
+        .await
+        .unwrap();
     assert_eq!(again.issued_until, issued_until);
     assert!(again.expires_at.is_some());
     assert!(!entry(&store, &key).await.unwrap().is_lifted);
@@ -135,10 +144,10 @@ pub async fn revocations_of_users_tokens_and_apps_are_independent(store: Arc<dyn
     };
     let keys: Vec<_> = targets.into_iter().flat_map(with_apps).collect();
     for key in &keys {
-        store.revoke(new(key)).await.unwrap();
+        store.revoke(&Actor::command_line(), new(key)).await.unwrap();
     }
     for key in &keys {
-        assert!(store.lift_revocation(key).await.unwrap());
+        assert!(store.lift_revocation(&Actor::command_line(), key).await.unwrap());
         let lifted = list(&store, 3, None).await.into_iter().filter(|entry| entry.is_lifted);
         let lifted: BTreeSet<_> = lifted.map(|entry| entry.revocation.key).collect();
         let expected = keys.split_inclusive(|other| other == key).next().unwrap();
@@ -150,7 +159,7 @@ pub async fn a_process_that_follows_the_list_misses_no_change(store: Arc<dyn Sto
     let mut keys: Vec<_> = (0..25).map(|_| everywhere(some_token())).collect();
     keys.sort();
     for key in &keys {
-        store.revoke(new(key)).await.unwrap();
+        store.revoke(&Actor::command_line(), new(key)).await.unwrap();
     }
     for limit in [1, 7, 25, 26] {
         let listed = list(&store, limit, None).await;
@@ -160,8 +169,8 @@ pub async fn a_process_that_follows_the_list_misses_no_change(store: Arc<dyn Sto
     }
     let newest = list(&store, 100, None).await.last().unwrap().changed_at;
     a_moment_passes().await;
-    store.lift_revocation(&keys[3]).await.unwrap();
-    store.revoke(new(&keys[5])).await.unwrap();
+    store.lift_revocation(&Actor::command_line(), &keys[3]).await.unwrap();
+    store.revoke(&Actor::command_line(), new(&keys[5])).await.unwrap();
     let cursor = RevocationCursor::before(newest, TimeDelta::zero());
     let changed = list(&store, 2, Some(cursor)).await;
     let of =
@@ -177,7 +186,12 @@ pub async fn racing_revocations_of_one_user_keep_the_widest(store: Arc<dyn Store
     let rivals = (0..16).map(|index| {
         let (store, key) = (Arc::clone(&store), key.clone());
         let issued_until = Some(in_year(2000 + index));
-        async move { store.revoke(NewRevocation { issued_until, ..new(&key) }).await.unwrap() }
+        async move {
+            store
+                .revoke(&Actor::command_line(), NewRevocation { issued_until, ..new(&key) })
+                .await
+                .unwrap()
+        }
     });
     race(rivals).await;
     assert_eq!(entry(&store, &key).await.unwrap().revocation.issued_until, Some(in_year(2015)));

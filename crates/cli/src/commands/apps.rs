@@ -1,9 +1,9 @@
 use std::io::Write as _;
 
 use clap::Subcommand;
-use persistence::Apps as _;
 use persistence::mongo::MongoStore;
-use records::{Actor, App, AppId, AppStatus};
+use persistence::{Apps as _, AuditLog as _};
+use records::{Actor, App, AppId, AppStatus, AuditAction};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -54,6 +54,7 @@ async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
 }
 
 async fn list(store: &MongoStore) -> anyhow::Result<()> {
+    store.record_registry_read(&Actor::command_line(), None, AuditAction::ListApps).await?;
     let mut after = None;
     loop {
         let page = store.list_apps(PAGE, after.as_ref()).await?;

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use persistence::mongo::MongoStore;
 use persistence::{AuditFilter, AuditLog as _};
-use records::{AppId, AuditAction, AuditEntry, ChatId, Pseudonym, UserId};
+use records::{Actor, AppId, AuditAction, AuditEntry, ChatId, Pseudonym, UserId};
 use serde_json::json;
 
 use crate::backend::Backend;
@@ -25,8 +25,8 @@ pub(crate) struct Arguments {
     /// Only entries about this chat.
     #[arg(long)]
     chat: Option<ChatId>,
-    /// Only entries about this person of the app, as actor or as subject.
-    #[arg(long, requires = "app")]
+    /// Only entries about this person, as actor or as subject: those of the app of --app, or else those that name no app.
+    #[arg(long)]
     user: Option<UserId>,
     /// Only entries of this action, such as `put_member` or `read_chat`.
     #[arg(long)]
@@ -66,7 +66,8 @@ async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Res
             let found = store.get_pseudonym(app.as_ref(), user_id).await;
             let Some(person) = found.context("cannot read the audit log")? else {
                 // Standard output stays empty, as for a person without entries.
-                writeln!(io::stderr(), "no key ties this person to entries of the app")?;
+                let whose = app.as_ref().map_or("that name no app", |_| "of the app");
+                writeln!(io::stderr(), "no key ties this person to entries {whose}")?;
                 return Ok(());
             };
             Some(person)
@@ -81,6 +82,9 @@ async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Res
         since: *since,
         until: *until,
     };
+    store
+        .record_action(&Actor::command_line(), app.as_ref(), None, AuditAction::ReadAuditLog)
+        .await?;
     let mut out = BufWriter::new(io::stdout());
     let mut left = if *limit == 0 { usize::MAX } else { *limit };
     let mut after = None;

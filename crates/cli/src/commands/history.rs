@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use futures::TryStreamExt;
-use records::{AppId, ChatId, Scope};
+use persistence::AuditLog as _;
+use records::{Actor, AppId, AuditAction, ChatId, Scope};
 use resume::{Options, UnsettledPolicy, dialect};
 use service::history::{self, Format, HistoryForm, HistoryItem, HistoryItems, Source};
 
@@ -62,6 +63,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         bail!("unknown value {:?} of --unsettled; supported: {names}", arguments.unsettled);
     };
     let backend = Backend::join(settings).await?;
+    let (actor, read) = (Actor::command_line(), AuditAction::ReadChat);
+    let recorded = backend.store.record_action(&actor, Some(&app_id), Some(&chat_id), read).await;
+    recorded.context("cannot record the read in the audit log")?;
     let source = Source {
         store: Arc::new(backend.store.clone()),
         scope: Scope::service(app_id),

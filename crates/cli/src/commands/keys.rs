@@ -4,10 +4,10 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use chrono::{DateTime, Days, SecondsFormat, Utc};
 use clap::{Subcommand, ValueEnum};
 use persistence::mongo::MongoStore;
-use persistence::{AccessKeys as _, Revocations as _};
+use persistence::{AccessKeys as _, AuditLog as _};
 use records::{
-    AccessKey, AccessKeyId, AccessKeyKind, AccessKeyLabel, AccessKeySecret, AppId, Bearer,
-    Clock as _, NewAccessKey, SystemClock, TeamId, UserId,
+    AccessKey, AccessKeyId, AccessKeyKind, AccessKeyLabel, AccessKeySecret, Actor, AppId,
+    AuditAction, Bearer, Clock as _, NewAccessKey, SystemClock, TeamId, UserId,
 };
 use serde_json::json;
 
@@ -118,7 +118,7 @@ async fn create(arguments: CreateArguments, store: &MongoStore) -> anyhow::Resul
     getrandom::fill(&mut random).context("the system has no random bytes")?;
     let secret = AccessKeySecret::from_random(&random);
     let key = arguments.key(secret.clone(), now)?;
-    let created = store.create_access_key(key).await?;
+    let created = store.create_access_key(Some(&Actor::command_line()), key).await?;
     let expiry = created.expires_at.map_or("never expires".to_owned(), |at| {
         format!("expires at {}", at.to_rfc3339_opts(SecondsFormat::Secs, true))
     });
@@ -160,6 +160,7 @@ impl CreateArguments {
 }
 
 async fn list(kind: AccessKeyKind, as_json: bool, store: &MongoStore) -> anyhow::Result<()> {
+    store.record_registry_read(&Actor::command_line(), None, AuditAction::ListKeys).await?;
     let mut after = None;
     loop {
         let page = store.list_access_keys(kind, PAGE, after.as_ref()).await?;
@@ -182,11 +183,8 @@ async fn list(kind: AccessKeyKind, as_json: bool, store: &MongoStore) -> anyhow:
 }
 
 async fn revoke(id: &AccessKeyId, store: &MongoStore) -> anyhow::Result<()> {
-    let key = store.revoke_access_key(id).await?;
+    let key = store.revoke_access_key(Some(&Actor::command_line()), id).await?;
     let key = key.with_context(|| format!("there is no key {id}; see `reprise keys list`"))?;
-    if let Some(revocation) = key.revocation() {
-        store.revoke(revocation).await?;
-    }
     Ok(writeln!(std::io::stdout(), "{}", line(&key, SystemClock.now()))?)
 }
 

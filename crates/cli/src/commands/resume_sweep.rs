@@ -1,6 +1,7 @@
 use std::io::Write as _;
 
-use persistence::{Interrupted, Leases as _};
+use persistence::{AuditLog as _, Interrupted, Leases as _};
+use records::{Actor, AuditAction};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -24,8 +25,10 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
 }
 
 async fn sweep(backend: &Backend) -> anyhow::Result<()> {
+    let (store, actor) = (&backend.store, Actor::command_line());
+    store.record_action(&actor, None, None, AuditAction::SweepLeases).await?;
     loop {
-        let interrupted = backend.store.interrupt_abandoned(FOUND).await?;
+        let interrupted = store.interrupt_abandoned(FOUND).await?;
         for chat in &interrupted {
             print(chat)?;
         }

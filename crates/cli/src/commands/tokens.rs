@@ -3,11 +3,11 @@ use std::io::Write as _;
 use anyhow::bail;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
-use persistence::Revocations as _;
 use persistence::mongo::MongoStore;
+use persistence::{AuditLog as _, Revocations as _};
 use records::{
-    AppId, Clock as _, NewRevocation, Revocation, RevocationKey, RevocationTarget, SystemClock,
-    TokenId, UserId, truncated,
+    Actor, AppId, AuditAction, Clock as _, NewRevocation, Revocation, RevocationKey,
+    RevocationTarget, SystemClock, TokenId, UserId, truncated,
 };
 use serde_json::json;
 
@@ -90,10 +90,10 @@ async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
         Verb::Revoke(Revoke { target, expires, issued_before }) => {
             let (issued_until, expires_at) = (*issued_before, *expires);
             let new = NewRevocation { key: target.key()?, issued_until, expires_at };
-            print(&store.revoke(new).await?)
+            print(&store.revoke(&Actor::command_line(), new).await?)
         }
         Verb::Lift(target) => {
-            if !store.lift_revocation(&target.key()?).await? {
+            if !store.lift_revocation(&Actor::command_line(), &target.key()?).await? {
                 bail!(
                     "there is no such revocation; `reprise tokens list` shows them, with their apps"
                 );
@@ -108,6 +108,7 @@ async fn list(
     store: &MongoStore,
     print: impl Fn(&Revocation) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    store.record_registry_read(&Actor::command_line(), None, AuditAction::ListRevocations).await?;
     let now = SystemClock.now();
     let mut after = None;
     loop {

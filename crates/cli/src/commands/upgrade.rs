@@ -2,7 +2,9 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use persistence::AuditLog as _;
 use persistence::mongo::{FinishedUpgrade, FormatStatus, MongoStore};
+use records::{Actor, AuditAction};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
@@ -59,6 +61,7 @@ async fn show(store: &MongoStore) -> anyhow::Result<ExitCode> {
 }
 
 async fn finish(store: &MongoStore) -> anyhow::Result<ExitCode> {
+    store.record_action(&Actor::command_line(), None, None, AuditAction::FinishUpgrade).await?;
     let FinishedUpgrade { from, to, marked } = store.finish_upgrade().await?;
     let mut out = std::io::stdout();
     if from == to {

@@ -1,20 +1,36 @@
 use std::ops::Bound;
 
 use async_trait::async_trait;
-use records::{AccessKey, AccessKeyId, AccessKeyKind, NewAccessKey};
+use records::{AccessKey, AccessKeyId, AccessKeyKind, Actor, AuditAction, NewAccessKey};
 
+use super::revocations::{check_room, put};
 use super::{MemoryStore, held};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::access_keys::created;
+use crate::rules::audit::Audited;
 use crate::store::{AccessKeyPage, AccessKeys};
 
 #[async_trait]
 impl AccessKeys for MemoryStore {
-    async fn create_access_key(&self, key: NewAccessKey) -> Result<AccessKey, StoreError> {
+    async fn create_access_key(
+        &self,
+        actor: Option<&Actor>,
+        key: NewAccessKey,
+    ) -> Result<AccessKey, StoreError> {
         self.observe(Call::CreateAccessKey, || {
-            let key = created(key, self.clock.now());
-            Ok(held(&self.access_keys).entry(key.id.clone()).or_insert(key).clone())
+            let now = self.clock.now();
+            let key = created(key, now);
+            let mut keys = held(&self.access_keys);
+            if let Some(found) = keys.get(&key.id) {
+                return Ok(found.clone());
+            }
+            if let Some(actor) = actor {
+                let audited = Audited::of_key(actor, &key, AuditAction::CreateKey);
+                self.add_audit_entry(&audited, now)?;
+            }
+            keys.insert(key.id.clone(), key.clone());
+            Ok(key)
         })
         .await
     }
@@ -49,14 +65,30 @@ impl AccessKeys for MemoryStore {
         .await
     }
 
-    async fn revoke_access_key(&self, id: &AccessKeyId) -> Result<Option<AccessKey>, StoreError> {
+    async fn revoke_access_key(
+        &self,
+        actor: Option<&Actor>,
+        id: &AccessKeyId,
+    ) -> Result<Option<AccessKey>, StoreError> {
         self.observe(Call::RevokeAccessKey, || {
             let now = self.clock.now();
             let mut keys = held(&self.access_keys);
-            Ok(keys.get_mut(id).map(|key| {
-                key.revoked_at.get_or_insert(now);
-                key.clone()
-            }))
+            let Some(key) = keys.get_mut(id) else { return Ok(None) };
+            if key.revoked_at.is_some() {
+                return Ok(Some(key.clone()));
+            }
+            if let Some(actor) = actor {
+                let audited = Audited::of_key(actor, key, AuditAction::RevokeKey);
+                self.add_audit_entry(&audited, now)?;
+            }
+            if let Some(new) = key.revocation() {
+                let mut revocations = held(&self.revocations);
+                if check_room(&mut revocations, now).is_ok() {
+                    put(&mut revocations, new, now);
+                }
+            }
+            key.revoked_at = Some(now);
+            Ok(Some(key.clone()))
         })
         .await
     }

@@ -37,6 +37,20 @@ impl AuditLog for MemoryStore {
         .await
     }
 
+    async fn record_action(
+        &self,
+        actor: &Actor,
+        app_id: Option<&AppId>,
+        chat_id: Option<&ChatId>,
+        action: AuditAction,
+    ) -> Result<(), StoreError> {
+        self.observe(Call::RecordAction, || {
+            let audited = Audited::of_operator(actor, app_id, chat_id, action);
+            self.add_audit_entry(&audited, self.clock.now())
+        })
+        .await
+    }
+
     async fn list_audit_entries(
         &self,
         filter: &AuditFilter,

@@ -39,8 +39,8 @@ use records::json::Digest;
 use records::{
     AccessKey, AccessKeyId, App, AppId, Artifact, AuditEntry, ChatId, ChatSession, Clock,
     ConnectionId, ContextSnapshot, Ids, InputRequestId, KeptContext, Member, Message, Participant,
-    Permission, PseudonymKey, ResumePoint, RevocationKey, Scope, StatusChange, SystemClock,
-    TicketDigest, TurnId, UserId, Uuid7Ids, WorkflowName,
+    Permission, PseudonymKey, ResumePoint, Scope, StatusChange, SystemClock, TicketDigest, TurnId,
+    UserId, Uuid7Ids, WorkflowName,
 };
 use tokio::sync::broadcast;
 
@@ -49,7 +49,8 @@ use crate::metrics::{Call, StoreMetrics};
 use crate::rules::call_batch::DigestedCall;
 use crate::rules::input::KeptInput;
 use crate::rules::presence::Announced;
-use crate::store::{Change, RevocationEntry, Store};
+use crate::store::{Change, Store};
+use revocations::RevocationList;
 use tickets::Unused;
 use wallets::Ledger;
 
@@ -61,7 +62,7 @@ pub struct MemoryStore {
     ledgers: Mutex<BTreeMap<(AppId, UserId), Ledger>>,
     tickets: Mutex<HashMap<TicketDigest, Unused>>,
     access_keys: Mutex<BTreeMap<AccessKeyId, AccessKey>>,
-    revocations: Mutex<BTreeMap<RevocationKey, RevocationEntry>>,
+    revocations: Mutex<RevocationList>,
     audit_entries: Mutex<Vec<AuditEntry>>,
     pseudonym_keys: Mutex<HashMap<(Option<AppId>, UserId), PseudonymKey>>,
     /// When the stats of each workflow last changed.

@@ -91,6 +91,7 @@ label! {
         ListRevocations = "list_revocations",
         RecordChatRead = "record_chat_read",
         RecordRegistryRead = "record_registry_read",
+        RecordAction = "record_action",
         ListAuditEntries = "list_audit_entries",
         GetPseudonym = "get_pseudonym",
         DestroyPseudonym = "destroy_pseudonym",

@@ -3,8 +3,8 @@ use bson::{DateTime, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
 use records::{
-    AccessKey, AccessKeyDigest, AccessKeyId, AccessKeyKind, AccessKeyLabel, AppId, Bearer,
-    NewAccessKey, TeamId, UserId,
+    AccessKey, AccessKeyDigest, AccessKeyId, AccessKeyKind, AccessKeyLabel, Actor, AppId,
+    AuditAction, Bearer, NewAccessKey, TeamId, UserId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,25 +16,26 @@ use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};
 use crate::mongo::engine::failure::Failure;
-use crate::mongo::engine::inserts::insert_or_get;
 use crate::mongo::engine::paging::limit_and_one;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::mongo::revocations::RevocationUpdate;
 use crate::rules::access_keys::{created, forgotten_at};
+use crate::rules::audit::Audited;
 use crate::store::{AccessKeyPage, AccessKeys};
 
 #[async_trait]
 impl AccessKeys for MongoStore {
-    async fn create_access_key(&self, key: NewAccessKey) -> Result<AccessKey, StoreError> {
+    async fn create_access_key(
+        &self,
+        actor: Option<&Actor>,
+        key: NewAccessKey,
+    ) -> Result<AccessKey, StoreError> {
         self.observe(Call::CreateAccessKey, None, async {
             let key = created(key, self.inner.clock.now());
-            let document = encode(&AccessKeyDocument::from(&key))?;
+            let audited = actor.map(|actor| Audited::of_key(actor, &key, AuditAction::CreateKey));
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    call.read_format_once().await?;
-                    let find = || call.access_key(&key.id);
-                    let found = insert_or_get(&call.inner.access_keys, &document, find).await?;
-                    Ok(found.unwrap_or_else(|| key.clone()))
-                })
-                .await
+                let round = |tx| call.create_access_key_round(tx, &key, audited.as_ref());
+                call.transact_without_chat(round).await
             })
             .await
         })
@@ -86,27 +87,16 @@ impl AccessKeys for MongoStore {
         .await
     }
 
-    async fn revoke_access_key(&self, id: &AccessKeyId) -> Result<Option<AccessKey>, StoreError> {
+    async fn revoke_access_key(
+        &self,
+        actor: Option<&Actor>,
+        id: &AccessKeyId,
+    ) -> Result<Option<AccessKey>, StoreError> {
         self.observe(Call::RevokeAccessKey, None, async {
-            let filter = doc! {
-                "_id": id.as_str(),
-                "revoked_at": null,
-                "schema_version": { "$lte": NEWEST_VERSION },
-            };
-            let now = DateTime::from_chrono(self.inner.clock.now());
-            let change = doc! { "$set": { "revoked_at": now } };
-            let id = id.clone();
+            let (actor, id, now) = (actor.cloned(), id.clone(), self.inner.clock.now());
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    let keys = &call.inner.access_keys;
-                    let updating = keys.find_one_and_update(filter.clone(), change.clone());
-                    if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
-                        return Ok(Some(access_key_record(&raw)?));
-                    }
-                    // There is none, or it is revoked already, perhaps by an earlier attempt.
-                    call.access_key(&id).await
-                })
-                .await
+                let round = |tx| call.revoke_access_key_round(tx, actor.as_ref(), &id, now);
+                call.transact_without_chat(round).await
             })
             .await
         })
@@ -115,6 +105,90 @@ impl AccessKeys for MongoStore {
 }
 
 impl MongoStore {
+    async fn create_access_key_round(
+        &self,
+        tx: Transaction<'_>,
+        key: &AccessKey,
+        audited: Option<&Audited>,
+    ) -> Result<Round<AccessKey>, Failure> {
+        self.read_format_once().await?;
+        // An earlier attempt may have stored the key.
+        if let Some(found) = self.access_key(&key.id).await? {
+            return Ok(Round::Done(found));
+        }
+        let document = encode(&AccessKeyDocument::from(key))?;
+        let entry = self.audit_document_of(audited).await?;
+        tx.begin().await?;
+        let insert = self.inner.access_keys.insert_one(document);
+        insert.session(&mut *tx.session().await?).await?;
+        if let Some(entry) = entry {
+            self.insert_audit_document(&tx, &entry).await?;
+        }
+        Ok(Round::Done(key.clone()))
+    }
+
+    async fn revoke_access_key_round(
+        &self,
+        tx: Transaction<'_>,
+        actor: Option<&Actor>,
+        id: &AccessKeyId,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> Result<Round<Option<AccessKey>>, Failure> {
+        let Some(key) = self.access_key(id).await? else { return Ok(Round::Done(None)) };
+        // An earlier attempt may have revoked the key.
+        if key.revoked_at.is_some() {
+            return Ok(Round::Done(Some(key)));
+        }
+        let audited = actor.map(|actor| Audited::of_key(actor, &key, AuditAction::RevokeKey));
+        let entry = self.audit_document_of(audited.as_ref()).await?;
+        let revocation = self.revocation_of_key(&key, now).await?;
+        let filter = doc! {
+            "_id": id.as_str(),
+            "revoked_at": null,
+            "schema_version": { "$lte": NEWEST_VERSION },
+        };
+        let change = doc! { "$set": { "revoked_at": DateTime::from_chrono(now) } };
+        tx.begin().await?;
+        let update = self.inner.access_keys.find_one_and_update(filter, change);
+        let update = update.return_document(ReturnDocument::After);
+        let updated = update.session(&mut *tx.session().await?).await?;
+        let Some(raw) = updated else { return Ok(Round::Again) };
+        if let Some(revocation) = revocation {
+            self.put_revocation(&tx, &revocation).await?;
+        }
+        if let Some(entry) = entry {
+            self.insert_audit_document(&tx, &entry).await?;
+        }
+        Ok(Round::Done(Some(access_key_record(&raw)?)))
+    }
+
+    /// Returns what revokes a key on the list of revocations; `None` if the list is full. The key itself
+    /// is refused also without it.
+    async fn revocation_of_key(
+        &self,
+        key: &AccessKey,
+        now: chrono::DateTime<chrono::Utc>,
+    ) -> Result<Option<RevocationUpdate>, Failure> {
+        let Some(new) = key.revocation() else { return Ok(None) };
+        let update = RevocationUpdate::new(new, now);
+        self.find_revocation(&update.filter).await?;
+        let has_room = self.revocations_have_room().await?;
+        if !has_room {
+            tracing::warn!(key_id = %key.id, "the list of revocations is full, so streams of a revoked key go on");
+        }
+        Ok(has_room.then_some(update))
+    }
+
+    async fn audit_document_of(
+        &self,
+        audited: Option<&Audited>,
+    ) -> Result<Option<RawDocumentBuf>, Failure> {
+        match audited {
+            Some(audited) => self.audit_document(audited).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     async fn access_key(&self, id: &AccessKeyId) -> Result<Option<AccessKey>, Failure> {
         let raw = self.inner.access_keys.find_one(doc! { "_id": id.as_str() }).await?;
         Ok(raw.map(|raw| access_key_record(&raw)).transpose()?)

@@ -51,6 +51,28 @@ impl AuditLog for MongoStore {
         .await
     }
 
+    async fn record_action(
+        &self,
+        actor: &Actor,
+        app_id: Option<&AppId>,
+        chat_id: Option<&ChatId>,
+        action: AuditAction,
+    ) -> Result<(), StoreError> {
+        self.observe(Call::RecordAction, None, async {
+            let audited = Audited::of_operator(actor, app_id, chat_id, action);
+            let (id, at) = (self.mint_audit_id(), self.inner.clock.now());
+            self.write(|call| async move {
+                call.attempt(|_| async {
+                    let entry = audited.entry(id.clone(), at, call.pseudonyms(&audited).await?)?;
+                    call.insert_entry_once(&entry).await
+                })
+                .await
+            })
+            .await
+        })
+        .await
+    }
+
     async fn list_audit_entries(
         &self,
         filter: &AuditFilter,
@@ -111,10 +133,28 @@ impl MongoStore {
         &self,
         audited: &Audited,
     ) -> Result<RawDocumentBuf, Failure> {
+        self.audit_document_with_id(audited, self.mint_audit_id()).await
+    }
+
+    /// Encodes the entry of an action under an id that all attempts of the call share. So the entry is also the mark by
+    /// which a later attempt finds that an earlier one was committed.
+    pub(crate) async fn audit_document_with_id(
+        &self,
+        audited: &Audited,
+        id: String,
+    ) -> Result<RawDocumentBuf, Failure> {
         let pseudonyms = self.pseudonyms(audited).await?;
-        let id = self.inner.ids.mint("audit_");
-        let entry = audited.entry(id, self.inner.clock.now(), pseudonyms)?;
-        self.encode_entry(&entry)
+        self.encode_entry(&audited.entry(id, self.inner.clock.now(), pseudonyms)?)
+    }
+
+    /// Makes the id of an entry.
+    pub(crate) fn mint_audit_id(&self) -> String {
+        self.inner.ids.mint("audit_")
+    }
+
+    /// Returns whether an entry is stored.
+    pub(crate) async fn has_audit_entry(&self, id: &str) -> Result<bool, Failure> {
+        Ok(self.inner.audit_entries.find_one(doc! { "_id": id }).await?.is_some())
     }
 
     /// Inserts an entry in the transaction of its action.
@@ -134,15 +174,20 @@ impl MongoStore {
         self.write(|call| async move {
             call.attempt(|_| async {
                 let entry = audited.read_entry(at, call.pseudonyms(&audited).await?)?;
-                let document = call.encode_entry(&entry)?;
-                let entries = &call.inner.audit_entries;
-                let one = doc! { "_id": entry.entry_id.as_str() };
-                let find = || async { Ok(entries.find_one(one.clone()).await?) };
-                insert_or_get(entries, &document, find).await.map(|_| ())
+                call.insert_entry_once(&entry).await
             })
             .await
         })
         .await
+    }
+
+    /// Inserts an entry, unless an entry with its id is stored.
+    async fn insert_entry_once(&self, entry: &AuditEntry) -> Result<(), Failure> {
+        let document = self.encode_entry(entry)?;
+        let entries = &self.inner.audit_entries;
+        let one = doc! { "_id": entry.entry_id.as_str() };
+        let find = || async { Ok(entries.find_one(one.clone()).await?) };
+        insert_or_get(entries, &document, find).await.map(|_| ())
     }
 
     fn encode_entry(&self, entry: &AuditEntry) -> Result<RawDocumentBuf, Failure> {

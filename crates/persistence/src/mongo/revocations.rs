@@ -2,7 +2,10 @@ use async_trait::async_trait;
 use bson::{DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
-use records::{AppId, NewRevocation, Revocation, RevocationKey, RevocationTarget, TokenId, UserId};
+use records::{
+    Actor, AppId, AuditAction, NewRevocation, Revocation, RevocationKey, RevocationTarget, TokenId,
+    UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -11,8 +14,10 @@ use crate::mongo::MongoStore;
 use crate::mongo::collections::REVOCATIONS;
 use crate::mongo::documents::stored::{FieldError, read_record};
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION};
-use crate::mongo::engine::failure::{Failure, is_duplicate_key};
+use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::paging::limit_and_one;
+use crate::mongo::engine::transaction::{Round, Transaction};
+use crate::rules::audit::Audited;
 use crate::store::{RevocationCursor, RevocationEntry, RevocationPage, Revocations};
 
 /// The stored form of a time that never comes: the last millisecond of the year 9999.
@@ -22,61 +27,27 @@ const NEVER: DateTime = DateTime::from_millis(253_402_300_799_999);
 
 #[async_trait]
 impl Revocations for MongoStore {
-    async fn revoke(&self, new: NewRevocation) -> Result<Revocation, StoreError> {
+    async fn revoke(&self, actor: &Actor, new: NewRevocation) -> Result<Revocation, StoreError> {
         self.observe(Call::Revoke, None, async {
-            let now = self.inner.clock.now();
-            let expires_at = new.kept_until(now).map_or(NEVER, DateTime::from_chrono);
-            let issued_until = match new.key.target {
-                RevocationTarget::Token(_) => None,
-                RevocationTarget::User(_) => {
-                    Some(new.issued_until.map_or(NEVER, DateTime::from_chrono))
-                }
-            };
-            let filter = in_known_version(&new.key);
-            let change = doc! {
-                "$setOnInsert": { "schema_version": SCHEMA_VERSION },
-                "$set": { "is_lifted": false },
-                "$max": {
-                    "issued_until": issued_until,
-                    "revoked_at": DateTime::from_chrono(now),
-                    "expires_at": expires_at,
-                },
-                // The clock of the database, because the clocks of its clients differ.
-                "$currentDate": { "changed_at": true },
-            };
+            let audited = Audited::of_revocation(actor, &new.key, AuditAction::RevokeTokens);
+            let update = RevocationUpdate::new(new, self.inner.clock.now());
+            let entry_id = self.mint_audit_id();
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    call.read_format_once().await?;
-                    let revocations = &call.inner.revocations;
-                    let held = revocations.estimated_document_count().await?;
-                    if held >= Revocation::MAX as u64 {
-                        return Err(StoreError::TooManyRevocations.into());
-                    }
-                    loop {
-                        let updating = revocations
-                            .find_one_and_update(filter.clone(), change.clone())
-                            .upsert(true)
-                            .return_document(ReturnDocument::After);
-                        match updating.await {
-                            Ok(Some(raw)) => return Ok(revocation_entry(&raw)?.revocation),
-                            Ok(None) => {}
-                            // Another call has inserted the document, or this release cannot read it.
-                            Err(error) if is_duplicate_key(&error) => {
-                                call.check_readable(&filter).await?;
-                            }
-                            Err(error) => return Err(error.into()),
-                        }
-                    }
-                })
-                .await
+                let round = |tx| call.revoke_round(tx, &update, &audited, &entry_id);
+                call.transact_without_chat(round).await
             })
             .await
         })
         .await
     }
 
-    async fn lift_revocation(&self, key: &RevocationKey) -> Result<bool, StoreError> {
+    async fn lift_revocation(
+        &self,
+        actor: &Actor,
+        key: &RevocationKey,
+    ) -> Result<bool, StoreError> {
         self.observe(Call::LiftRevocation, None, async {
+            let audited = Audited::of_revocation(actor, key, AuditAction::LiftRevocation);
             let kept_until = self.inner.clock.now() + RevocationEntry::KEPT_LIFTED;
             let filter = in_known_version(key);
             let change = doc! {
@@ -89,15 +60,8 @@ impl Revocations for MongoStore {
                 "$currentDate": { "changed_at": true },
             };
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    let revocations = &call.inner.revocations;
-                    let updated = revocations.update_one(filter.clone(), change.clone()).await?;
-                    if updated.matched_count == 0 {
-                        call.check_readable(&filter).await?;
-                    }
-                    Ok(updated.matched_count > 0)
-                })
-                .await
+                let round = |tx| call.lift_revocation_round(tx, &filter, &change, &audited);
+                call.transact_without_chat(round).await
             })
             .await
         })
@@ -125,15 +89,119 @@ impl Revocations for MongoStore {
     }
 }
 
+/// A revocation as the update of its document.
+pub(crate) struct RevocationUpdate {
+    pub(crate) filter: Document,
+    change: Document,
+    asked: Revocation,
+}
+
+impl RevocationUpdate {
+    pub(crate) fn new(new: NewRevocation, now: chrono::DateTime<chrono::Utc>) -> Self {
+        let expires_at = new.kept_until(now);
+        let NewRevocation { key, issued_until, .. } = new;
+        let stored = |time: Option<_>| time.map_or(NEVER, DateTime::from_chrono);
+        let change = doc! {
+            "$setOnInsert": { "schema_version": SCHEMA_VERSION },
+            "$set": { "is_lifted": false },
+            "$max": {
+                "issued_until": match key.target {
+                    RevocationTarget::Token(_) => None,
+                    RevocationTarget::User(_) => Some(stored(issued_until)),
+                },
+                "revoked_at": DateTime::from_chrono(now),
+                "expires_at": stored(expires_at),
+            },
+            // The clock of the database, because the clocks of its clients differ.
+            "$currentDate": { "changed_at": true },
+        };
+        let filter = in_known_version(&key);
+        let asked = Revocation { key, issued_until, revoked_at: now, expires_at };
+        Self { filter, change, asked }
+    }
+}
+
 impl MongoStore {
-    /// Fails if a document exists that only newer releases can read.
-    async fn check_readable(&self, filter: &Document) -> Result<(), Failure> {
+    async fn revoke_round(
+        &self,
+        tx: Transaction<'_>,
+        update: &RevocationUpdate,
+        audited: &Audited,
+        entry_id: &str,
+    ) -> Result<Round<Revocation>, Failure> {
+        self.read_format_once().await?;
+        let found = self.find_revocation(&update.filter).await?;
+        // Only the entry tells whether an earlier attempt was committed.
+        if !tx.is_first() && self.has_audit_entry(entry_id).await? {
+            let revocation = found.map_or_else(|| update.asked.clone(), |found| found.revocation);
+            return Ok(Round::Done(revocation));
+        }
+        if !self.revocations_have_room().await? {
+            return Err(StoreError::TooManyRevocations.into());
+        }
+        let entry = self.audit_document_with_id(audited, entry_id.to_owned()).await?;
+        tx.begin().await?;
+        let Some(revocation) = self.put_revocation(&tx, update).await? else {
+            return Ok(Round::Again);
+        };
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(revocation))
+    }
+
+    async fn lift_revocation_round(
+        &self,
+        tx: Transaction<'_>,
+        filter: &Document,
+        change: &Document,
+        audited: &Audited,
+    ) -> Result<Round<bool>, Failure> {
+        let Some(found) = self.find_revocation(filter).await? else {
+            return Ok(Round::Done(false));
+        };
+        // An earlier attempt may have lifted the revocation.
+        if found.is_lifted {
+            return Ok(Round::Done(true));
+        }
+        let entry = self.audit_document(audited).await?;
+        let mut filter = filter.clone();
+        filter.insert("is_lifted", false);
+        tx.begin().await?;
+        let update = self.inner.revocations.update_one(filter, change.clone());
+        let updated = update.session(&mut *tx.session().await?).await?;
+        if updated.matched_count == 0 {
+            return Ok(Round::Again);
+        }
+        self.insert_audit_document(&tx, &entry).await?;
+        Ok(Round::Done(true))
+    }
+
+    /// Puts a revocation on the list, within a transaction. Call
+    /// [`find_revocation`](Self::find_revocation) before the transaction begins.
+    pub(crate) async fn put_revocation(
+        &self,
+        tx: &Transaction<'_>,
+        update: &RevocationUpdate,
+    ) -> Result<Option<Revocation>, Failure> {
+        let RevocationUpdate { filter, change, .. } = update;
+        let put = self.inner.revocations.find_one_and_update(filter.clone(), change.clone());
+        let put = put.upsert(true).return_document(ReturnDocument::After);
+        let stored = put.session(&mut *tx.session().await?).await?;
+        Ok(stored.map(|raw| revocation_entry(&raw)).transpose()?.map(|entry| entry.revocation))
+    }
+
+    /// Returns whether the list can hold one more revocation.
+    pub(crate) async fn revocations_have_room(&self) -> Result<bool, Failure> {
+        Ok(self.inner.revocations.estimated_document_count().await? < Revocation::MAX as u64)
+    }
+
+    /// Returns the revocation that a filter names. Fails if only newer releases can read it.
+    pub(crate) async fn find_revocation(
+        &self,
+        filter: &Document,
+    ) -> Result<Option<RevocationEntry>, Failure> {
         let id = filter.get("_id").cloned().unwrap_or_default();
         let found = self.inner.revocations.find_one(doc! { "_id": id }).await?;
-        if let Some(raw) = found {
-            revocation_entry(&raw)?;
-        }
-        Ok(())
+        Ok(found.map(|raw| revocation_entry(&raw)).transpose()?)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use records::{
-    Actor, AppId, AppStatus, AuditAction, AuditEntry, AuditEntryId, ChatId, ChatStatus, IdError,
-    Pseudonym, PseudonymKey, Scope, UserId,
+    AccessKey, Actor, AppId, AppStatus, AuditAction, AuditEntry, AuditEntryId, ChatId, ChatStatus,
+    IdError, Pseudonym, PseudonymKey, RevocationKey, RevocationTarget, Scope, UserId,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -40,6 +40,35 @@ impl Audited {
     pub(crate) fn of_registry(actor: &Actor, app_id: Option<&AppId>, action: AuditAction) -> Self {
         let (actor, app_id) = (actor.clone(), app_id.cloned());
         Self { actor, app_id, chat_id: None, action, subject: None }
+    }
+
+    /// Describes an action of an operator that concerns an app or a chat, or neither.
+    pub(crate) fn of_operator(
+        actor: &Actor,
+        app_id: Option<&AppId>,
+        chat_id: Option<&ChatId>,
+        action: AuditAction,
+    ) -> Self {
+        Self { chat_id: chat_id.cloned(), ..Self::of_registry(actor, app_id, action) }
+    }
+
+    /// Describes an action on an access key. It names the app if the key is for one app.
+    pub(crate) fn of_key(actor: &Actor, key: &AccessKey, action: AuditAction) -> Self {
+        let app_id = match key.apps.as_deref() {
+            Some([app_id]) => Some(app_id),
+            _ => None,
+        };
+        let subject = key.bearer.person().cloned();
+        Self { subject, ..Self::of_registry(actor, app_id, action) }
+    }
+
+    /// Describes an action on a revocation.
+    pub(crate) fn of_revocation(actor: &Actor, key: &RevocationKey, action: AuditAction) -> Self {
+        let subject = match &key.target {
+            RevocationTarget::Token(_) => None,
+            RevocationTarget::User(user_id) => Some(user_id.clone()),
+        };
+        Self { subject, ..Self::of_registry(actor, key.app_id.as_ref(), action) }
     }
 
     /// Adds the person whom the action concerns.

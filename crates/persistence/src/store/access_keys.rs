@@ -1,17 +1,23 @@
 use async_trait::async_trait;
-use records::{AccessKey, AccessKeyId, AccessKeyKind, NewAccessKey};
+use records::{AccessKey, AccessKeyId, AccessKeyKind, Actor, NewAccessKey};
 
 use crate::StoreError;
 
 /// Stores the digests of the keys that Reprise has issued.
 ///
-/// These calls take no scope: a key is what a scope is made from.
+/// These calls take no scope: a key is what a scope is made from. A change by an operator takes its actor, and writes an
+/// entry of the [audit log](super::AuditLog) about the person whose key it is. A change without an actor is that of
+/// a person who signs in or out, and writes no entry.
 #[async_trait]
 pub trait AccessKeys: Send + Sync {
     /// Stores a key.
     ///
     /// Safe to repeat: a key that is stored already is returned as it is.
-    async fn create_access_key(&self, key: NewAccessKey) -> Result<AccessKey, StoreError>;
+    async fn create_access_key(
+        &self,
+        actor: Option<&Actor>,
+        key: NewAccessKey,
+    ) -> Result<AccessKey, StoreError>;
 
     /// Returns a key, valid or not; `None` if there is none or it was forgotten.
     async fn find_access_key(&self, id: &AccessKeyId) -> Result<Option<AccessKey>, StoreError>;
@@ -29,10 +35,16 @@ pub trait AccessKeys: Send + Sync {
     /// Notes that a key is used now. An unknown key is ignored.
     async fn use_access_key(&self, id: &AccessKeyId) -> Result<(), StoreError>;
 
-    /// Revokes a key for good. Returns it, or `None` if there is none.
+    /// Revokes a key for good, and puts its [revocation](AccessKey::revocation) on the list, so that the streams end
+    /// that were opened with it. Returns the key, or `None` if there is none.
     ///
-    /// Safe to repeat: a key that is revoked already is returned with its first time.
-    async fn revoke_access_key(&self, id: &AccessKeyId) -> Result<Option<AccessKey>, StoreError>;
+    /// Safe to repeat: a key that is revoked already is returned with its first time, and nothing else changes. If the
+    /// list is full, only the key is revoked.
+    async fn revoke_access_key(
+        &self,
+        actor: Option<&Actor>,
+        id: &AccessKeyId,
+    ) -> Result<Option<AccessKey>, StoreError>;
 }
 
 /// A page of access keys.

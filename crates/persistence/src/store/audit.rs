@@ -37,6 +37,18 @@ pub trait AuditLog: Send + Sync {
         action: AuditAction,
     ) -> Result<(), StoreError>;
 
+    /// Records that an operator does something that is not one transaction, or reads something that is not of the
+    /// registry of apps. Call this before the work begins or the answer is sent, and do neither if it fails.
+    ///
+    /// Each call writes one entry.
+    async fn record_action(
+        &self,
+        actor: &Actor,
+        app_id: Option<&AppId>,
+        chat_id: Option<&ChatId>,
+        action: AuditAction,
+    ) -> Result<(), StoreError>;
+
     /// Lists the entries that a filter admits, newest first, after `after`. For operators; takes no scope.
     ///
     /// `limit` must be at least 1.
@@ -47,7 +59,8 @@ pub trait AuditLog: Send + Sync {
         after: Option<&AuditCursor>,
     ) -> Result<AuditPage, StoreError>;
 
-    /// Returns the pseudonym of a person in an app; `None` if there is no key. The registry as a whole is no app.
+    /// Returns the pseudonym of a person in an app; `None` if there is no key. Without an app: the pseudonym in the
+    /// entries that name no app.
     async fn get_pseudonym(
         &self,
         app_id: Option<&AppId>,

@@ -1,25 +1,32 @@
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use records::{NewRevocation, Revocation, RevocationKey};
+use records::{Actor, NewRevocation, Revocation, RevocationKey};
 
 use crate::StoreError;
 
 /// Stores which tokens are revoked.
 ///
-/// These calls are for operators, and for service processes that follow the list. They take no scope.
+/// These calls are for operators, and for service processes that follow the list. They take no scope. A change takes its
+/// actor, and writes an entry of the [audit log](super::AuditLog) about the user whose tokens are meant.
 #[async_trait]
 pub trait Revocations: Send + Sync {
     /// Revokes a token, or the tokens of a user.
     ///
-    /// Safe to repeat. If the target is revoked already, the revocation afterwards covers what either of the two
-    /// covers, and is kept as long as the longer one. A list of [`Revocation::MAX`] is
+    /// Safe to repeat, with one more entry. If the target is revoked already, the revocation afterwards covers what either
+    /// of the two covers, and is kept as long as the longer one. A list of [`Revocation::MAX`] is
     /// [`TooManyRevocations`](StoreError::TooManyRevocations); racing calls may exceed it a little.
-    async fn revoke(&self, revocation: NewRevocation) -> Result<Revocation, StoreError>;
+    async fn revoke(
+        &self,
+        actor: &Actor,
+        revocation: NewRevocation,
+    ) -> Result<Revocation, StoreError>;
 
     /// Lifts a revocation, and tells whether the list has it.
     ///
-    /// Safe to repeat: a lifted revocation stays on the list for [`RevocationEntry::KEPT_LIFTED`], marked.
-    async fn lift_revocation(&self, key: &RevocationKey) -> Result<bool, StoreError>;
+    /// Safe to repeat: a lifted revocation stays on the list for [`RevocationEntry::KEPT_LIFTED`], marked. Lifting it
+    /// again changes nothing.
+    async fn lift_revocation(&self, actor: &Actor, key: &RevocationKey)
+    -> Result<bool, StoreError>;
 
     /// Lists the revocations after a position, in the order of their last changes. Lifted ones are on the list, so that
     /// a process that follows it learns that they were lifted.

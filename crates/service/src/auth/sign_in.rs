@@ -261,7 +261,7 @@ impl SignIn {
             expires_at: Some(SystemClock.now() + lives),
         };
         let secret = key.secret.clone();
-        self.store.create_access_key(key).await?;
+        self.store.create_access_key(None, key).await?;
         let session = cookies::set(cookies::SESSION, secret.expose(), SameSite::Strict, lives);
         let done = cookies::set(cookies::SIGN_IN, "", SameSite::Lax, Duration::ZERO);
         Ok(Redirect { location: pending.return_to, cookies: vec![session, done] })
@@ -269,10 +269,7 @@ impl SignIn {
 
     /// Ends a session. Returns the cookie that removes it from the browser.
     pub(crate) async fn end(&self, secret: &AccessKeySecret) -> Result<HeaderValue, Problem> {
-        let key = self.store.revoke_access_key(&secret.id()).await?;
-        if let Some(revocation) = key.and_then(|key| key.revocation()) {
-            self.store.revoke(revocation).await?;
-        }
+        self.store.revoke_access_key(None, &secret.id()).await?;
         Ok(cookies::set(cookies::SESSION, "", SameSite::Strict, Duration::ZERO))
     }
 

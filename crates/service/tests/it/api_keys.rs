@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use persistence::memory::MemoryStore;
 use persistence::{AccessKeys as _, Store};
 use records::{
-    AccessKey, AccessKeyKind, AccessKeySecret, AppId, Bearer, NewAccessKey, TeamId, UserId,
+    AccessKey, AccessKeyKind, AccessKeySecret, Actor, AppId, Bearer, NewAccessKey, TeamId, UserId,
 };
 use serde_json::json;
 use service::{Config, LimitsConfig};
@@ -49,7 +49,7 @@ impl Fixture {
             expires_at: None,
         };
         change(&mut key);
-        (self.store.create_access_key(key).await.unwrap(), text)
+        (self.store.create_access_key(Some(&Actor::command_line()), key).await.unwrap(), text)
     }
 }
 
@@ -110,7 +110,7 @@ async fn a_revoked_key_is_refused_after_the_recheck() {
     let (_, other) = fixture.key(|_| {}).await;
     assert_eq!(status(&fixture.client, &revoked).await, 200);
     assert_eq!(status(&fixture.client, &other).await, 200);
-    fixture.store.revoke_access_key(&key.id).await.unwrap();
+    fixture.store.revoke_access_key(Some(&Actor::command_line()), &key.id).await.unwrap();
     sleep(2 * RECHECK).await;
     assert_eq!(status(&fixture.client, &revoked).await, 401);
     assert_eq!(status(&fixture.client, &other).await, 200);

@@ -11,7 +11,9 @@ use futures::stream::BoxStream;
 use persistence::memory::{Faults, MemoryStore};
 use persistence::metrics::Call;
 use persistence::{BoxError, Revocations as _, StoreError};
-use records::{AppId, Message, NewRevocation, RevocationKey, RevocationTarget, TokenId, UserId};
+use records::{
+    Actor, AppId, Message, NewRevocation, RevocationKey, RevocationTarget, TokenId, UserId,
+};
 use serde_json::{Value, json};
 use service::{Config, LimitsConfig};
 use tokio::time::{Instant, sleep};
@@ -65,7 +67,10 @@ async fn revoke_until(
     issued_until: Option<DateTime<Utc>>,
 ) {
     let key = RevocationKey { target, app_id: None };
-    store.revoke(NewRevocation { key, issued_until, expires_at: None }).await.unwrap();
+    store
+        .revoke(&Actor::command_line(), NewRevocation { key, issued_until, expires_at: None })
+        .await
+        .unwrap();
 }
 
 async fn status(client: &Client, claims: &Value) -> u16 {
@@ -266,7 +271,7 @@ async fn a_revocation_in_one_app_leaves_the_others() {
     let app_id = Some(AppId::parse("acme_corp").unwrap());
     let key = RevocationKey { target: user("alice"), app_id };
     let new = NewRevocation { key: key.clone(), issued_until: None, expires_at: None };
-    store.revoke(new).await.unwrap();
+    store.revoke(&Actor::command_line(), new).await.unwrap();
     let both = json!({"apps": ["acme_corp", "globex"]});
     until_status(&client, &both, 401).await;
     let alice = client.with_token(token(&both));
@@ -285,7 +290,7 @@ async fn a_revocation_in_one_app_leaves_the_others() {
     assert_eq!(alice.get("/metrics").await.status, 403);
     assert_eq!(status(&client, &json!({"sub": "bob"})).await, 200);
 
-    assert!(store.lift_revocation(&key).await.unwrap());
+    assert!(store.lift_revocation(&Actor::command_line(), &key).await.unwrap());
     until_status(&client, &both, 200).await;
 }
 

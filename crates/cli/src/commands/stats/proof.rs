@@ -3,9 +3,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use persistence::StoreError;
 use persistence::mongo::{MongoStore, StatsDifference, Workflow};
-use records::AppId;
+use persistence::{AuditLog as _, StoreError};
+use records::{Actor, AppId, AuditAction};
 
 use crate::backend::Backend;
 use crate::progress;
@@ -56,8 +56,11 @@ pub(super) async fn rebuild(
     settings: &Settings,
 ) -> anyhow::Result<ExitCode> {
     let walk = async |store: &MongoStore, bar: &ProgressBar| {
+        let app_id = arguments.app.as_ref();
+        let actor = Actor::command_line();
+        store.record_action(&actor, app_id, None, AuditAction::RebuildStats).await?;
         let mut found = Found::default();
-        for workflow in store.counted_workflows(arguments.app.as_ref()).await? {
+        for workflow in store.counted_workflows(app_id).await? {
             found.workflows += 1;
             let mut is_off = true;
             for _ in 0..ROUNDS {

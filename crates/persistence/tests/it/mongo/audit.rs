@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use bson::{Bson, Document, doc};
 use persistence::{
-    Apps, AuditFilter, AuditLog, Billing, Calls, ChatSessions, Exchanges, Members, Participants,
-    StoreError,
+    AccessKeys, Apps, AuditFilter, AuditLog, Billing, Calls, ChatSessions, Exchanges, Members,
+    Participants, Revocations, StoreError,
 };
 use records::{
-    Actor, ActorRole, AppId, AppStatus, AuditAction, CallId, Caller, ChatId, ChatStatus,
-    MemberRole, Network, NewChatSession, NewProviderCall, Origin, Permission, Scope, UserId,
-    WorkflowName,
+    AccessKeyKind, AccessKeySecret, Actor, ActorRole, AppId, AppStatus, AuditAction, Bearer,
+    CallId, Caller, ChatId, ChatStatus, MemberRole, Network, NewAccessKey, NewChatSession,
+    NewProviderCall, NewRevocation, Origin, Permission, RevocationKey, RevocationTarget, Scope,
+    TokenId, UserId, WorkflowName,
 };
 
 use super::database::Database;
@@ -38,13 +39,36 @@ fn manager() -> Scope {
     Scope { origin: Some(Arc::new(origin())), ..scope }
 }
 
-/// Creates a chat with a member who takes part, and with a call.
+/// Returns a key whose random bytes are all this one.
+fn key(byte: u8) -> NewAccessKey {
+    NewAccessKey {
+        secret: AccessKeySecret::from_random(&[byte; AccessKeySecret::RANDOM_BYTES]),
+        kind: AccessKeyKind::Api,
+        label: None,
+        bearer: Bearer::User { user_id: user("Bob Builder"), team_id: None },
+        apps: Some(vec![service().app_id]),
+        expires_at: None,
+    }
+}
+
+/// Returns the revocation of a key that was revoked.
+fn of_revoked_key() -> RevocationKey {
+    let target = RevocationTarget::Token(TokenId::parse(key(1).secret.id().as_str()).unwrap());
+    RevocationKey { target, app_id: None }
+}
+
+/// Creates a chat with a member who takes part, and with a call; and two keys, of which the first is revoked. Nothing of
+/// this is audited.
 async fn some_chat(database: &Database) -> ChatId {
     let new = NewChatSession::of(WorkflowName::parse("Generator").unwrap());
     let chat_id = database.create_chat(&service(), new).await.unwrap().chat_id;
     database.join_chat(&service(), &chat_id, &user("Bob Builder"), None).await.unwrap();
     let call = NewProviderCall { call_id: Some(call_id()), ..NewProviderCall::default() };
     database.record_calls(&service(), &chat_id, vec![call], Billing::Free).await.unwrap();
+    for byte in [1, 2] {
+        database.create_access_key(None, key(byte)).await.unwrap();
+    }
+    database.revoke_access_key(None, &key(1).secret.id()).await.unwrap().unwrap();
     chat_id
 }
 
@@ -53,7 +77,7 @@ fn call_id() -> CallId {
 }
 
 /// Every kind of change that is audited, in an order in which all of them can be made.
-const CHANGES: [&str; 10] = [
+const CHANGES: [&str; 14] = [
     "add",
     "change role",
     "remove member",
@@ -63,6 +87,10 @@ const CHANGES: [&str; 10] = [
     "fail",
     "delete call",
     "register",
+    "create key",
+    "revoke key",
+    "revoke tokens",
+    "lift",
     "disable",
 ];
 
@@ -83,6 +111,18 @@ async fn change(database: &Database, chat_id: &ChatId, what: &str) -> Result<(),
         "fail" => set(ChatStatus::Failed).await,
         "delete call" => database.delete_call(&service(), chat_id, &call_id()).await,
         "register" => database.register_app(&operator, app_id).await.map(drop),
+        "create key" => database.create_access_key(Some(&operator), key(3)).await.map(drop),
+        "revoke key" => {
+            let id = key(2).secret.id();
+            database.revoke_access_key(Some(&operator), &id).await.map(drop)
+        }
+        "revoke tokens" => {
+            let target = RevocationTarget::User(eve);
+            let key = RevocationKey { target, app_id: Some(app_id.clone()) };
+            let new = NewRevocation { key, issued_until: None, expires_at: None };
+            database.revoke(&operator, new).await.map(drop)
+        }
+        "lift" => database.lift_revocation(&operator, &of_revoked_key()).await.map(drop),
         _ => database.set_app_status(&operator, app_id, disabled).await.map(drop),
     }
 }
@@ -106,8 +146,15 @@ async fn refuse_entries(database: &Database, is_refused: bool) {
 async fn an_action_whose_entry_cannot_be_stored_is_not_applied() {
     let database = Database::create().await;
     let chat_id = some_chat(&database).await;
-    let collections =
-        ["chat_sessions", "chat_participants", "provider_calls", "status_changes", "apps"];
+    let collections = [
+        "chat_sessions",
+        "chat_participants",
+        "provider_calls",
+        "status_changes",
+        "apps",
+        "access_keys",
+        "revocations",
+    ];
     let mut before = Vec::new();
     for collection in collections {
         before.push(database.all(collection).await);
@@ -127,6 +174,9 @@ async fn an_action_whose_entry_cannot_be_stored_is_not_applied() {
     for (collection, before) in collections.into_iter().zip(before) {
         assert_eq!(database.all(collection).await, before, "{collection}");
     }
+    let sweep = AuditAction::SweepLeases;
+    let recorded = database.record_action(&Actor::command_line(), None, None, sweep).await;
+    assert!(matches!(recorded, Err(StoreError::Refused { .. })), "{recorded:?}");
     assert_eq!(entries(&database).await, 0);
 
     refuse_entries(&database, false).await;
@@ -167,6 +217,11 @@ async fn an_action_with_a_lost_acknowledgement_leaves_one_entry() {
     }
     let before = entries(&database).await;
     proxy.lose_replies("insert", 2);
+    let sweep = AuditAction::SweepLeases;
+    database.record_action(&Actor::command_line(), None, None, sweep).await.unwrap();
+    assert_eq!((proxy.lost(), entries(&database).await), (2, before + 1));
+    let before = before + 1;
+    proxy.lose_replies("insert", 2);
     database.record_chat_read(&manager(), Some(&chat_id), AuditAction::ReadChat).await.unwrap();
     assert_eq!(entries(&database).await, before + 1);
 }
@@ -182,7 +237,7 @@ async fn an_entry_holds_no_name_no_address_and_no_free_text() {
     let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_pseudonym = |text: &str| text.len() == 64 && is_hexadecimal(text);
     let entries = database.all("audit_entries").await;
-    assert_eq!(entries.len(), 11);
+    assert_eq!(entries.len(), 15);
     for entry in entries {
         let entry = Document::try_from(entry).unwrap();
         for (field, value) in &entry {
@@ -191,7 +246,7 @@ async fn an_entry_holds_no_name_no_address_and_no_free_text() {
                     .strip_prefix("audit_read_")
                     .or(id.strip_prefix("audit_"))
                     .is_some_and(is_hexadecimal),
-                ("app_id", value) => *value == Bson::from("acme_corp"),
+                ("app_id", value) => *value == Bson::from("acme_corp") || *value == Bson::Null,
                 ("chat_id", value) => {
                     *value == Bson::from(chat_id.as_str()) || *value == Bson::Null
                 }
@@ -211,8 +266,8 @@ async fn an_entry_holds_no_name_no_address_and_no_free_text() {
             assert!(is_closed, "{field}: {value}");
         }
     }
-    // Only the keys name persons, each once for each app.
-    assert_eq!(database.all("pseudonym_keys").await.len(), 4);
+    // Only the keys name persons, each once for each app, and once for the actions that name no app.
+    assert_eq!(database.all("pseudonym_keys").await.len(), 5);
 }
 
 #[tokio::test]

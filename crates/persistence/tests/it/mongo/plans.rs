@@ -252,10 +252,13 @@ async fn use_revocations(database: &Database) {
     let new = NewRevocation { key: key.clone(), issued_until: None, expires_at: None };
     for app_id in [None, Some(scope().app_id)] {
         let key = RevocationKey { app_id, ..key.clone() };
-        database.revoke(NewRevocation { key, ..new.clone() }).await.unwrap();
+        database
+            .revoke(&Actor::command_line(), NewRevocation { key, ..new.clone() })
+            .await
+            .unwrap();
     }
-    database.revoke(new).await.unwrap();
-    database.lift_revocation(&key).await.unwrap();
+    database.revoke(&Actor::command_line(), new).await.unwrap();
+    database.lift_revocation(&Actor::command_line(), &key).await.unwrap();
     let page = database.list_revocations(1, None).await.unwrap();
     let rest = database.list_revocations(1, page.next.as_ref()).await.unwrap();
     let begin = RevocationCursor::before(page.entries[0].changed_at, TimeDelta::minutes(1));

@@ -276,7 +276,12 @@ async fn a_revocation_of_version_1_loads_and_is_lifted() {
     database.insert("revocations", golden("revocation", 1)).await;
     let page = database.list_revocations(10, None).await.unwrap();
     insta::assert_debug_snapshot!("revocation_v1", page);
-    assert!(database.lift_revocation(&page.entries[0].revocation.key).await.unwrap());
+    assert!(
+        database
+            .lift_revocation(&Actor::command_line(), &page.entries[0].revocation.key)
+            .await
+            .unwrap()
+    );
     let lifted = database.list_revocations(10, None).await.unwrap();
     assert!(lifted.entries.len() == 1 && lifted.entries[0].is_lifted, "{lifted:?}");
 }
@@ -292,8 +297,8 @@ async fn a_revocation_of_a_newer_version_is_refused_and_not_changed() {
     let key = RevocationKey { target, app_id: Some(scope().app_id) };
     let new = NewRevocation { key: key.clone(), issued_until: None, expires_at: None };
     let refusals = [
-        database.revoke(new).await.unwrap_err(),
-        database.lift_revocation(&key).await.unwrap_err(),
+        database.revoke(&Actor::command_line(), new).await.unwrap_err(),
+        database.lift_revocation(&Actor::command_line(), &key).await.unwrap_err(),
         database.list_revocations(10, None).await.unwrap_err(),
     ];
     for refusal in refusals {
@@ -431,7 +436,7 @@ async fn write_every_record(database: &Database) {
     let target = RevocationTarget::User(UserId::parse("alice").unwrap());
     let key = RevocationKey { target, app_id: None };
     let new = NewRevocation { key, issued_until: None, expires_at: None };
-    database.revoke(new).await.unwrap();
+    database.revoke(&Actor::command_line(), new).await.unwrap();
 }
 
 fn interrupted_turn() -> NewTurn {
