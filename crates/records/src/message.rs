@@ -20,8 +20,12 @@ pub struct Message {
     pub created_at: DateTime<Utc>,
     /// When the body was last edited, if it was edited.
     pub edited_at: Option<DateTime<Utc>>,
+    /// The person who last edited the body; `None` if a service did, or an earlier release, which kept no editor.
+    pub edited_by: Option<UserId>,
     /// When the message was deleted, if it was; then the body has only the role and the name.
     pub deleted_at: Option<DateTime<Utc>>,
+    /// The person who deleted the message; `None` as for `edited_by`.
+    pub deleted_by: Option<UserId>,
 }
 
 /// The person who wrote a message.

@@ -54,7 +54,9 @@ fn chat(body: fn(usize) -> MessageBody) -> Vec<Message> {
             author: None,
             created_at: DateTime::UNIX_EPOCH,
             edited_at: None,
+            edited_by: None,
             deleted_at: None,
+            deleted_by: None,
         }
     };
     (0..MESSAGES).map(message).collect()

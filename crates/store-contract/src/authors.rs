@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use records::InvalidKind::Value as NotAdmitted;
 use records::{
-    Author, CallId, DisplayName, MemberRole, Message, MessageBody, NewInputAnswer, NewInputRequest,
-    NewMessage, NewProviderCall, Permission, Question, UserId,
+    Author, CallId, DisplayName, MemberRole, Message, MessageBody, NewFork, NewInputAnswer,
+    NewInputRequest, NewMessage, NewProviderCall, Permission, Question, UserId,
 };
 
 use super::fixture::{
@@ -92,6 +92,38 @@ pub async fn an_author_survives_edits_and_deletion(store: Arc<dyn Store>) {
     let authors = authors(&chat).await;
     assert_eq!(authors.len(), 511);
     assert!(authors.iter().all(|of| *of == Some(author("alice"))));
+}
+
+pub async fn an_edit_and_a_deletion_name_who_made_them(store: Arc<dyn Store>) {
+    let chat = TestChat::create(&store).await;
+    let alice = as_member(&chat, "alice").await;
+    alice.append(numbered(0..10)).await.unwrap();
+    chat.append_filler().await;
+    alice.append(numbered(20..25)).await.unwrap();
+    // An edit of a message that a fork shares is stored elsewhere than one in a segment or in the tail.
+    let newest = chat.session().await.last_sequence - 1;
+    for (sequence, is_shared) in [(3, false), (newest, false), (5, true)] {
+        if is_shared {
+            store.fork_chat(&chat.scope, &chat.id, NewFork::default()).await.unwrap();
+        }
+        let edited = alice.update_message(sequence, new_content("changed")).await.unwrap();
+        let expected = Some(author("alice").user_id);
+        assert_eq!((&edited.edited_by, &edited.deleted_by), (&expected, &None));
+        assert_eq!(chat.get_message(sequence).await.unwrap(), edited);
+        // The newest edit counts, and a service is no person.
+        let edited = chat.update_message(sequence, new_content("again")).await.unwrap();
+        assert_eq!((edited.edited_at.is_some(), &edited.edited_by), (true, &None));
+        alice.update_message(sequence, new_content("at last")).await.unwrap();
+        let deleted = alice.delete_message(sequence).await.unwrap();
+        assert_eq!((&deleted.edited_by, &deleted.deleted_by), (&expected, &expected));
+        // Deleting it again changes nothing.
+        assert_eq!(chat.delete_message(sequence).await.unwrap(), deleted);
+        assert_eq!(chat.get_message(sequence).await.unwrap(), deleted);
+        let neighbour = chat.delete_message(sequence - 1).await.unwrap();
+        assert!(neighbour.deleted_at.is_some() && neighbour.deleted_by.is_none());
+    }
+    let named = |message: &&Message| message.deleted_by.is_some();
+    assert_eq!(chat.history().await.unwrap().iter().filter(named).count(), 3);
 }
 
 /// The same chat as a member says something in it.

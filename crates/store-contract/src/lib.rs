@@ -164,6 +164,7 @@ macro_rules! contract_tests {
                 a_user_may_state_only_themselves_as_author,
                 the_first_sender_stays_the_author_of_a_message,
                 an_author_survives_edits_and_deletion,
+                an_edit_and_a_deletion_name_who_made_them,
             }
             repeats {
                 appending_twice_with_one_event_id_keeps_one_message,

@@ -100,7 +100,9 @@ fn at(sequence: usize, mut body: MessageBody) -> Result<Message> {
         author: None,
         created_at: Default::default(),
         edited_at: None,
+        edited_by: None,
         deleted_at: None,
+        deleted_by: None,
     })
 }
 

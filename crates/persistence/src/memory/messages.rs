@@ -152,6 +152,7 @@ impl Messages for MemoryStore {
                 let message = &mut chat.kept(sequence)?.message;
                 message.body = body;
                 message.edited_at = Some(now);
+                message.edited_by = scope.caller.person().cloned();
                 let message = message.clone();
                 self.note_edit(chat, sequence, now);
                 Ok(message)
@@ -178,6 +179,7 @@ impl Messages for MemoryStore {
                 let message = &mut chat.kept(sequence)?.message;
                 message.body = message.body.tombstone();
                 message.deleted_at = Some(now);
+                message.deleted_by = scope.caller.person().cloned();
                 let message = message.clone();
                 self.note_edit(chat, sequence, now);
                 Ok(message)
@@ -225,7 +227,9 @@ impl MemoryStore {
                     author: entry.author.clone(),
                     created_at: now,
                     edited_at: None,
+                    edited_by: None,
                     deleted_at: None,
+                    deleted_by: None,
                 },
                 digest: entry.digest,
             })

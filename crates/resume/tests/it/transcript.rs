@@ -28,7 +28,9 @@ pub(crate) fn stored(sequence: usize, message: &Value) -> Message {
         created_at: Default::default(),
         author: None,
         edited_at: None,
+        edited_by: None,
         deleted_at: message.get("deleted_at").map(|_| Default::default()),
+        deleted_by: None,
     }
 }
 

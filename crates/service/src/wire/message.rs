@@ -38,9 +38,17 @@ pub(crate) struct MessageResponse {
     /// When the message was last edited, if ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     edited_at: Option<Time>,
+    /// The person who last edited the message; missing if a service did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "user_alice_456")]
+    edited_by: Option<String>,
     /// When the message was deleted, if ever; then only its role and name are left.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_at: Option<Time>,
+    /// The person who deleted the message; missing if a service did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "user_alice_456")]
+    deleted_by: Option<String>,
 }
 
 impl From<Message> for MessageResponse {
@@ -59,7 +67,9 @@ impl From<Message> for MessageResponse {
             metadata: body.metadata,
             author: message.author.map(Into::into),
             edited_at: message.edited_at.map(Into::into),
+            edited_by: message.edited_by.map(Into::into),
             deleted_at: message.deleted_at.map(Into::into),
+            deleted_by: message.deleted_by.map(Into::into),
         }
     }
 }

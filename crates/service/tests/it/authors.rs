@@ -48,6 +48,32 @@ async fn messages_of_people_name_their_author() {
 }
 
 #[tokio::test]
+async fn edited_and_deleted_messages_name_who_did_it() {
+    let (service, alice, path) = callers().await;
+    let messages = format!("{path}/messages");
+    for _ in 0..3 {
+        assert_eq!(alice.post(&messages, message(&Value::Null)).await.status, 201);
+    }
+    let edit = json!({"content": "changed"});
+    for (caller, sequence) in [(&alice, 0), (&service, 1)] {
+        let edited = caller.patch(&format!("{messages}/{sequence}"), edit.clone()).await;
+        assert_eq!(edited.status, 200, "{}", edited.text);
+    }
+    alice.delete(&format!("{messages}/2")).await;
+    service.delete(&format!("{messages}/1")).await;
+    let listed = alice.get(&messages).await.body();
+    let named = |sequence: usize| {
+        let message = &listed["messages"][sequence];
+        [message.get("edited_by").cloned(), message.get("deleted_by").cloned()]
+    };
+    let by_alice = Some(json!("alice"));
+    assert_eq!(named(0), [by_alice.clone(), None]);
+    // A service is no person.
+    assert_eq!(named(1), [None, None]);
+    assert_eq!(named(2), [None, by_alice]);
+}
+
+#[tokio::test]
 async fn an_invalid_author_is_refused() {
     let (service, alice, path) = callers().await;
     let another = json!({"user_id": "bob"});

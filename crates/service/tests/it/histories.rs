@@ -52,6 +52,8 @@ fn message(sequence: usize) -> Message {
         created_at: DateTime::UNIX_EPOCH,
         author: None,
         edited_at: None,
+        edited_by: None,
         deleted_at: None,
+        deleted_by: None,
     }
 }

@@ -103,12 +103,14 @@ fn this_release_reads_every_fixture() {
 }
 
 /// The fields whose ids and names earlier releases stored with any character but control characters.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 20] = [
     "agent",
     "author",
     "call_id",
     "connection_id",
+    "deleted_by",
     "display_name",
+    "edited_by",
     "entry_id",
     "event_id",
     "lease_id",

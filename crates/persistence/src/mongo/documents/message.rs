@@ -78,6 +78,7 @@ impl StoredMessage {
         let (mut event_id, mut role, mut digest, mut bytes) = (None, None, None, None);
         let mut author = None;
         let (mut created_at, mut edited_at, mut deleted_at) = (None, None, None);
+        let (mut edited_by, mut deleted_by) = (None, None);
         for field in fields.each() {
             let field = field?;
             match field.name() {
@@ -95,7 +96,9 @@ impl StoredMessage {
                 "bytes" => bytes = Some(field.number()?),
                 "created_at" => created_at = Some(field.time()?),
                 "edited_at" => edited_at = field.optional_time()?,
+                "edited_by" => edited_by = field.optional_parsed()?,
                 "deleted_at" => deleted_at = field.optional_time()?,
+                "deleted_by" => deleted_by = field.optional_parsed()?,
                 name if MessageBody::EXTRA.contains(&name) => {
                     body.extra.insert(name.to_owned(), field.value()?);
                 }
@@ -105,8 +108,17 @@ impl StoredMessage {
         body.role = fields.required("role", role)?;
         let event_id = fields.required("event_id", event_id)?;
         let created_at = fields.required("created_at", created_at)?;
-        let message =
-            Message { sequence, event_id, body, author, created_at, edited_at, deleted_at };
+        let message = Message {
+            sequence,
+            event_id,
+            body,
+            author,
+            created_at,
+            edited_at,
+            edited_by,
+            deleted_at,
+            deleted_by,
+        };
         let digest = fields.required("digest", digest)?;
         Ok(Self { message, digest, bytes: fields.required("bytes", bytes)? })
     }
@@ -120,8 +132,14 @@ impl StoredMessage {
         if let Some(edited_at) = message.edited_at {
             document.append(cstr!("edited_at"), DateTime::from_chrono(edited_at));
         }
+        if let Some(edited_by) = &message.edited_by {
+            document.append(cstr!("edited_by"), edited_by.as_str());
+        }
         if let Some(deleted_at) = message.deleted_at {
             document.append(cstr!("deleted_at"), DateTime::from_chrono(deleted_at));
+        }
+        if let Some(deleted_by) = &message.deleted_by {
+            document.append(cstr!("deleted_by"), deleted_by.as_str());
         }
         document
     }

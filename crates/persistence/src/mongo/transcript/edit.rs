@@ -65,6 +65,7 @@ impl Edit {
     /// Applies the edit. A deleted message cannot be replaced: it is not found.
     fn apply(
         &self,
+        scope: &Scope,
         chat_id: &ChatId,
         message: &mut Message,
         at: chrono::DateTime<Utc>,
@@ -78,11 +79,13 @@ impl Edit {
                 edit.check()?;
                 message.body = edit.apply(&message.body);
                 message.edited_at = Some(at);
+                message.edited_by = scope.caller.person().cloned();
             }
             Self::Delete if message.deleted_at.is_some() => {}
             Self::Delete => {
                 message.body = message.body.tombstone();
                 message.deleted_at = Some(at);
+                message.deleted_by = scope.caller.person().cloned();
             }
         }
         Ok(())
@@ -150,11 +153,14 @@ impl MongoStore {
             return Ok(Round::Done(old.message));
         }
         let mut stored = old.clone();
-        edit.apply(chat_id, &mut stored.message, at)?;
+        edit.apply(scope, chat_id, &mut stored.message, at)?;
         if stored.message == old.message {
             return Ok(Round::Done(stored.message));
         }
-        stored.bytes = (stored.message.body.check_stored()? + MESSAGE_OVERHEAD) as u64;
+        let editors = [&stored.message.edited_by, &stored.message.deleted_by];
+        let editors: usize = editors.into_iter().flatten().map(|it| it.as_str().len()).sum();
+        let body = stored.message.body.check_stored()?;
+        stored.bytes = (body + MESSAGE_OVERHEAD + editors) as u64;
         let change = Change { stored, at, write_id: write_id.to_owned() };
         let written = match place {
             MessageLocation::Tail(tail) => {

@@ -15,7 +15,9 @@ const DISPLAYED = new Set([
   "timestamp",
   "created_at",
   "edited_at",
+  "edited_by",
   "deleted_at",
+  "deleted_by",
   "tool_calls",
 ]);
 
