@@ -20,7 +20,7 @@ mod scope;
 pub use scope::{Caller, Scope, Visibility};
 
 mod rights;
-pub use rights::{Member, MemberRole, Permission, Reach, Relations};
+pub use rights::{Grant, Member, MemberRole, Permission, Reach, Relations};
 
 mod fork_origin;
 pub use fork_origin::ForkOrigin;

@@ -99,11 +99,55 @@ impl MemberRole {
     }
 }
 
+/// What a caller may use of their permissions. A ticket may narrow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Grant {
+    /// Every permission that the caller has.
+    #[default]
+    Everything,
+    /// Those of these permissions that the caller has: read and say.
+    ReadAndSay,
+    /// Only to read.
+    Read,
+}
+
+impl Grant {
+    /// Returns the grant of a list of permissions, in any order; `None` if no ticket can be for them. Without a list it is
+    /// everything.
+    pub fn of(permissions: Option<&[Permission]>) -> Option<Self> {
+        let Some(permissions) = permissions else { return Some(Self::Everything) };
+        let has = |permission| permissions.contains(&permission);
+        let others = permissions.iter().any(|it| !matches!(it, Permission::Read | Permission::Say));
+        match (has(Permission::Read), has(Permission::Say)) {
+            _ if others => None,
+            (true, true) => Some(Self::ReadAndSay),
+            (true, false) => Some(Self::Read),
+            (false, _) => None,
+        }
+    }
+
+    /// Returns the permissions; `None` for everything.
+    pub fn permissions(self) -> Option<&'static [Permission]> {
+        match self {
+            Self::Everything => None,
+            Self::ReadAndSay => Some(&[Permission::Read, Permission::Say]),
+            Self::Read => Some(&[Permission::Read]),
+        }
+    }
+
+    /// Returns whether a permission of the caller may be used.
+    pub fn admits(self, permission: Permission) -> bool {
+        self.permissions().is_none_or(|permissions| permissions.contains(&permission))
+    }
+}
+
 /// The chats of an app in which a caller has a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach<'a> {
     /// Every chat.
     Every,
+    /// No chat.
+    None,
     /// Chats of a person: each has one of these relations to them.
     Related(Relations<'a>),
 }
@@ -150,10 +194,7 @@ impl Caller {
 
     /// Returns whether this caller has a permission in a chat with these members.
     pub fn may(&self, permission: Permission, chat: &ChatSession, members: &[Member]) -> bool {
-        match self.reach(permission) {
-            Reach::Every => true,
-            Reach::Related(related) => related.hold(chat, members),
-        }
+        self.reach(permission).includes(chat, members)
     }
 
     /// Returns whether a user becomes a member of a chat with these members when this caller makes them join: a service
@@ -171,7 +212,19 @@ impl Caller {
     pub fn lists(&self, chat: &ChatSession, members: &[Member]) -> bool {
         match self.reach(Permission::Read) {
             Reach::Every => true,
+            Reach::None => false,
             Reach::Related(related) => Relations { visitors: false, ..related }.hold(chat, members),
+        }
+    }
+}
+
+impl Reach<'_> {
+    /// Returns whether a chat with these members is one of the chats.
+    pub fn includes(&self, chat: &ChatSession, members: &[Member]) -> bool {
+        match self {
+            Self::Every => true,
+            Self::None => false,
+            Self::Related(related) => related.hold(chat, members),
         }
     }
 }
@@ -187,5 +240,33 @@ impl Relations<'_> {
             || role.is_some_and(|member| self.members.contains(&member.role))
             || is_teammate
             || (self.visitors && chat.visibility.is_open())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_can_only_be_for_reading_and_saying() {
+        use Permission::{Manage, Read, Run, Say};
+        for (permissions, grant) in [
+            (None, Some(Grant::Everything)),
+            (Some(&[Read][..]), Some(Grant::Read)),
+            (Some(&[Say, Read]), Some(Grant::ReadAndSay)),
+            (Some(&[Read, Read]), Some(Grant::Read)),
+            (Some(&[]), None),
+            (Some(&[Say]), None),
+            (Some(&[Read, Run]), None),
+            (Some(&[Manage, Read, Say]), None),
+        ] {
+            assert_eq!(Grant::of(permissions), grant, "{permissions:?}");
+        }
+        for grant in [Grant::Everything, Grant::ReadAndSay, Grant::Read] {
+            assert_eq!(Grant::of(grant.permissions()), Some(grant));
+            assert!(grant.admits(Read));
+            assert_eq!(grant.admits(Say), grant != Grant::Read);
+            assert_eq!(grant.admits(Manage), grant == Grant::Everything);
+        }
     }
 }

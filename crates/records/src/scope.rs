@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Actor, ActorRole, AppId, Origin, Permission, TeamId, UserId};
+use crate::{
+    Actor, ActorRole, AppId, ChatSession, Grant, Member, Origin, Permission, Reach, TeamId, UserId,
+};
 
 /// The app to which a store call is restricted, and the caller on whose behalf it is made.
 ///
@@ -17,6 +19,8 @@ pub struct Scope {
     pub caller: Caller,
     /// The permission that the call needs.
     pub permission: Permission,
+    /// What the caller may use of their permissions.
+    pub grant: Grant,
     /// The fencing token of the [`Lease`](crate::Lease) with which the caller writes to its chat, if any.
     ///
     /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
@@ -28,7 +32,8 @@ pub struct Scope {
 impl Scope {
     /// Creates the scope of a caller, for a call that needs a permission.
     pub fn new(app_id: AppId, caller: Caller, permission: Permission) -> Self {
-        Self { app_id, caller, permission, fencing_token: None, origin: None }
+        let grant = Grant::Everything;
+        Self { app_id, caller, permission, grant, fencing_token: None, origin: None }
     }
 
     /// Creates the scope of the service itself, which may do everything with all records of the app.
@@ -58,9 +63,25 @@ impl Scope {
 
     /// Returns whether a call in either scope may do the same. The origin decides nothing.
     pub fn has_same_rights(&self, other: &Self) -> bool {
-        let Self { app_id, caller, permission, fencing_token, origin: _ } = self;
-        (app_id, caller, permission, fencing_token)
-            == (&other.app_id, &other.caller, &other.permission, &other.fencing_token)
+        let Self { app_id, caller, permission, grant, fencing_token, origin: _ } = self;
+        (app_id, caller, permission, grant, fencing_token)
+            == (&other.app_id, &other.caller, &other.permission, &other.grant, &other.fencing_token)
+    }
+
+    /// Returns the chats in which the caller has a permission and may use it.
+    pub fn reach(&self, permission: Permission) -> Reach<'_> {
+        if self.grant.admits(permission) { self.caller.reach(permission) } else { Reach::None }
+    }
+
+    /// Returns whether the caller has a permission in a chat with these members, and may use it.
+    pub fn may(&self, permission: Permission, chat: &ChatSession, members: &[Member]) -> bool {
+        self.reach(permission).includes(chat, members)
+    }
+
+    /// Returns whether a user becomes a member of a chat with these members when the caller makes them join; see
+    /// [`Caller::makes_member`]. A caller that may only read makes no members.
+    pub fn makes_member(&self, user_id: &UserId, chat: &ChatSession, members: &[Member]) -> bool {
+        self.grant.admits(Permission::Say) && self.caller.makes_member(user_id, chat, members)
     }
 
     /// Returns the actor of an action in this scope.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Caller, Credential};
+use crate::{Caller, Credential, Grant};
 
 /// The SHA-256 of a ticket. Only this is stored: a ticket is a secret, and its digest opens nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +37,8 @@ pub struct NewTicket {
     pub digest: TicketDigest,
     /// How long the ticket is valid.
     pub valid_for: Duration,
+    /// What the bearer may use of the caller's permissions.
+    pub grant: Grant,
     /// When the caller's own token expires; `None` if it never does.
     pub caller_expires_at: Option<DateTime<Utc>>,
     /// What the caller's own token says about itself: a ticket is revoked with it.
@@ -48,6 +50,8 @@ pub struct NewTicket {
 pub struct Ticket {
     /// The caller who requested the ticket.
     pub caller: Caller,
+    /// What the bearer may use of the caller's permissions.
+    pub grant: Grant,
     /// When the caller's own token expires; `None` if it never does.
     pub caller_expires_at: Option<DateTime<Utc>>,
     /// What the caller's own token says about itself.

@@ -56,7 +56,8 @@ pub(crate) async fn open_chat(
     chat: &ChatSession,
 ) -> Result<(), StoreError> {
     let Some(person) = scope.caller.person() else { return Ok(()) };
-    if !chat.visibility.is_open() || chat.user_id.as_ref() == Some(person) {
+    let may_say = scope.grant.admits(Permission::Say);
+    if !may_say || !chat.visibility.is_open() || chat.user_id.as_ref() == Some(person) {
         return Ok(());
     }
     match store.join_chat(scope, &chat.chat_id, person, None).await {
@@ -81,7 +82,7 @@ async fn joins_after<T>(
         return Ok(false);
     }
     let members = store.list_members(&reading, chat_id).await?;
-    let is_joining = scope.caller.makes_member(person, &chat, &members);
+    let is_joining = scope.makes_member(person, &chat, &members);
     if is_joining {
         store.join_chat(&reading, chat_id, person, None).await?;
     }

@@ -403,6 +403,7 @@ macro_rules! contract_tests {
             tickets {
                 a_ticket_admits_its_caller_once,
                 a_ticket_is_for_one_chat_of_one_app,
+                a_narrowed_caller_has_no_other_permission,
                 a_ticket_expires,
                 one_of_the_racing_callers_with_one_ticket_is_admitted,
                 no_ticket_is_issued_for_an_invisible_chat,

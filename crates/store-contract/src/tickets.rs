@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use records::{
-    AppId, Caller, Credential, NewChatSession, NewTicket, Permission, Scope, TeamId, Ticket,
-    TicketDigest, TokenId, UserId, Visibility,
+    AppId, Caller, Credential, Grant, MessageBody, NewChatSession, NewTicket, Permission, Scope,
+    TeamId, Ticket, TicketDigest, TokenId, UserId, Visibility,
 };
 
 use super::fixture::{TestChat, a_moment_passes, assert_refused, new_chat, race};
@@ -15,7 +15,8 @@ use persistence::{Store, StoreError};
 fn ticket(text: &str) -> NewTicket {
     let digest = TicketDigest::of(text);
     let (caller_expires_at, credential) = Default::default();
-    NewTicket { digest, valid_for: Duration::from_secs(30), caller_expires_at, credential }
+    let (valid_for, grant) = (Duration::from_secs(30), Grant::Everything);
+    NewTicket { digest, valid_for, grant, caller_expires_at, credential }
 }
 
 /// Makes a ticket that no other test uses.
@@ -32,7 +33,12 @@ pub async fn a_ticket_admits_its_caller_once(store: Arc<dyn Store>) {
     let open = NewChatSession { visibility: Visibility::Link, ..new_chat() };
     let chat = TestChat::create_from(&store, open).await;
     let app_id = &chat.scope.app_id;
-    for (name, caller) in [("a", Caller::Service), ("b", user())] {
+    for (name, caller, grant) in [
+        ("a", Caller::Service, Grant::Everything),
+        ("b", user(), Grant::Everything),
+        ("c", user(), Grant::ReadAndSay),
+        ("d", Caller::Service, Grant::Read),
+    ] {
         let scope = Scope::new(app_id.clone(), caller.clone(), Permission::Read);
         let caller_expires_at = DateTime::from_timestamp(4_000_000_000, 0);
         let credential = Credential {
@@ -42,11 +48,12 @@ pub async fn a_ticket_admits_its_caller_once(store: Arc<dyn Store>) {
             key_digest: Some("a digest".to_owned()),
         };
         let text = format!("{}{name}", chat.id);
-        let new = NewTicket { caller_expires_at, credential: credential.clone(), ..ticket(&text) };
+        let of_token = credential.clone();
+        let new = NewTicket { grant, caller_expires_at, credential: of_token, ..ticket(&text) };
         let digest = new.digest;
         store.create_ticket(&scope, &chat.id, new).await.unwrap();
         let redeemed = store.redeem_ticket(app_id, &chat.id, digest).await.unwrap();
-        assert_eq!(redeemed, Some(Ticket { caller, caller_expires_at, credential }));
+        assert_eq!(redeemed, Some(Ticket { caller, grant, caller_expires_at, credential }));
         assert_eq!(store.redeem_ticket(app_id, &chat.id, digest).await.unwrap(), None);
     }
 }
@@ -64,6 +71,38 @@ pub async fn a_ticket_is_for_one_chat_of_one_app(store: Arc<dyn Store>) {
     assert_eq!(store.redeem_ticket(app_id, &chat.id, forged).await.unwrap(), None);
     // None of these attempts used the ticket up.
     assert!(store.redeem_ticket(app_id, &chat.id, digest).await.unwrap().is_some());
+}
+
+pub async fn a_narrowed_caller_has_no_other_permission(store: Arc<dyn Store>) {
+    let new = NewChatSession { visibility: Visibility::Link, ..new_chat() };
+    let chat = TestChat::create_from(&store, new).await;
+    let support = Caller::Support { user_id: UserId::parse("sue").unwrap() };
+    for caller in [Caller::Service, support, user()] {
+        let app_id = chat.scope.app_id.clone();
+        let scope = |permission, grant| Scope {
+            grant,
+            ..Scope::new(app_id.clone(), caller.clone(), permission)
+        };
+        let in_scope = |permission, grant| chat.seen_from(scope(permission, grant));
+        let reader = in_scope(Permission::Read, Grant::Read);
+        reader.history().await.unwrap();
+        // A caller that only reads does not become a member.
+        drop(reader.join("alice").await);
+        let members = store.list_members(&chat.scope, &chat.id).await.unwrap();
+        assert_eq!(members, [], "{caller:?}");
+        let body = || MessageBody::new("user", Some("user"), "hello");
+        for grant in [Grant::Read, Grant::ReadAndSay] {
+            let denied = if grant == Grant::Read { Permission::Say } else { Permission::Manage };
+            let narrowed = in_scope(denied, grant);
+            let refused = StoreError::Forbidden { chat_id: chat.id.clone(), permission: denied };
+            assert_refused(narrowed.append([body().into()]).await, &refused);
+        }
+        if caller == user() {
+            in_scope(Permission::Read, Grant::ReadAndSay).join("alice").await.unwrap();
+        }
+        in_scope(Permission::Say, Grant::ReadAndSay).append([body().into()]).await.unwrap();
+    }
+    assert_eq!(chat.history().await.unwrap().len(), 3);
 }
 
 pub async fn a_ticket_expires(store: Arc<dyn Store>) {

@@ -198,7 +198,7 @@ impl Chat {
     /// Returns whether the caller has the permission of the scope in this chat.
     fn permits(&self, scope: &Scope) -> bool {
         self.session.app_id == scope.app_id
-            && scope.caller.may(scope.permission, &self.session, &self.members)
+            && scope.may(scope.permission, &self.session, &self.members)
     }
 }
 

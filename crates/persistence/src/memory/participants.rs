@@ -22,7 +22,7 @@ impl Participants for MemoryStore {
         self.observe(Call::JoinChat, || {
             let joined_at = self.clock.now();
             self.with_chat(scope, chat_id, |chat| {
-                if scope.caller.makes_member(user_id, &chat.session, &chat.members) {
+                if scope.makes_member(user_id, &chat.session, &chat.members) {
                     let (user_id, role) = (user_id.clone(), MemberRole::Member);
                     chat.members.push(Member { user_id, role });
                 }

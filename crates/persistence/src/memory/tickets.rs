@@ -33,6 +33,7 @@ impl Tickets for MemoryStore {
                 chat_id: chat_id.clone(),
                 ticket: Ticket {
                     caller: scope.caller.clone(),
+                    grant: ticket.grant,
                     caller_expires_at: ticket.caller_expires_at,
                     credential: ticket.credential,
                 },

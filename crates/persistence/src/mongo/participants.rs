@@ -143,7 +143,7 @@ impl MongoStore {
             return Ok(());
         }
         let (chat, members) = (chat_session_record(&raw)?, member_records(&raw)?);
-        if scope.caller.makes_member(user_id, &chat, &members) {
+        if scope.makes_member(user_id, &chat, &members) {
             let member = Member { user_id: user_id.clone(), role: MemberRole::Member };
             // Another caller may fill the chat or add the user at the same time; both are as good.
             self.add_member(writable_chat(&scope.unfenced(), chat_id), &member, mark).await?;

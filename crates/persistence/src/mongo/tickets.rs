@@ -2,8 +2,8 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime, RawDocument, doc};
 use chrono::Utc;
 use records::{
-    AppId, Caller, ChatId, Credential, NewTicket, Scope, TeamId, Ticket, TicketDigest, TokenId,
-    UserId,
+    AppId, Caller, ChatId, Credential, Grant, NewTicket, Permission, Scope, TeamId, Ticket,
+    TicketDigest, TokenId, UserId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,14 @@ use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::collections::TICKETS;
 use crate::mongo::documents::stored::{FieldError, read_record};
+use crate::mongo::documents::word::StoredName;
 use crate::mongo::documents::{NEWEST_VERSION, SCHEMA_VERSION, encode};
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::store::Tickets;
+
+/// What an unused ticket has as `redeemed_by` if it is narrowed. Earlier releases, which would grant every permission of
+/// the caller, do not redeem it.
+const NARROWED: &str = "unused";
 
 #[async_trait]
 impl Tickets for MongoStore {
@@ -58,7 +63,7 @@ impl Tickets for MongoStore {
                 "app_id": app_id.as_str(),
                 "chat_id": chat_id.as_str(),
                 "expires_at": { "$gt": DateTime::from_chrono(self.inner.clock.now()) },
-                "redeemed_by": { "$in": [Bson::Null, Bson::from(&mark)] },
+                "redeemed_by": { "$in": [Bson::Null, Bson::from(NARROWED), Bson::from(&mark)] },
                 "schema_version": { "$lte": NEWEST_VERSION },
             };
             let change = doc! { "$set": { "redeemed_by": &mark } };
@@ -88,6 +93,8 @@ pub(crate) struct TicketDocument {
     role: Role,
     user_id: Option<UserId>,
     team_id: Option<TeamId>,
+    /// What the ticket is narrowed to; null for every permission of the caller.
+    permissions: Option<Vec<StoredName<Permission>>>,
     caller_expires_at: Option<DateTime>,
     token_id: Option<TokenId>,
     token_subject: Option<UserId>,
@@ -119,6 +126,7 @@ impl TicketDocument {
             Caller::Support { user_id } => (Role::Support, Some(user_id), None),
             Caller::User { user_id, team_id, may_run: _ } => (Role::User, Some(user_id), team_id),
         };
+        let permissions = ticket.grant.permissions();
         let Credential { token_id, subject, issued_at, key_digest } = ticket.credential.clone();
         Self {
             id: ticket.digest.to_string(),
@@ -127,13 +135,14 @@ impl TicketDocument {
             role,
             user_id,
             team_id,
+            permissions: permissions.map(|them| them.iter().copied().map(StoredName).collect()),
             caller_expires_at: ticket.caller_expires_at.map(DateTime::from_chrono),
             token_id,
             token_subject: subject,
             token_issued_at: issued_at.map(DateTime::from_chrono),
             token_key: key_digest,
             expires_at: DateTime::from_chrono(expires_at),
-            redeemed_by: None,
+            redeemed_by: permissions.map(|_| NARROWED.to_owned()),
             schema_version: SCHEMA_VERSION,
         }
     }
@@ -152,6 +161,10 @@ impl TryFrom<TicketDocument> for Ticket {
                 Caller::User { user_id: person?, team_id: document.team_id, may_run: false }
             }
         };
+        let permissions: Option<Vec<_>> =
+            document.permissions.map(|them| them.into_iter().map(|it| it.0).collect());
+        let grant = Grant::of(permissions.as_deref());
+        let grant = grant.ok_or_else(|| FieldError::new("permissions"))?;
         let caller_expires_at = document.caller_expires_at.map(DateTime::to_chrono);
         let credential = Credential {
             token_id: document.token_id,
@@ -159,7 +172,7 @@ impl TryFrom<TicketDocument> for Ticket {
             issued_at: document.token_issued_at.map(DateTime::to_chrono),
             key_digest: document.token_key,
         };
-        Ok(Self { caller, caller_expires_at, credential })
+        Ok(Self { caller, grant, caller_expires_at, credential })
     }
 }
 

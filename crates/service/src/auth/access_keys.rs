@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use moka::sync::Cache;
 use persistence::Store;
 use records::{
-    AccessKey, AccessKeyId, AccessKeyKind, AccessKeySecret, Clock as _, Credential, SystemClock,
-    TokenId,
+    AccessKey, AccessKeyId, AccessKeyKind, AccessKeySecret, Clock as _, Credential, Grant,
+    SystemClock, TokenId,
 };
 
 use super::{Apps, Identity, Refusal, Role, unauthenticated};
@@ -67,6 +67,7 @@ impl AccessKeys {
             apps,
             credentials: vec![credential],
             revoked_in: Vec::new(),
+            grant: Grant::Everything,
             origin: None,
         })
     }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use records::{AppId, Credential, TeamId, TokenId, UserId};
+use records::{AppId, Credential, Grant, TeamId, TokenId, UserId};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -81,6 +81,7 @@ impl Claims {
             apps: Apps::from_names(self.apps),
             credentials: vec![credential],
             revoked_in: Vec::new(),
+            grant: Grant::Everything,
             origin: None,
         }
     }

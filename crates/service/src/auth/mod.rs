@@ -26,7 +26,7 @@ use chrono::{DateTime, Utc};
 use persistence::Store;
 use records::{
     AccessKeyDigest, AccessKeyKind, AccessKeySecret, Actor, ActorRole, AppId, Bearer, Caller,
-    Clock as _, Credential, Origin, Permission, SystemClock, TeamId, Ticket, UserId,
+    Clock as _, Credential, Grant, Origin, Permission, SystemClock, TeamId, Ticket, UserId,
 };
 use tower_http::cors::CorsLayer;
 
@@ -73,6 +73,8 @@ pub(crate) struct Identity {
     credentials: Vec<Credential>,
     /// The apps in which one of the credentials is revoked.
     revoked_in: Vec<AppId>,
+    /// What the caller may use of their permissions.
+    grant: Grant,
     /// Where the request comes from, if that is known.
     origin: Option<Arc<Origin>>,
 }
@@ -267,13 +269,14 @@ impl Identity {
             apps: Apps::All,
             credentials: Vec::new(),
             revoked_in: Vec::new(),
+            grant: Grant::Everything,
             origin: None,
         }
     }
 
     /// Returns the identity of the bearer of a ticket to a chat of an app.
     fn from_ticket(app_id: AppId, ticket: Ticket) -> Result<Self, Problem> {
-        let Ticket { caller, caller_expires_at: expires_at, credential } = ticket;
+        let Ticket { caller, grant, caller_expires_at: expires_at, credential } = ticket;
         let now = SystemClock.now();
         if expires_at.is_some_and(|expires_at| expires_at <= now) {
             return Err(unauthenticated("the token with which the ticket was created has expired"));
@@ -289,6 +292,7 @@ impl Identity {
             apps: Apps::These(vec![app_id]),
             credentials: vec![credential],
             revoked_in: Vec::new(),
+            grant,
             origin: None,
         };
         identity.add_person(now - TICKET_VALID_FOR);
@@ -319,6 +323,11 @@ impl Identity {
     /// Returns where the request comes from.
     pub(crate) fn origin(&self) -> Option<Arc<Origin>> {
         self.origin.clone()
+    }
+
+    /// Returns what the caller may use of their permissions.
+    pub(crate) fn grant(&self) -> Grant {
+        self.grant
     }
 
     /// Returns the actor of an action that belongs to no chat.

@@ -171,7 +171,8 @@ pub(super) async fn authorize_app(
     if needed == Permission::Create {
         check_creates(&caller)?;
     }
-    Ok(Scope { origin: identity.origin(), ..Scope::new(app_id, caller, needed) })
+    let (grant, origin) = (identity.grant(), identity.origin());
+    Ok(Scope { grant, origin, ..Scope::new(app_id, caller, needed) })
 }
 
 /// Refuses a caller that may not create chats, and so may not fork any.

@@ -59,10 +59,11 @@ impl Hub {
         Self { store, registry, limits, memory, feeds, quotas, read_permits, announcer }
     }
 
-    /// Announces a person as present in a chat while the guard is held; `None` for a service, which is
-    /// never shown as present.
+    /// Announces a person as present in a chat while the guard is held; `None` for a service, and for a caller with a
+    /// ticket that is only for reading: they are never shown as present.
     pub(crate) fn announce(&self, scope: &Scope, chat_id: &ChatId) -> Option<PresenceGuard> {
-        self.announcer.announce(scope, chat_id)
+        let is_shown = scope.grant.admits(Permission::Say);
+        is_shown.then(|| self.announcer.announce(scope, chat_id)).flatten()
     }
 
     /// Returns the limits of a stream of a chat to one client.
@@ -95,7 +96,7 @@ impl Hub {
         let chat = self.store.get_chat(scope, chat_id).await?;
         let chat = chat.ok_or_else(|| StoreError::ChatNotFound(chat_id.clone()))?;
         // Managing a chat follows from owning it, not from membership.
-        let sees_cost = scope.caller.may(Permission::Manage, &chat, &[]);
+        let sees_cost = scope.may(Permission::Manage, &chat, &[]);
         let permit = self.admit(scope, chat_id)?;
         let mut window = permit.feed.subscribe();
         let head = window.wait_for(|window| window.head().is_some() || window.is_gone()).await;

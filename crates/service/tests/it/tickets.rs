@@ -155,6 +155,78 @@ async fn a_stream_opened_with_a_ticket_ends_with_the_token() {
     assert_eq!(knock(&server, &unused).await, 401);
 }
 
+/// Sends what a user says, and returns the reply.
+async fn say(socket: &mut Socket) -> Value {
+    socket.send(json!({"type": "user.input.submit", "text": "hello", "event_id": "evt_1"})).await;
+    loop {
+        let frame = socket.next().await;
+        if frame["type"] == "chat.input_ack" || frame["type"] == "chat.error" {
+            return frame;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_may_be_narrowed_to_reading() {
+    let (client, server) = house(memory()).await;
+    let alice = client.with_token(token(&json!({})));
+    let service = client.with_token(token(&json!({"role": "service"})));
+    let new = json!({"chat_id": "open", "workflow_name": "Generator", "visibility": "link"});
+    assert_eq!(service.post("/api/chats/acme_corp", new).await.status, 201);
+    for (chat, asker) in [("c1", &alice), ("open", &service)] {
+        let chat_path = format!("/api/chats/acme_corp/{chat}");
+        let narrowed = async |permissions: Value| {
+            let body = json!({"user_id": "alice", "permissions": permissions});
+            let answer = asker.post(&format!("{chat_path}/tickets"), body).await;
+            assert_eq!(answer.status, 201, "{}", answer.text);
+            let ticket = answer.text_of("ticket");
+            let path = format!("/ws/Generator/acme_corp/{chat}/alice?ticket={ticket}");
+            let mut socket = Socket::open(&server, &path).await;
+            socket.until("chat.resume_boundary").await;
+            socket
+        };
+        let mut reading = narrowed(json!(["read"])).await;
+        let refused = say(&mut reading).await;
+        assert_json_snapshot!(format!("refused_by_a_ticket_{chat}"), refused);
+        // Nothing was stored, and a person who only reads is neither a member nor present.
+        let messages = service.get(&format!("{chat_path}/messages")).await.body();
+        assert_eq!(messages["last_sequence"], 0);
+        let members = service.get(&format!("{chat_path}/members")).await.body();
+        assert_eq!(members["members"], json!([]), "{chat}");
+        let presence = service.get(&format!("{chat_path}/presence")).await.body();
+        assert_eq!(presence["count"], 0, "{chat}");
+        // A question is not answered either.
+        let question = json!({"kind": "text", "prompt": "Why?"});
+        let asked = service.post(&format!("{chat_path}/input-requests"), question).await;
+        assert_eq!(asked.status, 201, "{}", asked.text);
+        assert_eq!(say(&mut reading).await["type"], "chat.error");
+        for permissions in [json!(["read", "say"]), Value::Null] {
+            let mut saying = narrowed(permissions).await;
+            assert_eq!(say(&mut saying).await["type"], "chat.input_ack");
+        }
+        // The reader received what was said.
+        reading.until("chat.text").await;
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_can_be_narrowed_only_to_read_and_say() {
+    let (client, _server) = house(memory()).await;
+    let alice = client.with_token(token(&json!({})));
+    let tickets = format!("{CHAT}/tickets");
+    for permissions in [json!(["say"]), json!([])] {
+        let answer = alice.post(&tickets, json!({"permissions": permissions})).await;
+        assert_eq!((answer.status, answer.culprit()), (422, "/permissions".to_owned()));
+    }
+    for permissions in [json!(["run"]), json!("read"), json!([1])] {
+        let answer = alice.post(&tickets, json!({"permissions": permissions})).await;
+        assert_eq!(answer.status, 422, "{permissions}");
+    }
+    let answer = alice.post(&tickets, json!({"permissions": ["read"]})).await;
+    let url = format!("{CHAT}/events?ticket={}", answer.text_of("ticket"));
+    Reader::open(&client, &url, None).await.until("caught-up").await;
+}
+
 /// A client need not know whether a service requires tokens.
 #[tokio::test]
 async fn tickets_work_in_open_mode() {

@@ -1,6 +1,6 @@
 use records::{
     AccessKeyKind, ActorRole, AppStatus, AuditAction, ChatStatus, EntryKind, InputKind, MemberRole,
-    StepKind, StepStatus, TurnOutcome, Visibility,
+    Permission, StepKind, StepStatus, TurnOutcome, Visibility,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -39,6 +39,7 @@ named!(
     EntryKind,
     InputKind,
     MemberRole,
+    Permission,
     StepKind,
     StepStatus,
     TurnOutcome

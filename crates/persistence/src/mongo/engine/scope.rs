@@ -1,5 +1,5 @@
 use bson::{Document, doc};
-use records::{Caller, ChatId, MemberRole, Permission, Reach, Relations, Scope};
+use records::{Caller, ChatId, Grant, MemberRole, Permission, Reach, Relations, Scope};
 
 use crate::mongo::documents::{NEWEST_VERSION, counter};
 
@@ -26,14 +26,17 @@ pub(crate) fn permitted_chat(scope: &Scope, chat_id: &ChatId) -> Document {
 /// Returns the filter for all chats in which the caller has the permission of the scope.
 pub(crate) fn permitted_chats(scope: &Scope) -> Document {
     let mut filter = doc! { "app_id": scope.app_id.as_str() };
-    if let Reach::Related(related) = scope.caller.reach(scope.permission) {
-        let visitors = related.visitors.then(|| doc! { "visibility": "app" });
-        let any: Vec<_> = related_chats(&related).into_iter().chain(visitors).collect();
-        // An empty `$or` is an error; `$nor` of everything matches nothing.
-        let (operator, filters) =
-            if any.is_empty() { ("$nor", vec![doc! {}]) } else { ("$or", any) };
-        filter.insert(operator, filters);
-    }
+    let any = match scope.reach(scope.permission) {
+        Reach::Every => return filter,
+        Reach::None => Vec::new(),
+        Reach::Related(related) => {
+            let visitors = related.visitors.then(|| doc! { "visibility": "app" });
+            related_chats(&related).into_iter().chain(visitors).collect()
+        }
+    };
+    // An empty `$or` is an error; `$nor` of everything matches nothing.
+    let (operator, filters) = if any.is_empty() { ("$nor", vec![doc! {}]) } else { ("$or", any) };
+    filter.insert(operator, filters);
     filter
 }
 
@@ -44,7 +47,11 @@ pub(crate) fn permitted_chats(scope: &Scope) -> Document {
 /// these indexes.
 pub(crate) fn listed_chats(scope: &Scope) -> Vec<Document> {
     let app = doc! { "app_id": scope.app_id.as_str() };
-    let Reach::Related(related) = scope.caller.reach(Permission::Read) else { return vec![app] };
+    let related = match scope.reach(Permission::Read) {
+        Reach::Every => return vec![app],
+        Reach::None => return Vec::new(),
+        Reach::Related(related) => related,
+    };
     let within_app = |filter| app.clone().into_iter().chain(filter).collect();
     related_chats(&related).into_iter().map(within_app).collect()
 }
@@ -73,5 +80,6 @@ fn related_chats(related: &Relations<'_>) -> Vec<Document> {
 
 /// Returns whether the caller may have the permission of the scope in some chats and not in others.
 pub(crate) fn depends_on_chat(scope: &Scope) -> bool {
-    scope.permission != Permission::Read && scope.caller != Caller::Service
+    scope.permission != Permission::Read
+        && (scope.caller != Caller::Service || scope.grant != Grant::Everything)
 }

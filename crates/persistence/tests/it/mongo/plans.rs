@@ -15,8 +15,8 @@ use persistence::{
 };
 use records::{
     Actor, AppId, AppStatus, AuditAction, CallId, Caller, ChatId, ChatStatus, Connection,
-    ConnectionId, DisplayName, EntryId, EventId, InputRequestId, JsonObject, Lease, MemberRole,
-    MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
+    ConnectionId, DisplayName, EntryId, EventId, Grant, InputRequestId, JsonObject, Lease,
+    MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
     NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewTurn,
     NewWalletEntry, Owner, Permission, Question, RevocationKey, RevocationTarget, Scope,
     StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome,
@@ -237,8 +237,8 @@ async fn use_participants(database: &Database, scope: &Scope, chat_id: &ChatId) 
 async fn use_ticket(database: &Database, scope: &Scope, chat_id: &ChatId) {
     let digest = TicketDigest::of(chat_id.as_str());
     let (caller_expires_at, credential) = Default::default();
-    let valid_for = Duration::from_secs(30);
-    let ticket = NewTicket { digest, valid_for, caller_expires_at, credential };
+    let (valid_for, grant) = (Duration::from_secs(30), Grant::ReadAndSay);
+    let ticket = NewTicket { digest, valid_for, grant, caller_expires_at, credential };
     database.create_ticket(scope, chat_id, ticket).await.unwrap();
     for is_good in [true, false] {
         let redeemed = database.redeem_ticket(&scope.app_id, chat_id, digest).await.unwrap();

@@ -11,9 +11,9 @@ use persistence::{
 };
 use records::{
     Actor, AppId, BoundToolCall, ChatId, ChatStatus, Connection, ConnectionId, Credential, EntryId,
-    JsonObject, Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork,
-    NewInputRequest, NewLease, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner, Question,
-    RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, Ticket,
+    Grant, JsonObject, Member, MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession,
+    NewFork, NewInputRequest, NewLease, NewRevocation, NewTicket, NewTurn, NewWalletEntry, Owner,
+    Question, RevocationKey, RevocationTarget, Scope, StackFrame, StackId, Step, StepKind, Ticket,
     TicketDigest, TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
 };
 
@@ -261,13 +261,15 @@ async fn a_ticket_of_version_1_loads() {
     // As earlier releases wrote it.
     let mut earlier = golden("ticket", 1);
     earlier.insert("_id", TicketDigest::of("earlier").to_string());
-    for field in ["token_id", "token_subject", "token_issued_at", "token_key"] {
+    for field in ["permissions", "token_id", "token_subject", "token_issued_at", "token_key"] {
         earlier.remove(field).unwrap();
     }
+    earlier.insert("redeemed_by", bson::Bson::Null);
     database.insert("tickets", earlier).await;
     let digest = TicketDigest::of("earlier");
     let earlier = database.redeem_ticket(&app_id, &chat_id, digest).await.unwrap().unwrap();
-    assert_eq!(earlier, Ticket { credential: Credential::default(), ..ticket });
+    let (credential, grant) = (Credential::default(), Grant::Everything);
+    assert_eq!(earlier, Ticket { credential, grant, ..ticket });
 }
 
 #[tokio::test]
@@ -430,8 +432,8 @@ async fn write_every_record(database: &Database) {
     write_app_and_wallet(database).await;
     let digest = TicketDigest::of("a ticket");
     let (caller_expires_at, credential) = Default::default();
-    let valid_for = Duration::from_secs(30);
-    let ticket = NewTicket { digest, valid_for, caller_expires_at, credential };
+    let (valid_for, grant) = (Duration::from_secs(30), Grant::ReadAndSay);
+    let ticket = NewTicket { digest, valid_for, grant, caller_expires_at, credential };
     database.create_ticket(&scope(), &chat_id, ticket).await.unwrap();
     let target = RevocationTarget::User(UserId::parse("alice").unwrap());
     let key = RevocationKey { target, app_id: None };

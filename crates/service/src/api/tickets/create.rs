@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use persistence::Store;
-use records::{Caller, NewTicket, Scope, TeamId, TicketDigest, UserId};
+use records::{Caller, Grant, NewTicket, Permission, Scope, TeamId, TicketDigest, UserId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -30,9 +30,35 @@ pub(crate) struct NewTicketRequest {
     /// The team of that user.
     #[schema(value_type = Option<String>)]
     team_id: Option<TeamId>,
+    /// What the connection may use of the permissions of that user: `["read"]`, or `["read", "say"]`. All of them if
+    /// missing.
+    permissions: Option<Vec<TicketPermission>>,
+}
+
+/// A permission that a ticket can be for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TicketPermission {
+    /// Receive the events of the chat.
+    Read,
+    /// Send what the user says, and be shown as present.
+    Say,
 }
 
 impl NewTicketRequest {
+    /// Returns what the ticket is narrowed to. Whatever is opened with a ticket reads.
+    fn grant(&self) -> Result<Grant, Problem> {
+        let permissions: Option<Vec<_>> = self.permissions.as_ref().map(|permissions| {
+            let permission = |it: &TicketPermission| match it {
+                TicketPermission::Read => Permission::Read,
+                TicketPermission::Say => Permission::Say,
+            };
+            permissions.iter().map(permission).collect()
+        });
+        Grant::of(permissions.as_deref())
+            .ok_or_else(|| Problem::invalid_body("/permissions", "must contain read"))
+    }
+
     /// Returns the caller as whom the ticket opens a stream. A program's ticket is for one user, because the client that gets
     /// it could otherwise act as any.
     fn caller(self, caller: &Caller, is_program: bool) -> Result<Caller, Problem> {
@@ -66,7 +92,8 @@ pub(crate) struct TicketResponse {
 /// Creates a ticket: a client that cannot set headers opens `events` or a WebSocket with it, as the caller.
 ///
 /// A ticket is valid for 30 seconds, for this chat, once. A stream that was opened with it ends when the
-/// caller's token expires.
+/// caller's token expires. A ticket with the permissions `["read"]` opens a stream that only reads: its user does not join
+/// the chat and is not shown as present, and what the client sends to the chat is refused.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/tickets", tag = "events",
     operation_id = "create_ticket", params(ChatPath), request_body = Option<NewTicketRequest>,
@@ -83,10 +110,12 @@ pub(crate) async fn create_ticket(
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<NewTicketRequest>,
 ) -> Result<(StatusCode, Json<TicketResponse>), Problem> {
+    let grant = request.grant()?;
     let scope = Scope { caller: request.caller(&scope.caller, is_program)?, ..scope };
     let ticket = random_text()?;
     let digest = TicketDigest::of(&ticket);
-    let new = NewTicket { digest, valid_for: TICKET_VALID_FOR, caller_expires_at, credential };
+    let valid_for = TICKET_VALID_FOR;
+    let new = NewTicket { digest, valid_for, grant, caller_expires_at, credential };
     let expires_at = store.create_ticket(&scope, &chat_id, new).await?.into();
     Ok((StatusCode::CREATED, Json(TicketResponse { ticket, expires_at })))
 }
