@@ -1,6 +1,6 @@
 use chrono::{DateTime, Utc};
 
-use crate::AppId;
+use crate::{AppId, Visibility};
 
 /// A registered application.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,9 +9,11 @@ pub struct App {
     pub app_id: AppId,
     /// Whether the app may be used.
     pub status: AppStatus,
+    /// The settings of the app.
+    pub settings: OwnSettings,
     /// When the app was registered.
     pub created_at: DateTime<Utc>,
-    /// When the app was last registered, disabled or enabled.
+    /// When the app was last registered, disabled or enabled, or its settings were changed.
     pub last_updated_at: DateTime<Utc>,
 }
 
@@ -33,6 +35,62 @@ impl AppStatus {
         match self {
             Self::Enabled => "enabled",
             Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// The settings of one app. The settings of the service apply in place of a missing one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnSettings {
+    /// The visibility of a new chat that states none.
+    pub default_visibility: Option<Visibility>,
+    /// Whether people with the role `support` may read, say and manage in the chats of the app.
+    pub support_access: Option<bool>,
+    /// Whether users may run the workflows of their own chats.
+    pub users_may_run: Option<bool>,
+}
+
+/// A change of the settings of an app.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SettingsChange {
+    /// The change of [`OwnSettings::default_visibility`].
+    pub default_visibility: SettingChange<Visibility>,
+    /// The change of [`OwnSettings::support_access`].
+    pub support_access: SettingChange<bool>,
+    /// The change of [`OwnSettings::users_may_run`].
+    pub users_may_run: SettingChange<bool>,
+}
+
+/// What happens to one setting of an app.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SettingChange<T> {
+    /// The setting stays as it is.
+    #[default]
+    Keep,
+    /// The setting is removed: that of the service applies.
+    Reset,
+    /// The setting gets a value.
+    Set(T),
+}
+
+impl OwnSettings {
+    /// Returns the settings after a change.
+    #[must_use]
+    pub fn changed_by(self, change: SettingsChange) -> Self {
+        Self {
+            default_visibility: change.default_visibility.applied_to(self.default_visibility),
+            support_access: change.support_access.applied_to(self.support_access),
+            users_may_run: change.users_may_run.applied_to(self.users_may_run),
+        }
+    }
+}
+
+impl<T> SettingChange<T> {
+    fn applied_to(self, current: Option<T>) -> Option<T> {
+        match self {
+            Self::Keep => current,
+            Self::Reset => None,
+            Self::Set(value) => Some(value),
         }
     }
 }

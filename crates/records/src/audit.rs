@@ -83,6 +83,8 @@ named! {
         DisableApp = "disable_app",
         /// An app was enabled.
         EnableApp = "enable_app",
+        /// The settings of an app were changed.
+        UpdateApp = "update_app",
         /// A chat was completed.
         CompleteChat = "complete_chat",
         /// A chat was failed.

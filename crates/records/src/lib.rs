@@ -72,7 +72,7 @@ mod provider_call;
 pub use provider_call::{Model, NewProviderCall, ProviderCall, Tokens, Usage};
 
 mod app;
-pub use app::{App, AppStatus};
+pub use app::{App, AppStatus, OwnSettings, SettingChange, SettingsChange};
 
 mod wallet;
 pub use wallet::{EntryKind, NewWalletEntry, Wallet, WalletEntry};

@@ -141,7 +141,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
         // /api/apps, and below it {app_id}, disable, enable
         .routes(routes!(apps::list::list_apps))
-        .routes(routes!(apps::get::get_app, apps::register::register_app))
+        .routes(routes!(apps::get::get_app, apps::register::register_app, apps::update::update_app))
         .routes(routes!(apps::disable::disable_app))
         .routes(routes!(apps::enable::enable_app))
 

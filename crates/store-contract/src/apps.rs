@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use records::{Actor, AppId, AppStatus};
+use records::{Actor, AppId, AppStatus, OwnSettings, SettingChange, SettingsChange, Visibility};
 
 use super::fixture::{a_moment_passes, assert_refused, race, some_scope};
 use persistence::{Store, StoreError};
@@ -12,6 +12,7 @@ pub async fn a_registered_app_is_enabled(store: Arc<dyn Store>) {
     assert_eq!(store.get_app(&app_id).await.unwrap(), None);
     let app = store.register_app(&Actor::command_line(), &app_id).await.unwrap();
     assert_eq!((&app.app_id, app.status), (&app_id, AppStatus::Enabled));
+    assert_eq!(app.settings, OwnSettings::default());
     assert_eq!(app.created_at, app.last_updated_at);
     assert_eq!(store.get_app(&app_id).await.unwrap(), Some(app));
 }
@@ -50,6 +51,93 @@ pub async fn an_unregistered_app_cannot_be_disabled(store: Arc<dyn Store>) {
         store.set_app_status(&Actor::command_line(), &app_id, AppStatus::Disabled).await;
     assert_refused(disabling, &StoreError::AppNotFound(app_id.clone()));
     assert_eq!(store.get_app(&app_id).await.unwrap(), None);
+}
+
+pub async fn settings_of_an_app_are_changed_one_by_one_and_reset(store: Arc<dyn Store>) {
+    use SettingChange::{Keep, Reset, Set};
+    let (app_id, operator) = (some_scope().app_id, Actor::command_line());
+    let registered = store.register_app(&operator, &app_id).await.unwrap();
+    let unchanged = SettingsChange::default();
+    let mut expected = OwnSettings::default();
+    for visibility in Visibility::ALL {
+        a_moment_passes().await;
+        let change = SettingsChange { default_visibility: Set(visibility), ..unchanged };
+        let app = store.update_app(&operator, &app_id, change).await.unwrap();
+        expected.default_visibility = Some(visibility);
+        assert_eq!((app.settings, app.status), (expected, registered.status));
+        assert!(app.last_updated_at > registered.last_updated_at);
+        assert_eq!(store.get_app(&app_id).await.unwrap(), Some(app));
+    }
+    let change = SettingsChange {
+        default_visibility: Keep,
+        support_access: Set(true),
+        users_may_run: Set(false),
+    };
+    let app = store.update_app(&operator, &app_id, change).await.unwrap();
+    expected = OwnSettings { support_access: Some(true), users_may_run: Some(false), ..expected };
+    assert_eq!(app.settings, expected);
+    // The status and the settings are independent.
+    let disabled = store.set_app_status(&operator, &app_id, AppStatus::Disabled).await.unwrap();
+    assert_eq!(disabled.settings, expected);
+    let change = SettingsChange {
+        default_visibility: Reset,
+        support_access: Keep,
+        users_may_run: Set(true),
+    };
+    let app = store.update_app(&operator, &app_id, change).await.unwrap();
+    expected = OwnSettings { default_visibility: None, users_may_run: Some(true), ..expected };
+    assert_eq!((app.settings, app.status), (expected, AppStatus::Disabled));
+    let change =
+        SettingsChange { default_visibility: Keep, support_access: Reset, users_may_run: Reset };
+    let app = store.update_app(&operator, &app_id, change).await.unwrap();
+    assert_eq!(app.settings, OwnSettings::default());
+    assert_eq!(store.list_apps(1, None).await.unwrap().apps, [app]);
+}
+
+pub async fn giving_an_app_the_settings_that_it_has_changes_nothing(store: Arc<dyn Store>) {
+    let (app_id, operator) = (some_scope().app_id, Actor::command_line());
+    let registered = store.register_app(&operator, &app_id).await.unwrap();
+    a_moment_passes().await;
+    let set =
+        SettingsChange { users_may_run: SettingChange::Set(true), ..SettingsChange::default() };
+    let reset = SettingsChange { users_may_run: SettingChange::Reset, ..SettingsChange::default() };
+    for change in [SettingsChange::default(), reset] {
+        assert_eq!(store.update_app(&operator, &app_id, change).await.unwrap(), registered);
+    }
+    let updated = store.update_app(&operator, &app_id, set).await.unwrap();
+    a_moment_passes().await;
+    for change in [set, SettingsChange::default()] {
+        assert_eq!(store.update_app(&operator, &app_id, change).await.unwrap(), updated);
+    }
+    assert_eq!(store.register_app(&operator, &app_id).await.unwrap(), updated);
+}
+
+pub async fn an_unregistered_app_has_no_settings(store: Arc<dyn Store>) {
+    let app_id = some_scope().app_id;
+    let change =
+        SettingsChange { users_may_run: SettingChange::Set(true), ..SettingsChange::default() };
+    let updating = store.update_app(&Actor::command_line(), &app_id, change).await;
+    assert_refused(updating, &StoreError::AppNotFound(app_id.clone()));
+    assert_eq!(store.get_app(&app_id).await.unwrap(), None);
+}
+
+pub async fn racing_changes_of_settings_lose_nothing(store: Arc<dyn Store>) {
+    let app_id = some_scope().app_id;
+    store.register_app(&Actor::command_line(), &app_id).await.unwrap();
+    let unchanged = SettingsChange::default();
+    let changes = [
+        SettingsChange { default_visibility: SettingChange::Set(Visibility::Link), ..unchanged },
+        SettingsChange { support_access: SettingChange::Set(true), ..unchanged },
+        SettingsChange { users_may_run: SettingChange::Set(false), ..unchanged },
+    ];
+    let rivals = (0..12).map(|number| {
+        let (store, app_id) = (Arc::clone(&store), app_id.clone());
+        let change = changes[number % changes.len()];
+        async move { store.update_app(&Actor::command_line(), &app_id, change).await.unwrap() }
+    });
+    race(rivals).await;
+    let expected = changes.into_iter().fold(OwnSettings::default(), OwnSettings::changed_by);
+    assert_eq!(store.get_app(&app_id).await.unwrap().unwrap().settings, expected);
 }
 
 pub async fn racing_registrations_get_the_same_answer(store: Arc<dyn Store>) {

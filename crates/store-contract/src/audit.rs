@@ -5,8 +5,8 @@ use std::sync::Arc;
 use records::{
     Actor, ActorRole, AppId, AppStatus, AuditAction, AuditEntry, Bearer, CallId, Caller, ChatId,
     ChatStatus, MemberRole, Network, NewAccessKey, NewChatSession, NewLease, NewProviderCall,
-    NewRevocation, Origin, Owner, Permission, RevocationKey, RevocationTarget, Scope, UserId,
-    Visibility,
+    NewRevocation, Origin, Owner, Permission, RevocationKey, RevocationTarget, Scope,
+    SettingChange, SettingsChange, UserId, Visibility,
 };
 
 use super::access_keys;
@@ -204,7 +204,12 @@ pub async fn a_refused_action_writes_no_entry(store: Arc<dyn Store>) {
     // An action on an app that is not registered is refused, too.
     let disabling = store.set_app_status(&operator("olga"), app_id, AppStatus::Disabled).await;
     disabling.unwrap_err();
+    store.update_app(&operator("olga"), app_id, users_may_run()).await.unwrap_err();
     assert_eq!(entries(&store, app_id).await, []);
+}
+
+fn users_may_run() -> SettingsChange {
+    SettingsChange { users_may_run: SettingChange::Set(true), ..SettingsChange::default() }
 }
 
 pub async fn every_change_of_the_registry_writes_one_entry(store: Arc<dyn Store>) {
@@ -215,10 +220,14 @@ pub async fn every_change_of_the_registry_writes_one_entry(store: Arc<dyn Store>
         (AuditAction::RegisterApp, None),
         (AuditAction::DisableApp, Some(AppStatus::Disabled)),
         (AuditAction::EnableApp, Some(AppStatus::Enabled)),
+        (AuditAction::UpdateApp, None),
     ] {
         // The second call changes nothing.
         for _ in 0..2 {
             match status {
+                None if action == AuditAction::UpdateApp => {
+                    store.update_app(&actor, &app_id, users_may_run()).await.unwrap()
+                }
                 None => store.register_app(&actor, &app_id).await.unwrap(),
                 Some(status) => store.set_app_status(&actor, &app_id, status).await.unwrap(),
             };

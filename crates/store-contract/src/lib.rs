@@ -373,6 +373,10 @@ macro_rules! contract_tests {
                 an_app_is_disabled_and_enabled_again,
                 setting_the_current_app_status_changes_nothing,
                 an_unregistered_app_cannot_be_disabled,
+                settings_of_an_app_are_changed_one_by_one_and_reset,
+                giving_an_app_the_settings_that_it_has_changes_nothing,
+                an_unregistered_app_has_no_settings,
+                racing_changes_of_settings_lose_nothing,
                 racing_registrations_get_the_same_answer,
                 apps_are_listed_by_id_page_by_page,
             }

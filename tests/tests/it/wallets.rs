@@ -65,6 +65,37 @@ async fn fill(client: &Client, app: &str, user: &str) -> Result<()> {
 }
 
 #[tokio::test]
+async fn settings_of_an_app_are_changed_beside_a_service() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database).with("apps.cache_ms", 200);
+    let service = Service::start(&settings).await?;
+    let client = service.client()?;
+    let set = async |options: &[&str]| {
+        run(&[&["apps", "set", "acme_corp"], options].concat(), &settings).await
+    };
+    let unknown = set(&["--users-may-run", "true"]).await?;
+    assert_eq!(unknown.status.code(), Some(1));
+    run(&["apps", "register", "acme_corp"], &settings).await?;
+    let changed = set(&["--default-visibility", "link", "--support-access", "false"]).await?;
+    let expected = "enabled   acme_corp  default_visibility=link  support_access=false\n";
+    assert_eq!(told(&changed)?, expected);
+    let new = json!({"workflow_name": "Generator"});
+    until("the service to notice", async || {
+        let chat = client.call(Method::POST, "/api/chats/acme_corp", Some(&new)).await?;
+        Ok((chat["visibility"] == "link").then_some(()))
+    })
+    .await?;
+    let changed = set(&["--users-may-run", "true", "--default-visibility", "default"]).await?;
+    let expected = "enabled   acme_corp  support_access=false  users_may_run=true\n";
+    assert_eq!(told(&changed)?, expected);
+    assert_eq!(told(&run(&["apps", "list"], &settings).await?)?, expected);
+    for wrong in [&[][..], &["--users-may-run", "yes"], &["--default-visibility", "public"]] {
+        assert_eq!(set(wrong).await?.status.code(), Some(2), "{wrong:?}");
+    }
+    service.stop().await
+}
+
+#[tokio::test]
 async fn an_app_that_is_disabled_beside_a_service_is_closed_within_seconds() -> Result<()> {
     let database = Database::create().await?;
     let settings = Settings::of(&database).with("apps.cache_ms", 200);

@@ -1,16 +1,21 @@
 use std::io::Write as _;
 
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use persistence::mongo::MongoStore;
 use persistence::{Apps as _, AuditLog as _};
-use records::{Actor, App, AppId, AppStatus, AuditAction};
+use records::{
+    Actor, App, AppId, AppStatus, AuditAction, OwnSettings, SettingChange, SettingsChange,
+    Visibility,
+};
 
 use crate::backend::Backend;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A running service notices a change within apps.cache_ms. Examples:\n  \
-                        reprise apps register acme_corp\n  reprise apps disable acme_corp")]
+                        reprise apps register acme_corp\n  reprise apps disable acme_corp\n  \
+                        reprise apps set acme_corp --users-may-run true --support-access default")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -26,6 +31,53 @@ enum Verb {
     Disable { app: AppId },
     /// Accept calls to an app again.
     Enable { app: AppId },
+    /// Change settings of an app; others stay unchanged.
+    Set {
+        app: AppId,
+        #[command(flatten)]
+        changes: Changes,
+    },
+}
+
+/// With `default`, the setting of the service applies.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[group(required = true, multiple = true)]
+struct Changes {
+    /// The visibility of a new chat that states none.
+    #[arg(long, value_name = "VISIBILITY", value_parser = visibility())]
+    default_visibility: Option<SettingChange<Visibility>>,
+    /// Whether users may run the workflows of their own chats.
+    #[arg(long, value_name = "BOOL", value_parser = bool_or_default())]
+    users_may_run: Option<SettingChange<bool>>,
+    /// Whether tokens with the role `support` are admitted to chats.
+    #[arg(long, value_name = "BOOL", value_parser = bool_or_default())]
+    support_access: Option<SettingChange<bool>>,
+}
+
+/// The value that removes a setting.
+const DEFAULT: &str = "default";
+
+fn visibility() -> impl TypedValueParser<Value = SettingChange<Visibility>> {
+    let names = Visibility::ALL.map(Visibility::as_str).into_iter().chain([DEFAULT]);
+    PossibleValuesParser::new(names).map(|name| {
+        let found = Visibility::ALL.into_iter().find(|it| it.as_str() == name);
+        found.map_or(SettingChange::Reset, SettingChange::Set)
+    })
+}
+
+fn bool_or_default() -> impl TypedValueParser<Value = SettingChange<bool>> {
+    PossibleValuesParser::new(["true", "false", DEFAULT])
+        .map(|name| name.parse().map_or(SettingChange::Reset, SettingChange::Set))
+}
+
+impl From<Changes> for SettingsChange {
+    fn from(changes: Changes) -> Self {
+        Self {
+            default_visibility: changes.default_visibility.unwrap_or_default(),
+            support_access: changes.support_access.unwrap_or_default(),
+            users_may_run: changes.users_may_run.unwrap_or_default(),
+        }
+    }
 }
 
 /// Apps in one page.
@@ -49,6 +101,9 @@ async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
         Verb::Enable { app } => {
             store.set_app_status(&Actor::command_line(), app, AppStatus::Enabled).await?
         }
+        Verb::Set { app, changes } => {
+            store.update_app(&Actor::command_line(), app, (*changes).into()).await?
+        }
     };
     print(&app)
 }
@@ -69,5 +124,19 @@ async fn list(store: &MongoStore) -> anyhow::Result<()> {
 }
 
 fn print(app: &App) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{:<8}  {}", app.status.as_str(), app.app_id)?)
+    let settings = described(app.settings);
+    Ok(writeln!(std::io::stdout(), "{:<8}  {}{settings}", app.status.as_str(), app.app_id)?)
+}
+
+/// Returns the settings that an app has of its own, such as `  users_may_run=true`.
+fn described(settings: OwnSettings) -> String {
+    let OwnSettings { default_visibility, support_access, users_may_run } = settings;
+    let name = |value: bool| if value { "true" } else { "false" };
+    let settings = [
+        ("default_visibility", default_visibility.map(Visibility::as_str)),
+        ("support_access", support_access.map(name)),
+        ("users_may_run", users_may_run.map(name)),
+    ];
+    let set = settings.into_iter().filter_map(|(name, value)| Some(format!("  {name}={}", value?)));
+    set.collect()
 }

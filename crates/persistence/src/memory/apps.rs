@@ -1,7 +1,7 @@
 use std::ops::Bound;
 
 use async_trait::async_trait;
-use records::{Actor, App, AppId, AppStatus, AuditAction};
+use records::{Actor, App, AppId, AppStatus, AuditAction, OwnSettings, SettingsChange};
 
 use super::{MemoryStore, held};
 use crate::StoreError;
@@ -23,6 +23,7 @@ impl Apps for MemoryStore {
             let app = App {
                 app_id: app_id.clone(),
                 status: AppStatus::Enabled,
+                settings: OwnSettings::default(),
                 created_at: now,
                 last_updated_at: now,
             };
@@ -61,6 +62,29 @@ impl Apps for MemoryStore {
                 let action = registry_action(status);
                 self.add_audit_entry(&Audited::of_registry(actor, Some(app_id), action), now)?;
                 app.status = status;
+                app.last_updated_at = now;
+            }
+            Ok(app.clone())
+        })
+        .await
+    }
+
+    async fn update_app(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        change: SettingsChange,
+    ) -> Result<App, StoreError> {
+        self.observe(Call::UpdateApp, || {
+            let now = self.clock.now();
+            let mut apps = held(&self.apps);
+            let app =
+                apps.get_mut(app_id).ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+            let settings = app.settings.changed_by(change);
+            if app.settings != settings {
+                let action = AuditAction::UpdateApp;
+                self.add_audit_entry(&Audited::of_registry(actor, Some(app_id), action), now)?;
+                app.settings = settings;
                 app.last_updated_at = now;
             }
             Ok(app.clone())

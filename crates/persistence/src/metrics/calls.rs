@@ -72,6 +72,7 @@ label! {
         GetApp = "get_app",
         ListApps = "list_apps",
         SetAppStatus = "set_app_status",
+        UpdateApp = "update_app",
         EnsureWallet = "ensure_wallet",
         GetWallet = "get_wallet",
         Credit = "credit",

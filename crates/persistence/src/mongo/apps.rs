@@ -1,8 +1,11 @@
 use async_trait::async_trait;
-use bson::{DateTime, RawDocument, RawDocumentBuf, doc};
+use bson::{Bson, DateTime, Document, RawDocument, RawDocumentBuf, doc};
 use futures::TryStreamExt;
 use mongodb::options::ReturnDocument;
-use records::{Actor, App, AppId, AppStatus, AuditAction};
+use records::{
+    Actor, App, AppId, AppStatus, AuditAction, OwnSettings, SettingChange, SettingsChange,
+    Visibility,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
@@ -26,6 +29,7 @@ impl Apps for MongoStore {
             let app = App {
                 app_id: app_id.clone(),
                 status: AppStatus::Enabled,
+                settings: OwnSettings::default(),
                 created_at: now,
                 last_updated_at: now,
             };
@@ -76,6 +80,24 @@ impl Apps for MongoStore {
         })
         .await
     }
+
+    async fn update_app(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        change: SettingsChange,
+    ) -> Result<App, StoreError> {
+        self.observe(Call::UpdateApp, None, async {
+            let audited = Audited::of_registry(actor, Some(app_id), AuditAction::UpdateApp);
+            let (app_id, now) = (app_id.clone(), DateTime::from_chrono(self.inner.clock.now()));
+            self.write(|call| async move {
+                let round = |tx| call.update_app_round(tx, &app_id, change, now, &audited);
+                call.transact_without_chat(round).await
+            })
+            .await
+        })
+        .await
+    }
 }
 
 impl MongoStore {
@@ -90,7 +112,7 @@ impl MongoStore {
         if let Some(found) = self.app(&app.app_id).await? {
             return Ok(Round::Done(found));
         }
-        let document = encode(&AppDocument::from(app))?;
+        let document = encode(&AppDocument::new(app))?;
         let entry = self.audit_document(audited).await?;
         tx.begin().await?;
         let insert = self.inner.apps.insert_one(document);
@@ -113,13 +135,52 @@ impl MongoStore {
         if app.status == status {
             return Ok(Round::Done(app));
         }
-        let entry = self.audit_document(audited).await?;
         let filter = doc! {
             "_id": app_id.as_str(),
             "status": { "$ne": status.as_str() },
             "schema_version": { "$lte": NEWEST_VERSION },
         };
         let change = doc! { "$set": { "status": status.as_str(), "last_updated_at": now } };
+        self.change_app(tx, filter, change, audited).await
+    }
+
+    async fn update_app_round(
+        &self,
+        tx: Transaction<'_>,
+        app_id: &AppId,
+        change: SettingsChange,
+        now: DateTime,
+        audited: &Audited,
+    ) -> Result<Round<App>, Failure> {
+        let app = self.app(app_id).await?;
+        let app = app.ok_or_else(|| StoreError::AppNotFound(app_id.clone()))?;
+        // An earlier attempt may have changed the settings.
+        if app.settings.changed_by(change) == app.settings {
+            return Ok(Round::Done(app));
+        }
+        let SettingsUpdate { different, mut set, unset } = settings_update(change);
+        let filter = doc! {
+            "_id": app_id.as_str(),
+            "$or": different,
+            "schema_version": { "$lte": NEWEST_VERSION },
+        };
+        set.insert("last_updated_at", now);
+        let mut update = doc! { "$set": set };
+        if !unset.is_empty() {
+            update.insert("$unset", unset);
+        }
+        self.change_app(tx, filter, update, audited).await
+    }
+
+    /// Changes an app, with an entry of the audit log. Another round follows if the app is not as the filter says.
+    async fn change_app(
+        &self,
+        tx: Transaction<'_>,
+        filter: Document,
+        change: Document,
+        audited: &Audited,
+    ) -> Result<Round<App>, Failure> {
+        let entry = self.audit_document(audited).await?;
         tx.begin().await?;
         let update = self.inner.apps.find_one_and_update(filter, change);
         let update = update.return_document(ReturnDocument::After);
@@ -135,6 +196,46 @@ impl MongoStore {
     }
 }
 
+/// The parts of an update of settings.
+#[derive(Debug, Default)]
+struct SettingsUpdate {
+    /// The filters of the settings that the update changes, of which one must match.
+    different: Vec<Document>,
+    set: Document,
+    unset: Document,
+}
+
+fn settings_update(change: SettingsChange) -> SettingsUpdate {
+    let SettingsChange { default_visibility, support_access, users_may_run } = change;
+    let mut update = SettingsUpdate::default();
+    update.add("settings.default_visibility", default_visibility, |it| it.as_str().into());
+    update.add("settings.support_access", support_access, Bson::Boolean);
+    update.add("settings.users_may_run", users_may_run, Bson::Boolean);
+    update
+}
+
+impl SettingsUpdate {
+    fn add<T>(
+        &mut self,
+        path: &'static str,
+        change: SettingChange<T>,
+        stored: impl FnOnce(T) -> Bson,
+    ) {
+        match change {
+            SettingChange::Keep => {}
+            SettingChange::Reset => {
+                self.different.push(doc! { path: { "$ne": null } });
+                self.unset.insert(path, "");
+            }
+            SettingChange::Set(value) => {
+                let value = stored(value);
+                self.different.push(doc! { path: { "$ne": value.clone() } });
+                self.set.insert(path, value);
+            }
+        }
+    }
+}
+
 /// A stored app.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AppDocument {
@@ -144,11 +245,34 @@ pub(crate) struct AppDocument {
     created_at: DateTime,
     last_updated_at: DateTime,
     schema_version: i64,
+    /// Apps of older releases, and apps whose settings were never changed, have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settings: Option<SettingsDocument>,
 }
 
-impl From<&App> for AppDocument {
-    fn from(app: &App) -> Self {
+/// The settings of a stored app.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct SettingsDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    default_visibility: Option<Visibility>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    support_access: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    users_may_run: Option<bool>,
+}
+
+impl From<SettingsDocument> for OwnSettings {
+    fn from(document: SettingsDocument) -> Self {
+        let SettingsDocument { default_visibility, support_access, users_may_run } = document;
+        Self { default_visibility, support_access, users_may_run }
+    }
+}
+
+impl AppDocument {
+    /// Describes an app that is registered now, which has no settings of its own.
+    fn new(app: &App) -> Self {
         Self {
+            settings: None,
             app_id: app.app_id.clone(),
             status: StoredName(app.status),
             created_at: DateTime::from_chrono(app.created_at),
@@ -163,6 +287,7 @@ impl From<AppDocument> for App {
         Self {
             app_id: document.app_id,
             status: document.status.0,
+            settings: document.settings.unwrap_or_default().into(),
             created_at: document.created_at.to_chrono(),
             last_updated_at: document.last_updated_at.to_chrono(),
         }

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use records::{Actor, App, AppId, AppStatus};
+use records::{Actor, App, AppId, AppStatus, SettingsChange};
 
 use crate::StoreError;
 
@@ -31,6 +31,17 @@ pub trait Apps: Send + Sync {
         actor: &Actor,
         app_id: &AppId,
         status: AppStatus,
+    ) -> Result<App, StoreError>;
+
+    /// Changes settings of an app.
+    ///
+    /// Safe to repeat: an app that already has these settings is returned unchanged, with its times. If
+    /// the app is not registered: [`AppNotFound`](StoreError::AppNotFound).
+    async fn update_app(
+        &self,
+        actor: &Actor,
+        app_id: &AppId,
+        change: SettingsChange,
     ) -> Result<App, StoreError>;
 }
 

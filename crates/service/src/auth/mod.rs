@@ -343,17 +343,17 @@ impl Identity {
     }
 
     /// Returns the caller of a request to the chats of an app with these settings.
-    pub(crate) fn caller(&self, app: &AppSettings) -> Result<Caller, Problem> {
+    pub(crate) fn caller(&self, app: AppSettings) -> Result<Caller, Problem> {
         let refused = |detail| Err(Problem::new(ProblemKind::FORBIDDEN_ROLE, detail));
         match self.role.clone() {
             Role::Local | Role::Service => Ok(Caller::Service),
             Role::Operator { .. } => refused(
                 "an operator has no access to chats and wallets; use a token with the role service, or that of a person",
             ),
-            Role::Support { .. } if !app.support_access => refused(
-                "this service does not admit support to its chats; see the setting apps.support_access",
-            ),
-            Role::Support { user_id } => Ok(Caller::Support { user_id }),
+            Role::Support { user_id } => {
+                app.admit_support()?;
+                Ok(Caller::Support { user_id })
+            }
             Role::User { user_id, team_id } => {
                 Ok(Caller::User { user_id, team_id, may_run: app.users_may_run })
             }

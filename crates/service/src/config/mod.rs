@@ -185,16 +185,16 @@ pub enum Algorithm {
 pub struct AppsConfig {
     /// Whether apps that are not registered are refused.
     pub require_registered: bool,
-    /// How long the status of an app is cached, from 0 to 60,000. A change by another process applies after
-    /// that time at the latest.
+    /// How long the status and the settings of an app are cached, from 0 to 60,000. A change by another process
+    /// applies after that time at the latest.
     pub cache_ms: u64,
-    /// What holds for the chats of every app.
+    /// What holds for the chats of every app that has no settings of its own.
     #[serde(flatten)]
     pub settings: AppSettings,
 }
 
 /// The settings of an app.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct AppSettings {
     /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.

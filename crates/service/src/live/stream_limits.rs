@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use persistence::{Store, StoreError};
-use records::{ChatId, Scope};
+use records::{Caller, ChatId, Scope};
 use tokio::time::sleep;
 
 use super::shutdown::Shutdown;
@@ -67,7 +67,7 @@ pub(super) struct RightsCheck {
 }
 
 impl RightsCheck {
-    /// Returns once the app is disabled, or the chat is no longer visible to the client.
+    /// Returns once the app is disabled, it no longer admits support, or the chat is no longer visible to the client.
     async fn revoked(&self) -> Problem {
         loop {
             // A random pause spreads the checks of clients that connected at the same moment, such as
@@ -83,7 +83,10 @@ impl RightsCheck {
     }
 
     async fn check(&self) -> Result<(), Problem> {
-        self.registry.check(&self.scope.app_id).await?;
+        let settings = self.registry.check(&self.scope.app_id).await?;
+        if matches!(self.scope.caller, Caller::Support { .. }) {
+            settings.admit_support()?;
+        }
         let chat = self.store.get_chat(&self.scope, &self.chat_id).await?;
         chat.map(|_| ()).ok_or_else(|| StoreError::ChatNotFound(self.chat_id.clone()).into())
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use insta::assert_json_snapshot;
 use persistence::{Apps as _, Store};
-use records::{Actor, AppId, AppStatus};
-use serde_json::json;
-use service::{AppsConfig, Config, router};
+use records::{Actor, AppId, AppStatus, SettingChange, SettingsChange, Visibility};
+use serde_json::{Value, json};
+use service::{AppSettings, AppsConfig, Config, router};
 
 use crate::harness::{Client, memory};
 use crate::tokens::{client, hs256, token};
@@ -46,6 +46,9 @@ async fn an_app_that_is_not_registered_is_not_found() {
         let answer = client.poke(&format!("/api/apps/acme_corp/{verb}")).await;
         assert_eq!(answer.problem(), (404, "app-not-found".to_owned()));
     }
+    let change = json!({"settings": {"users_may_run": true}});
+    let answer = client.patch("/api/apps/acme_corp", change).await;
+    assert_eq!(answer.problem(), (404, "app-not-found".to_owned()));
     let answer = client.put("/api/apps/a.b", json!({})).await;
     assert_eq!(answer.problem(), (400, "invalid-app-id".to_owned()));
 }
@@ -62,6 +65,7 @@ async fn only_operators_manage_the_registry() {
             other.get("/api/apps").await,
             other.get("/api/apps/acme_corp").await,
             other.put("/api/apps/other", json!({})).await,
+            other.patch("/api/apps/acme_corp", json!({"settings": {}})).await,
             other.poke("/api/apps/acme_corp/disable").await,
             other.poke("/api/apps/acme_corp/enable").await,
         ] {
@@ -129,6 +133,106 @@ async fn the_status_of_an_app_is_cached_for_as_long_as_configured() {
     store.set_app_status(&Actor::command_line(), &app_id, AppStatus::Disabled).await.unwrap();
     assert_eq!(remembering.get("/api/chats/acme_corp").await.status, 200);
     assert_eq!(forgetful.get("/api/chats/acme_corp").await.status, 403);
+}
+
+#[tokio::test]
+async fn settings_of_an_app_are_set_kept_and_reset() {
+    let client = Client::open();
+    let path = "/api/apps/acme_corp";
+    client.put(path, json!({})).await;
+    let all = json!({"default_visibility": "team", "users_may_run": true, "support_access": false});
+    let updated = client.patch(path, json!({"settings": all})).await;
+    assert_json_snapshot!("updated", updated.snapshot());
+    let settings = async |change| client.patch(path, change).await.body()["settings"].clone();
+    assert_eq!(settings(json!({"settings": {}})).await, all);
+    let reset = json!({"settings": {"default_visibility": null, "users_may_run": false}});
+    let expected =
+        json!({"default_visibility": null, "users_may_run": false, "support_access": false});
+    assert_eq!(settings(reset.clone()).await, expected);
+    let stored = client.get(path).await;
+    assert_eq!(client.patch(path, reset).await.text, stored.text, "a repeat changes nothing");
+    assert_eq!(client.get("/api/apps").await.body()["apps"][0], stored.body());
+    for (body, culprit) in [
+        (json!({"settings": {"default_visibility": "public"}}), "/settings/default_visibility"),
+        (json!({"settings": {"users_may_run": "yes"}}), "/settings/users_may_run"),
+        (json!({"settings": {"owner": true}}), "/settings/owner"),
+        (json!({"status": "disabled"}), "/status"),
+        (json!({"settings": null}), "/settings"),
+        (json!({}), ""),
+    ] {
+        let refused = client.patch(path, body).await;
+        assert_eq!(refused.problem(), (422, "invalid-request".to_owned()), "{culprit}");
+        assert_eq!(refused.culprit(), culprit);
+    }
+}
+
+/// The settings of the service are the opposite of those of the app.
+#[tokio::test]
+async fn settings_of_an_app_replace_those_of_the_service() {
+    let own = json!({"default_visibility": "link", "users_may_run": true, "support_access": true});
+    let settings = AppSettings::default();
+    check_settings(settings, &own, ("link", true, true)).await;
+    check_settings(settings, &json!({}), ("private", false, false)).await;
+    let settings = AppSettings {
+        default_visibility: Visibility::Link,
+        users_may_run: true,
+        support_access: true,
+    };
+    let own =
+        json!({"default_visibility": "private", "users_may_run": false, "support_access": false});
+    check_settings(settings, &own, ("private", false, false)).await;
+    check_settings(settings, &json!({"users_may_run": false}), ("link", false, true)).await;
+}
+
+/// Checks what holds in an app with these settings, in a service with those.
+async fn check_settings(
+    settings: AppSettings,
+    own: &Value,
+    (visibility, users_may_run, support_access): (&str, bool, bool),
+) {
+    let apps = AppsConfig { settings, ..AppsConfig::default() };
+    let config = Config { apps, auth: hs256(), ..Config::default() };
+    let client = Client::over(memory(), config);
+    let of = |claims: &Value| client.with_token(token(claims));
+    let alice = of(&json!({"sub": "alice"}));
+    // The service has cached the app before its settings change.
+    assert_eq!(alice.get("/api/chats/acme_corp").await.status, 200);
+    let operator = of(&json!({"sub": "olga", "role": "operator"}));
+    operator.put("/api/apps/acme_corp", json!({})).await;
+    let changed = operator.patch("/api/apps/acme_corp", json!({"settings": own})).await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+
+    let chat = json!({"chat_id": "c1", "workflow_name": "Generator"});
+    let created = alice.post("/api/chats/acme_corp", chat).await;
+    assert_eq!(created.text_of("visibility"), visibility);
+    let spoken = json!({"role": "assistant", "content": "done"});
+    let run = alice.post("/api/chats/acme_corp/c1/messages", spoken).await;
+    assert_eq!(run.status, if users_may_run { 201 } else { 403 }, "{}", run.text);
+    let support = of(&json!({"sub": "sue", "role": "support"}));
+    let read = support.get("/api/chats/acme_corp/c1").await;
+    assert_eq!(read.status, if support_access { 200 } else { 403 }, "{}", read.text);
+}
+
+/// Another process changes the settings.
+#[tokio::test]
+async fn the_settings_of_an_app_are_cached_like_its_status() {
+    let store = memory();
+    let app_id = AppId::parse("acme_corp").unwrap();
+    store.register_app(&Actor::command_line(), &app_id).await.unwrap();
+    let shared = || Arc::clone(&store) as Arc<dyn Store>;
+    let over = |cache_ms| {
+        let client = Client::over(shared(), Config { auth: hs256(), ..config(false, cache_ms) });
+        client.with_token(token(&json!({"sub": "sue", "role": "support"})))
+    };
+    let (remembering, forgetful) = (over(60_000), over(0));
+    for client in [&remembering, &forgetful] {
+        assert_eq!(client.get("/api/chats/acme_corp").await.status, 403);
+    }
+    let support_access = SettingChange::Set(true);
+    let change = SettingsChange { support_access, ..SettingsChange::default() };
+    store.update_app(&Actor::command_line(), &app_id, change).await.unwrap();
+    assert_eq!(remembering.get("/api/chats/acme_corp").await.status, 403);
+    assert_eq!(forgetful.get("/api/chats/acme_corp").await.status, 200);
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Playground {
 async fn prepare(playground: &Playground, operation: &str) {
     let operator = playground.role("olga", "operator");
     let before: &[&str] = match operation {
-        "get_app" | "disable_app" => &["register"],
+        "get_app" | "disable_app" | "update_app" => &["register"],
         "enable_app" => &["register", "disable"],
         _ => &[],
     };

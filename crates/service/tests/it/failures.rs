@@ -86,6 +86,7 @@ fn body(name: &str, app_id: &str) -> Value {
         "join_chat" => json!({"user_id": "alice"}),
         "credit_wallet" | "debit_wallet" => json!({"entry_id": "e", "amount": 1}),
         "consume_tokens" => json!({"app_id": app_id, "amount": 1}),
+        "update_app" => json!({"settings": {}}),
         _ => json!({}),
     }
 }

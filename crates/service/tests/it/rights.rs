@@ -63,6 +63,7 @@ fn body(id: &str) -> Value {
         "replace_context" | "merge_context" => json!({"a": 1}),
         "restore_context" => json!({"version": 1}),
         "put_artifact" => json!({"payload": 1}),
+        "update_app" => json!({"settings": {"default_visibility": "private"}}),
         "credit_wallet" | "debit_wallet" => json!({"entry_id": "e1", "amount": 1}),
         "consume_tokens" => json!({"app_id": "acme_corp", "amount": 1}),
         "record_calls"

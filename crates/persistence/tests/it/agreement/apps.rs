@@ -1,7 +1,7 @@
 use persistence::Store;
 use proptest::prelude::*;
 use proptest::sample::select;
-use records::{Actor, AppId, AppStatus};
+use records::{Actor, AppId, AppStatus, SettingChange, SettingsChange, Visibility};
 
 use super::operation::print;
 
@@ -15,6 +15,7 @@ pub(crate) enum AppCall {
         limit: usize,
     },
     SetStatus(AppStatus),
+    Update(SettingsChange),
 }
 
 impl AppCall {
@@ -29,6 +30,9 @@ impl AppCall {
             Self::SetStatus(status) => {
                 print(store.set_app_status(&Actor::command_line(), app_id, status).await)
             }
+            Self::Update(change) => {
+                print(store.update_app(&Actor::command_line(), app_id, change).await)
+            }
         }
     }
 }
@@ -39,5 +43,29 @@ pub(crate) fn app_call() -> impl Strategy<Value = AppCall> {
         1 => Just(AppCall::Get),
         1 => select(vec![1, 2, usize::MAX]).prop_map(|limit| AppCall::List { limit }),
         3 => select(AppStatus::ALL.as_slice()).prop_map(AppCall::SetStatus),
+        3 => settings_change().prop_map(AppCall::Update),
+    ]
+}
+
+fn settings_change() -> impl Strategy<Value = SettingsChange> {
+    let parts = (
+        setting_change(select(Visibility::ALL.as_slice())),
+        setting_change(any::<bool>()),
+        setting_change(any::<bool>()),
+    );
+    parts.prop_map(|(default_visibility, support_access, users_may_run)| SettingsChange {
+        default_visibility,
+        support_access,
+        users_may_run,
+    })
+}
+
+fn setting_change<T: std::fmt::Debug + Clone>(
+    values: impl Strategy<Value = T>,
+) -> impl Strategy<Value = SettingChange<T>> {
+    prop_oneof![
+        Just(SettingChange::Keep),
+        Just(SettingChange::Reset),
+        values.prop_map(SettingChange::Set),
     ]
 }

@@ -12,7 +12,7 @@ use records::{
     AccessKeyKind, AccessKeySecret, Actor, ActorRole, AppId, AppStatus, AuditAction, Bearer,
     CallId, Caller, ChatId, ChatStatus, MemberRole, Network, NewAccessKey, NewChatSession,
     NewProviderCall, NewRevocation, Origin, Permission, RevocationKey, RevocationTarget, Scope,
-    TokenId, UserId, WorkflowName,
+    SettingChange, SettingsChange, TokenId, UserId, WorkflowName,
 };
 
 use super::database::Database;
@@ -77,7 +77,7 @@ fn call_id() -> CallId {
 }
 
 /// Every kind of change that is audited, in an order in which all of them can be made.
-const CHANGES: [&str; 14] = [
+const CHANGES: [&str; 15] = [
     "add",
     "change role",
     "remove member",
@@ -92,6 +92,7 @@ const CHANGES: [&str; 14] = [
     "revoke tokens",
     "lift",
     "disable",
+    "update app",
 ];
 
 async fn change(database: &Database, chat_id: &ChatId, what: &str) -> Result<(), StoreError> {
@@ -123,6 +124,11 @@ async fn change(database: &Database, chat_id: &ChatId, what: &str) -> Result<(),
             database.revoke(&operator, new).await.map(drop)
         }
         "lift" => database.lift_revocation(&operator, &of_revoked_key()).await.map(drop),
+        "update app" => {
+            let users_may_run = SettingChange::Set(true);
+            let change = SettingsChange { users_may_run, ..SettingsChange::default() };
+            database.update_app(&operator, app_id, change).await.map(drop)
+        }
         _ => database.set_app_status(&operator, app_id, disabled).await.map(drop),
     }
 }
@@ -162,10 +168,12 @@ async fn an_action_whose_entry_cannot_be_stored_is_not_applied() {
     refuse_entries(&database, true).await;
     for action in CHANGES {
         let answer = change(&database, &chat_id, action).await;
-        // The chat stays as it is, so reopening and disabling have nothing to do.
+        // The chat stays as it is, and no app is registered.
         match action {
             "reopen" => answer.unwrap(),
-            "disable" => assert!(matches!(answer, Err(StoreError::AppNotFound(_)))),
+            "disable" | "update app" => {
+                assert!(matches!(answer, Err(StoreError::AppNotFound(_))));
+            }
             _ => assert!(matches!(answer, Err(StoreError::Refused { .. })), "{action}: {answer:?}"),
         }
     }
@@ -237,7 +245,7 @@ async fn an_entry_holds_no_name_no_address_and_no_free_text() {
     let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_pseudonym = |text: &str| text.len() == 64 && is_hexadecimal(text);
     let entries = database.all("audit_entries").await;
-    assert_eq!(entries.len(), 15);
+    assert_eq!(entries.len(), CHANGES.len() + 1);
     for entry in entries {
         let entry = Document::try_from(entry).unwrap();
         for (field, value) in &entry {

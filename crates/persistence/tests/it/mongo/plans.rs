@@ -19,8 +19,8 @@ use records::{
     MemberRole, MessageBody, MessageEdit, NewArtifact, NewChatSession, NewFork, NewInputAnswer,
     NewInputRequest, NewLease, NewMessage, NewProviderCall, NewRevocation, NewTicket, NewTurn,
     NewWalletEntry, Owner, Permission, Question, RevocationKey, RevocationTarget, Scope,
-    StackFrame, StackId, Step, StepKind, TeamId, TicketDigest, TurnId, TurnMessage, TurnOutcome,
-    UserId, WorkflowName,
+    SettingChange, SettingsChange, StackFrame, StackId, Step, StepKind, TeamId, TicketDigest,
+    TurnId, TurnMessage, TurnOutcome, UserId, Visibility, WorkflowName,
 };
 use serde_json::json;
 
@@ -348,6 +348,12 @@ async fn use_apps(database: &Database) {
             .set_app_status(&Actor::command_line(), &app_id, AppStatus::Disabled)
             .await
             .unwrap();
+        let change = SettingsChange {
+            default_visibility: SettingChange::Set(Visibility::Link),
+            support_access: SettingChange::Set(true),
+            users_may_run: SettingChange::Set(true),
+        };
+        database.update_app(&Actor::command_line(), &app_id, change).await.unwrap();
     }
     use_audit_log(database, &app_id).await;
     database.list_apps(10, None).await.unwrap();

@@ -8,6 +8,7 @@ pub(crate) mod enable;
 pub(crate) mod get;
 pub(crate) mod list;
 pub(crate) mod register;
+pub(crate) mod update;
 
 pub(crate) use list::ListAppsQuery;
 pub(crate) use response::AppResponse;

@@ -1,4 +1,4 @@
-use records::App;
+use records::{App, OwnSettings, Visibility};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -13,8 +13,30 @@ pub(crate) struct AppResponse {
     /// `enabled` or `disabled`.
     #[schema(example = "enabled")]
     status: &'static str,
+    settings: SettingsResponse,
     created_at: Time,
     last_updated_at: Time,
+}
+
+/// The settings of an app. Where one is null, the setting of the service applies.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AppSettings)]
+pub(crate) struct SettingsResponse {
+    /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
+    #[schema(example = "link")]
+    default_visibility: Option<&'static str>,
+    /// Whether users may run the workflows of their own chats.
+    users_may_run: Option<bool>,
+    /// Whether tokens with the role `support` are admitted to chats.
+    support_access: Option<bool>,
+}
+
+impl From<OwnSettings> for SettingsResponse {
+    fn from(settings: OwnSettings) -> Self {
+        let OwnSettings { default_visibility, support_access, users_may_run } = settings;
+        let default_visibility = default_visibility.map(Visibility::as_str);
+        Self { default_visibility, users_may_run, support_access }
+    }
 }
 
 impl From<App> for AppResponse {
@@ -22,6 +44,7 @@ impl From<App> for AppResponse {
         Self {
             app_id: app.app_id.into(),
             status: app.status.as_str(),
+            settings: app.settings.into(),
             created_at: app.created_at.into(),
             last_updated_at: app.last_updated_at.into(),
         }

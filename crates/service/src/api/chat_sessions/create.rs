@@ -39,7 +39,7 @@ pub(crate) struct CreateChatRequest {
     team_id: Option<TeamId>,
     /// Who may find and read the chat, besides its owner and its members: `private` (no other user), `team` (its team), `link`
     /// (every user of the app who knows the id) or `app` (every user of the app, who also finds it in the list). The
-    /// default is a setting of the service, by default `private`.
+    /// default is a setting of the app or the service, by default `private`.
     #[schema(value_type = Option<String>, example = "link")]
     visibility: Option<Visibility>,
     /// Derived from app and chat if missing.

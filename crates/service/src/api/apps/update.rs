@@ -1,0 +1,74 @@
+use axum::extract::State;
+use records::{SettingChange, SettingsChange, Visibility};
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+
+use super::AppResponse;
+use crate::extract::{Json, OperatedApp, Query};
+use crate::openapi::AppPath;
+use crate::problem::{ChangeAppProblems, Problem};
+use crate::state::AppState;
+
+/// A change of an app.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AppChange, example = json!({
+    "settings": {"default_visibility": "link", "support_access": null}
+}))]
+pub(crate) struct UpdateAppRequest {
+    settings: SettingsRequest,
+}
+
+/// Changes of settings. A missing setting stays unchanged; with null, the setting of the service applies.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AppSettingsChange)]
+struct SettingsRequest {
+    /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, example = "link")]
+    default_visibility: SettingChange<Visibility>,
+    /// Whether users may run the workflows of their own chats.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<bool>)]
+    users_may_run: SettingChange<bool>,
+    /// Whether tokens with the role `support` are admitted to chats.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<bool>)]
+    support_access: SettingChange<bool>,
+}
+
+/// Reads a field that is not missing.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<SettingChange<T>, D::Error> {
+    let value = Option::deserialize(deserializer)?;
+    Ok(value.map_or(SettingChange::Reset, SettingChange::Set))
+}
+
+impl From<SettingsRequest> for SettingsChange {
+    fn from(request: SettingsRequest) -> Self {
+        let SettingsRequest { default_visibility, users_may_run, support_access } = request;
+        Self { default_visibility, support_access, users_may_run }
+    }
+}
+
+/// Changes the settings of an app.
+///
+/// Other service processes apply the change within `apps.cache_ms`. Idempotent.
+#[utoipa::path(
+    patch, path = "/api/apps/{app_id}", tag = "apps", operation_id = "update_app",
+    params(AppPath), request_body = UpdateAppRequest,
+    security(("bearer_token" = ["administer"])),
+    responses((status = 200, description = "The app, changed", body = AppResponse), ChangeAppProblems),
+)]
+pub(crate) async fn update_app(
+    State(state): State<AppState>,
+    OperatedApp { app_id, actor }: OperatedApp,
+    Query(()): Query<()>,
+    Json(request): Json<UpdateAppRequest>,
+) -> Result<Json<AppResponse>, Problem> {
+    let app = state.store.update_app(&actor, &app_id, request.settings.into()).await?;
+    state.registry.forget(&app_id);
+    Ok(Json(app.into()))
+}
