@@ -151,6 +151,8 @@ mod tests {
             ("REPRISE__AUTH__MODE", "jwt"),
             ("REPRISE__AUDIT__KEEP_DAYS", "0"),
             ("REPRISE__METRICS__PUBLIC", "true"),
+            ("REPRISE__APPS__USERS_MAY_RUN", "true"),
+            ("REPRISE__APPS__DEFAULT_VISIBILITY", "link"),
             ("REPRISE__METRICS__APPS", "acme_corp, globex"),
             ("REPRISE__AUTH__ALGORITHM", "HS256"),
             ("REPRISE__AUTH__SECRET", "00000000000000000000000000000000"),
@@ -163,6 +165,8 @@ mod tests {
         assert_eq!(settings.auth.mode, service::AuthMode::Jwt);
         assert!(settings.auth.secret.is_some());
         assert!(settings.metrics.public);
+        assert!(settings.apps.settings.users_may_run && !settings.apps.settings.support_access);
+        assert_eq!(settings.apps.settings.default_visibility, records::Visibility::Link);
         assert_eq!(settings.metrics.apps.len(), 2);
     }
 

@@ -181,7 +181,7 @@ pub enum Algorithm {
 
 /// The settings of the registry of apps.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(from = "AppsFields")]
 pub struct AppsConfig {
     /// Whether apps that are not registered are refused.
     pub require_registered: bool,
@@ -189,13 +189,41 @@ pub struct AppsConfig {
     /// applies after that time at the latest.
     pub cache_ms: u64,
     /// What holds for the chats of every app that has no settings of its own.
-    #[serde(flatten)]
     pub settings: AppSettings,
 }
 
+/// The settings of the registry of apps as they are written, in one table.
+///
+/// A flattened struct would not read them from the environment, where every value is a string.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct AppsFields {
+    require_registered: bool,
+    cache_ms: u64,
+    default_visibility: Visibility,
+    users_may_run: bool,
+    support_access: bool,
+}
+
+impl Default for AppsFields {
+    fn default() -> Self {
+        let AppsConfig { require_registered, cache_ms, settings } = AppsConfig::default();
+        let AppSettings { default_visibility, users_may_run, support_access } = settings;
+        Self { require_registered, cache_ms, default_visibility, users_may_run, support_access }
+    }
+}
+
+impl From<AppsFields> for AppsConfig {
+    fn from(fields: AppsFields) -> Self {
+        let AppsFields { require_registered, cache_ms, .. } = fields;
+        let AppsFields { default_visibility, users_may_run, support_access, .. } = fields;
+        let settings = AppSettings { default_visibility, users_may_run, support_access };
+        Self { require_registered, cache_ms, settings }
+    }
+}
+
 /// The settings of an app.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AppSettings {
     /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
     pub default_visibility: Visibility,
