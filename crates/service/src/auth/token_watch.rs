@@ -36,6 +36,13 @@ impl TokenWatch {
     pub(crate) async fn ended(&self) -> TokenEnd {
         tokio::select! {
             () = self.expired() => TokenEnd::Expired,
+            end = self.withdrawn() => end,
+        }
+    }
+
+    /// Returns once the identity is withdrawn in the app before it expires.
+    pub(crate) async fn withdrawn(&self) -> TokenEnd {
+        tokio::select! {
             () = self.revoked() => TokenEnd::Revoked,
             () = self.key_removed() => TokenEnd::KeyRemoved,
         }

@@ -7,7 +7,7 @@ use records::{ChatId, Credential, Permission, Scope};
 use super::identity::identified;
 use super::scope::read_chat_scope;
 use super::ticket::identify_by_ticket;
-use crate::live::{Position, Shutdown, StreamLimits};
+use crate::live::{DownloadLimits, Position, Shutdown, StreamLimits};
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -32,6 +32,26 @@ impl FromRequestParts<AppState> for ChatStream {
         let Ok(shutdown) = Shutdown::from_request_parts(parts, state).await;
         let token = state.authenticator.watch(&identity, &scope.app_id);
         let limits = state.hub.stream_limits(&scope, &chat_id, token, shutdown);
+        Ok(Self { scope, chat_id, limits })
+    }
+}
+
+/// A request for a download of one chat: like [`ChatScope`](super::ChatScope), with the limits that end it early.
+#[derive(Debug)]
+pub(crate) struct ChatDownload {
+    pub(crate) scope: Scope,
+    pub(crate) chat_id: ChatId,
+    pub(crate) limits: DownloadLimits,
+}
+
+impl FromRequestParts<AppState> for ChatDownload {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
+        let identity = identified(parts, state).await?;
+        let (scope, chat_id) = read_chat_scope(parts, &identity, Permission::Read, state).await?;
+        let token = state.authenticator.watch(&identity, &scope.app_id);
+        let limits = state.hub.download_limits(&scope, &chat_id, token);
         Ok(Self { scope, chat_id, limits })
     }
 }

@@ -21,7 +21,7 @@ mod wallet_scope;
 
 pub(crate) use accepted_format::AcceptedFormat;
 pub(crate) use batch_shape::BatchShape;
-pub(crate) use chat_stream::{Bearer, ChatStream, LastEventId};
+pub(crate) use chat_stream::{Bearer, ChatDownload, ChatStream, LastEventId};
 pub(crate) use fencing_token::PathFencingToken;
 pub(crate) use identity::{RequestOrigin, Verified};
 pub(crate) use json::{Json, LimitedLists, ListJson, MergePatch, OptionalJson, parse, typed};

@@ -13,7 +13,7 @@ use super::position::Position;
 use super::presence::{PresenceAnnouncer, PresenceGuard};
 use super::reader::Reader;
 use super::shutdown::Shutdown;
-use super::stream_limits::{RightsCheck, StreamEnd, StreamLimits};
+use super::stream_limits::{DownloadLimits, RightsCheck, StreamEnd, StreamLimits};
 use super::subscription::Subscription;
 use super::watcher::watch_changes;
 use super::window::Window;
@@ -74,14 +74,27 @@ impl Hub {
         token: TokenWatch,
         shutdown: Shutdown,
     ) -> StreamLimits {
-        let rights = RightsCheck {
+        StreamLimits::new(shutdown, token, self.rights_check(scope, chat_id))
+    }
+
+    /// Returns the limits of a download of a chat by one client.
+    pub(crate) fn download_limits(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+        token: TokenWatch,
+    ) -> DownloadLimits {
+        DownloadLimits::new(token, self.rights_check(scope, chat_id))
+    }
+
+    fn rights_check(&self, scope: &Scope, chat_id: &ChatId) -> RightsCheck {
+        RightsCheck {
             scope: scope.clone(),
             chat_id: chat_id.clone(),
             store: Arc::clone(&self.store),
             registry: Arc::clone(&self.registry),
             interval: self.limits.recheck(),
-        };
-        StreamLimits::new(shutdown, token, rights)
+        }
     }
 
     /// Subscribes a client to a chat that it may read, from a position on.

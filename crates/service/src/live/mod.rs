@@ -29,5 +29,5 @@ pub(crate) use position::Position;
 pub(crate) use presence::PresenceGuard;
 pub(crate) use shutdown::Shutdown;
 pub(crate) use sse::event_stream;
-pub(crate) use stream_limits::{StreamEnd, StreamLimits};
+pub(crate) use stream_limits::{DownloadLimits, StreamEnd, StreamLimits};
 pub(crate) use subscription::Subscription;

@@ -45,12 +45,42 @@ impl StreamLimits {
         tokio::select! {
             biased;
             () = self.shutdown.requested() => StreamEnd::Shutdown,
-            end = self.token.ended() => match end {
-                TokenEnd::Expired => StreamEnd::TokenExpired,
-                TokenEnd::Revoked => StreamEnd::TokenRevoked,
-                TokenEnd::KeyRemoved => StreamEnd::KeyRemoved,
-            },
+            end = self.token.ended() => end.into(),
             problem = self.rights.revoked() => StreamEnd::Revoked(problem),
+        }
+    }
+}
+
+/// The limits of a download of a chat: the withdrawal of the client's token, and the loss of its right to read the chat.
+///
+/// A download has an end. So it may outlive a token that expires, and a shutdown waits for it.
+#[derive(Debug)]
+pub(crate) struct DownloadLimits {
+    token: TokenWatch,
+    rights: RightsCheck,
+}
+
+impl DownloadLimits {
+    pub(super) fn new(token: TokenWatch, rights: RightsCheck) -> Self {
+        Self { token, rights }
+    }
+
+    /// Returns once a limit is reached.
+    pub(crate) async fn reached(&self) -> StreamEnd {
+        tokio::select! {
+            biased;
+            end = self.token.withdrawn() => end.into(),
+            problem = self.rights.revoked() => StreamEnd::Revoked(problem),
+        }
+    }
+}
+
+impl From<TokenEnd> for StreamEnd {
+    fn from(end: TokenEnd) -> Self {
+        match end {
+            TokenEnd::Expired => Self::TokenExpired,
+            TokenEnd::Revoked => Self::TokenRevoked,
+            TokenEnd::KeyRemoved => Self::KeyRemoved,
         }
     }
 }

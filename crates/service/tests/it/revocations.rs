@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::body::Body;
 use chrono::{DateTime, Utc};
-use futures::stream::BoxStream;
+use futures::stream::{BoxStream, StreamExt as _};
 use persistence::memory::{Faults, MemoryStore};
 use persistence::metrics::Call;
 use persistence::{BoxError, Revocations as _, StoreError};
@@ -16,10 +16,13 @@ use records::{
 };
 use serde_json::{Value, json};
 use service::{Config, LimitsConfig};
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+use tower::ServiceExt as _;
 
 use crate::events::Reader;
 use crate::harness::Client;
+use crate::histories::{self, Meter};
 use crate::serve::{Server, start_with};
 use crate::socket::{Received, Socket};
 use crate::tokens::{hs256, seconds, token};
@@ -388,4 +391,83 @@ async fn a_read_that_fails_half_way_ends_the_streams_that_it_has_found() {
         revoke(&store, token_id(&format!("token_{index}"))).await;
     }
     events.ended().await;
+}
+
+/// Has histories without an end; everything else works.
+#[derive(Debug)]
+struct Endless(&'static Meter);
+
+#[async_trait]
+impl Faults for Endless {
+    async fn before(&self, _: Call) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn history<'a>(
+        &'a self,
+        _: BoxStream<'a, Result<Message, StoreError>>,
+    ) -> BoxStream<'a, Result<Message, StoreError>> {
+        histories::endless(self.0).boxed()
+    }
+}
+
+/// Begins a download, which never ends by itself. Returns whether it was aborted, and not ended, once it is over.
+async fn downloading(client: &Client, chat_id: &str) -> JoinHandle<bool> {
+    let path = format!("{CHATS}/{chat_id}/history");
+    let request = client.request("GET", &path).body(Body::empty()).unwrap();
+    let response = client.app().oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let mut chunks = response.into_body().into_data_stream();
+    tokio::spawn(async move {
+        loop {
+            match chunks.next().await {
+                // A client that takes a little at a time.
+                Some(Ok(_)) => sleep(Duration::from_millis(1)).await,
+                Some(Err(_)) => return true,
+                None => return false,
+            }
+        }
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_download_is_aborted_once_its_caller_may_no_longer_read_the_chat() {
+    let meter: &Meter = Box::leak(Box::default());
+    let store = Arc::new(MemoryStore::default().with_faults(Arc::new(Endless(meter))));
+    let client = house(&store).await;
+    let [alice, bob, carol] =
+        ["alice", "bob", "carol"].map(|sub| client.with_token(token(&json!({"sub": sub}))));
+    let member = format!("{CHATS}/c2/members/carol");
+    assert_eq!(bob.put(&member, json!({"role": "reader"})).await.status, 201);
+    let of_alice = downloading(&alice, "c1").await;
+    let of_bob = downloading(&bob, "c2").await;
+    let of_carol = downloading(&carol, "c2").await;
+    sleep(RECHECK * 2).await;
+    assert!(!of_alice.is_finished() && !of_bob.is_finished() && !of_carol.is_finished());
+
+    let is_aborted = async |download: JoinHandle<bool>| {
+        timeout(Duration::from_secs(10), download).await.expect("the download ends").unwrap()
+    };
+    revoke(&store, user("alice")).await;
+    assert!(is_aborted(of_alice).await, "the token was revoked");
+    assert!(!of_carol.is_finished());
+    assert_eq!(bob.delete(&member).await.status, 204);
+    assert!(is_aborted(of_carol).await, "the member was removed");
+    sleep(RECHECK * 2).await;
+    assert!(!of_bob.is_finished(), "the owner goes on");
+    of_bob.abort();
+}
+
+/// A download that was admitted has an end, so it may outlive its token.
+#[tokio::test]
+async fn a_download_goes_on_when_its_token_expires() {
+    let meter: &Meter = Box::leak(Box::default());
+    let store = Arc::new(MemoryStore::default().with_faults(Arc::new(Endless(meter))));
+    let client = house(&store).await;
+    let expiring = client.with_token(token(&json!({"exp": seconds(1)})));
+    let download = downloading(&expiring, "c1").await;
+    until_status(&client, &json!({"exp": seconds(-10)}), 401).await;
+    sleep(Duration::from_secs(1) + RECHECK * 2).await;
+    assert!(!download.is_finished());
+    download.abort();
 }

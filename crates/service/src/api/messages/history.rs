@@ -1,10 +1,12 @@
+use std::pin::pin;
 use std::sync::Arc;
 
-use axum::body::Body;
+use async_stream::try_stream;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse as _, Response};
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use persistence::Store;
 use records::UserId;
 use resume::dialect::{self, Dialect};
@@ -13,9 +15,9 @@ use utoipa::IntoParams;
 
 use crate::admission::Reserve;
 use crate::config::LimitsConfig;
-use crate::extract::needs::Read;
-use crate::extract::{AcceptedFormat, ChatScope, FromParams, Params, Query};
-use crate::history::{self, HistoryForm, HistoryLine, HistoryResponse, Source};
+use crate::extract::{AcceptedFormat, ChatDownload, FromParams, Params, Query};
+use crate::history::{self, HistoryError, HistoryForm, HistoryLine, HistoryResponse, Source};
+use crate::live::{DownloadLimits, StreamEnd};
 use crate::openapi::ChatPath;
 use crate::problem::{HistoryProblems, Problem, log_aborted_response};
 use crate::request_id::RequestId;
@@ -76,7 +78,8 @@ impl From<HistoryQuery> for HistoryForm {
 ///
 /// What does not fit the dialect is dropped or repaired, and reported in the response. The response is
 /// streamed while the chat is read, so it may have any length. If reading fails half-way, the connection is
-/// closed; as NDJSON, the last line says that the history is complete.
+/// closed; as NDJSON, the last line says that the history is complete. The connection is also closed within
+/// `limits.recheck_ms` after the token was revoked, or after the caller has lost the right to read the chat.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/history", tag = "messages",
     operation_id = "get_history", params(ChatPath, HistoryQuery),
@@ -95,7 +98,7 @@ impl From<HistoryQuery> for HistoryForm {
 pub(crate) async fn get_history(
     State(store): State<Arc<dyn Store>>,
     State(limits): State<Arc<LimitsConfig>>,
-    ChatScope { scope, chat_id, .. }: ChatScope<Read>,
+    ChatDownload { scope, chat_id, limits: download_limits }: ChatDownload,
     Query(query): Query<HistoryQuery>,
     AcceptedFormat(format): AcceptedFormat,
     _: Reserve<6>,
@@ -109,8 +112,51 @@ pub(crate) async fn get_history(
     // The first chunk is read before the response starts: until then a failure can still be a problem
     // document with its own status.
     let first = chunks.try_next().await?;
-    let rest = chunks.inspect_err(move |error| log_aborted_response(error, &request_id));
+    let rest = limited(chunks, download_limits);
+    let rest = rest.inspect_err(move |error| error.log(&request_id));
     let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest));
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
     Ok((headers, body).into_response())
+}
+
+/// Why a history ends before it is complete.
+#[derive(Debug, thiserror::Error)]
+enum Aborted {
+    #[error(transparent)]
+    Failed(#[from] HistoryError),
+    #[error("the client may no longer read the chat: {0:?}")]
+    Withdrawn(StreamEnd),
+}
+
+impl Aborted {
+    fn log(&self, request_id: &RequestId) {
+        match self {
+            Self::Failed(error) => log_aborted_response(error, request_id),
+            // This is no failure of the service.
+            Self::Withdrawn(_) => {
+                let request_id = request_id.as_str();
+                tracing::info!(request_id, reason = %self, "response aborted");
+            }
+        }
+    }
+}
+
+/// Passes chunks on until a limit is reached, which is checked before each of them. The response is then aborted, so
+/// that the client does not take it for complete.
+fn limited(
+    mut chunks: impl Stream<Item = Result<Bytes, HistoryError>> + Send + Unpin,
+    limits: DownloadLimits,
+) -> impl Stream<Item = Result<Bytes, Aborted>> + Send {
+    try_stream! {
+        let mut limit_reached = pin!(limits.reached());
+        loop {
+            let next = tokio::select! {
+                biased;
+                end = &mut limit_reached => Err(Aborted::Withdrawn(end)),
+                next = chunks.try_next() => next.map_err(Aborted::Failed),
+            };
+            let Some(chunk) = next? else { break };
+            yield chunk;
+        }
+    }
 }
