@@ -45,6 +45,12 @@ impl FromRef<AppState> for Arc<Metrics> {
     }
 }
 
+impl FromRef<AppState> for Arc<Rates> {
+    fn from_ref(state: &AppState) -> Self {
+        Self::clone(&state.rates)
+    }
+}
+
 impl FromRef<AppState> for Arc<dyn Store> {
     fn from_ref(state: &AppState) -> Self {
         Self::clone(&state.store)

@@ -9,28 +9,36 @@ use governor::clock::{Clock as _, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
-use records::{AppId, UserId};
+use records::{AppId, Scope, UserId};
 
 use super::subject::Subject;
 use crate::config::LimitsConfig;
 use crate::problem::{Problem, ProblemKind};
 
-/// A quota may be used up at once, after this time without any use.
+/// A quota of requests may be used up at once, after this time without any use; one of a minute after a minute.
 const BURST_SEC: u32 = 10;
 
-/// The requests per second of each user, app and address.
+const NEW_CHATS: &str = "new chats per minute";
+const QUESTIONS: &str = "questions per minute";
+
+/// The requests per second of each user, app and address, and what they create per minute.
 #[derive(Debug)]
 pub(crate) struct Rates {
     users: Option<Limiter<UserId>>,
     apps: Option<Limiter<AppId>>,
     addresses: Option<Limiter<IpAddr>>,
+    new_chats_of_users: Option<Limiter<UserId>>,
+    new_chats_of_apps: Option<Limiter<AppId>>,
+    questions_of_apps: Option<Limiter<AppId>>,
 }
 
 #[derive(Debug)]
 struct Limiter<K: Clone + Eq + Hash> {
     /// Whose quota it is, in the words of a problem.
     holder: &'static str,
-    per_second: NonZeroU32,
+    /// What it counts, in the words of a problem.
+    counted: &'static str,
+    limit: NonZeroU32,
     states: RateLimiter<K, DefaultKeyedStateStore<K>, DefaultClock, StateInformationMiddleware>,
     checks: AtomicU32,
 }
@@ -47,9 +55,16 @@ pub(crate) struct Remaining {
 impl Rates {
     pub(crate) fn new(limits: &LimitsConfig) -> Self {
         Self {
-            users: Limiter::new("the user", limits.requests_per_sec_per_user),
-            apps: Limiter::new("the app", limits.requests_per_sec_per_app),
-            addresses: Limiter::new("the address", limits.requests_per_sec_per_address),
+            users: requests("the user", limits.requests_per_sec_per_user),
+            apps: requests("the app", limits.requests_per_sec_per_app),
+            addresses: requests("the address", limits.requests_per_sec_per_address),
+            new_chats_of_users: per_minute(
+                "the user",
+                NEW_CHATS,
+                limits.new_chats_per_min_per_user,
+            ),
+            new_chats_of_apps: per_minute("the app", NEW_CHATS, limits.new_chats_per_min_per_app),
+            questions_of_apps: per_minute("the app", QUESTIONS, limits.questions_per_min_per_app),
         }
     }
 
@@ -73,8 +88,42 @@ impl Rates {
     /// Counts something for a person that was not counted as a request of theirs: a frame, or a request that told only
     /// later whose it is.
     pub(crate) fn check_person(&self, person: Option<&UserId>) -> Result<(), Problem> {
-        check(self.users.as_ref(), person).map(drop).map_err(|(problem, _)| problem)
+        count(self.users.as_ref(), person)
     }
+
+    /// Counts a chat that a caller creates or forks, for the person and the app; refuses it if a quota is used up.
+    pub(crate) fn check_new_chat(&self, scope: &Scope) -> Result<(), Problem> {
+        count(self.new_chats_of_users.as_ref(), scope.caller.person())?;
+        count(self.new_chats_of_apps.as_ref(), Some(&scope.app_id))
+    }
+
+    /// Counts a question for the app in which it is asked; refuses it if the quota is used up.
+    pub(crate) fn check_question(&self, app_id: &AppId) -> Result<(), Problem> {
+        count(self.questions_of_apps.as_ref(), Some(app_id))
+    }
+}
+
+fn requests<K: Clone + Eq + Hash>(holder: &'static str, per_second: u32) -> Option<Limiter<K>> {
+    let per_second = NonZeroU32::new(per_second)?;
+    let burst = per_second.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SEC - 1));
+    let quota = Quota::per_second(per_second).allow_burst(burst);
+    Some(Limiter::new(holder, "requests per second", per_second, quota))
+}
+
+fn per_minute<K: Clone + Eq + Hash>(
+    holder: &'static str,
+    counted: &'static str,
+    limit: u32,
+) -> Option<Limiter<K>> {
+    let limit = NonZeroU32::new(limit)?;
+    Some(Limiter::new(holder, counted, limit, Quota::per_minute(limit)))
+}
+
+fn count<K: Clone + Eq + Hash>(
+    limiter: Option<&Limiter<K>>,
+    key: Option<&K>,
+) -> Result<(), Problem> {
+    check(limiter, key).map(drop).map_err(|(problem, _)| problem)
 }
 
 fn check<K: Clone + Eq + Hash>(
@@ -86,13 +135,9 @@ fn check<K: Clone + Eq + Hash>(
 }
 
 impl<K: Clone + Eq + Hash> Limiter<K> {
-    /// Creates a limiter; `None` without a limit.
-    fn new(holder: &'static str, per_second: u32) -> Option<Self> {
-        let per_second = NonZeroU32::new(per_second)?;
-        let burst = per_second.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SEC - 1));
-        let limiter = RateLimiter::keyed(Quota::per_second(per_second).allow_burst(burst));
-        let states = limiter.with_middleware::<StateInformationMiddleware>();
-        Some(Self { holder, per_second, states, checks: AtomicU32::new(0) })
+    fn new(holder: &'static str, counted: &'static str, limit: NonZeroU32, quota: Quota) -> Self {
+        let states = RateLimiter::keyed(quota).with_middleware::<StateInformationMiddleware>();
+        Self { holder, counted, limit, states, checks: AtomicU32::new(0) }
     }
 
     fn check(&self, key: &K) -> Result<Remaining, (Problem, Remaining)> {
@@ -101,7 +146,7 @@ impl<K: Clone + Eq + Hash> Limiter<K> {
             // Keys that were not seen for a while have their whole quota again, and are forgotten.
             self.states.retain_recent();
         }
-        let limit = self.per_second.get();
+        let limit = self.limit.get();
         match self.states.check_key(key) {
             Ok(state) => {
                 let requests = state.remaining_burst_capacity();
@@ -111,8 +156,8 @@ impl<K: Clone + Eq + Hash> Limiter<K> {
             Err(until) => {
                 let wait = until.wait_time_from(DefaultClock::default().now());
                 let detail = format!(
-                    "{} has reached its limit of {limit} requests per second; retry after Retry-After seconds",
-                    self.holder
+                    "{} has reached its limit of {limit} {}; retry after Retry-After seconds",
+                    self.holder, self.counted
                 );
                 let problem = Problem::new(ProblemKind::TOO_MANY_REQUESTS, detail);
                 let remaining = Remaining { limit, requests: 0, reset: wait };

@@ -288,6 +288,12 @@ pub struct LimitsConfig {
     pub requests_per_sec_per_app: u32,
     /// The most requests per second from an address.
     pub requests_per_sec_per_address: u32,
+    /// The most chats that a person creates or forks per minute; 0 for no limit, as for the two after it.
+    pub new_chats_per_min_per_user: u32,
+    /// The most chats that are created or forked in an app per minute.
+    pub new_chats_per_min_per_app: u32,
+    /// The most questions that are asked in an app per minute.
+    pub questions_per_min_per_app: u32,
     /// The most requests per minute from an address whose token or ticket is not accepted; 0 for no limit.
     pub failed_attempts_per_min_per_address: u32,
     /// The most live streams of a person in this process.
@@ -345,6 +351,9 @@ impl Default for LimitsConfig {
             requests_per_sec_per_user: 100,
             requests_per_sec_per_app: 20_000,
             requests_per_sec_per_address: 20_000,
+            new_chats_per_min_per_user: 600,
+            new_chats_per_min_per_app: 300_000,
+            questions_per_min_per_app: 300_000,
             failed_attempts_per_min_per_address: 60,
             streams_per_user: 64,
             streams_per_app: 6_000,

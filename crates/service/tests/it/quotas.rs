@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use persistence::memory::MemoryStore;
-use serde_json::json;
+use serde_json::{Value, json};
 use service::{AuthConfig, Config, LimitsConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
@@ -118,6 +118,87 @@ async fn a_user_has_a_number_of_live_streams() {
     let _bobs = crate::events::Reader::open(&bob, &path, None).await;
     drop(first);
     let _third = open().await;
+}
+
+fn new_chat() -> Value {
+    json!({"workflow_name": "Generator", "visibility": "link"})
+}
+
+#[tokio::test]
+async fn a_user_and_an_app_create_a_number_of_chats_per_minute() {
+    let service = limited(LimitsConfig {
+        new_chats_per_min_per_user: 3,
+        new_chats_per_min_per_app: 5,
+        ..LimitsConfig::default()
+    });
+    let of = |sub: &str| service.with_token(token(&json!({"sub": sub})));
+    let (alice, bob, chats) = (of("alice"), of("bob"), "/api/chats/acme_corp");
+    let named = json!({"chat_id": "c1", "workflow_name": "Generator", "visibility": "link"});
+    assert_eq!(alice.post(chats, named.clone()).await.status, 201);
+    // A repeat counts, and so does a fork.
+    assert_eq!(alice.post(chats, named).await.status, 200);
+    let fork = format!("{chats}/c1/fork");
+    assert_eq!(alice.post(&fork, json!({})).await.status, 201);
+    for refused in [alice.post(chats, new_chat()).await, alice.post(&fork, json!({})).await] {
+        assert_eq!(refused.problem(), used_up());
+        let wait: u64 = refused.header("retry-after").parse().unwrap();
+        assert!((1..=20).contains(&wait), "{wait}");
+        assert!(refused.text.contains("the user has reached its limit of 3 new chats per minute"));
+    }
+    let listed = alice.get(chats).await;
+    assert_eq!(listed.body()["chats"].as_array().unwrap().len(), 2, "{}", listed.text);
+
+    for _ in 0..2 {
+        assert_eq!(bob.post(chats, new_chat()).await.status, 201);
+    }
+    let refused = bob.post(chats, new_chat()).await;
+    assert_eq!(refused.problem(), used_up());
+    assert!(refused.text.contains("the app has reached its limit of 5 new chats per minute"));
+    let orchestrator = service.with_token(token(&json!({"role": "service", "apps": ["*"]})));
+    assert_eq!(orchestrator.post(chats, new_chat()).await.problem(), used_up());
+    for _ in 0..5 {
+        assert_eq!(orchestrator.post("/api/chats/globex", new_chat()).await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn an_app_asks_a_number_of_questions_per_minute() {
+    let service = limited(LimitsConfig { questions_per_min_per_app: 2, ..LimitsConfig::default() });
+    let service = service.with_token(token(&json!({"role": "service", "apps": ["*"]})));
+    let questions = |app: &str| format!("/api/chats/{app}/{app}/input-requests");
+    for app in ["acme_corp", "globex"] {
+        let new = json!({"chat_id": app, "workflow_name": "Generator"});
+        assert_eq!(service.post(&format!("/api/chats/{app}"), new).await.status, 201);
+    }
+    let question = json!({"request_id": "q1", "prompt": "Why?"});
+    for status in [201, 200] {
+        assert_eq!(service.post(&questions("acme_corp"), question.clone()).await.status, status);
+    }
+    let refused = service.post(&questions("acme_corp"), json!({"prompt": "How?"})).await;
+    assert_eq!(refused.problem(), used_up());
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=30).contains(&wait), "{wait}");
+    let asked = service.get(&questions("acme_corp")).await.body();
+    assert_eq!(asked["input_requests"].as_array().unwrap().len(), 1, "{asked}");
+    assert_eq!(service.post(&questions("globex"), question).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_quota_of_zero_is_none() {
+    let service = limited(LimitsConfig {
+        new_chats_per_min_per_user: 0,
+        new_chats_per_min_per_app: 0,
+        questions_per_min_per_app: 0,
+        ..LimitsConfig::default()
+    });
+    let service = service.with_token(token(&json!({"role": "service"})));
+    let path = service.create_chat("c1").await;
+    let question = json!({"request_id": "q1", "prompt": "Why?"});
+    for _ in 0..30 {
+        assert_eq!(service.post("/api/chats/acme_corp", new_chat()).await.status, 201);
+        let asked = service.post(&format!("{path}/input-requests"), question.clone()).await;
+        assert!(asked.status < 300, "{}", asked.text);
+    }
 }
 
 /// Connects from another address of this machine.

@@ -75,6 +75,7 @@ pub(crate) async fn create_chat(
 ) -> Result<impl IntoResponse, Problem> {
     let settings = state.registry.check(&scope.app_id).await?;
     let new = request.on_behalf_of(&scope.caller, settings.default_visibility)?;
+    state.rates.check_new_chat(&scope)?;
     Ok(created(create_chat_once(&*state.store, &scope, new).await?))
 }
 

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
 use super::create::{created, own};
+use crate::admission::Rates;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query, check_creates};
 use crate::openapi::ChatPath;
@@ -54,12 +55,14 @@ pub(crate) struct ForkRequest {
 )]
 pub(crate) async fn fork_chat(
     State(store): State<Arc<dyn Store>>,
+    State(rates): State<Arc<Rates>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     Json(request): Json<ForkRequest>,
 ) -> Result<impl IntoResponse, Problem> {
     check_creates(&scope.caller)?;
     let fork = request.on_behalf_of(&scope.caller)?;
+    rates.check_new_chat(&scope)?;
     Ok(created(fork_chat_once(&*store, &scope, &chat_id, fork).await?))
 }
 

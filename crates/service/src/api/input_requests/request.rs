@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::admission::Rates;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::{ChatPath, FencingHeader};
@@ -120,10 +121,12 @@ impl From<InputRequestRequest> for NewInputRequest {
 )]
 pub(crate) async fn request_input(
     State(store): State<Arc<dyn Store>>,
+    State(rates): State<Arc<Rates>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<InputRequestRequest>,
 ) -> Result<(StatusCode, Json<InputRequestResponse>), Problem> {
+    rates.check_question(&scope.app_id)?;
     let RequestedInput { request, outcome } =
         store.request_input(&scope, &chat_id, request.into()).await?;
     Ok((wire::write_status([outcome]), Json(request.into())))
