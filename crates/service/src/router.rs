@@ -57,17 +57,26 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         authenticator: Arc::new(authenticator),
         limits,
     };
-    let (router, document) = routes(&state).split_for_parts();
+    let (health, mut document) = health_routes(&state).split_for_parts();
+    let (router, of_routes) = routes(&state).split_for_parts();
+    document.merge(of_routes);
     let router = router.route("/openapi.json", served(&document)).merge(dashboard::routes());
-    Ok(with_layers(router, state))
+    Ok(with_layers(admitted(router, &state).merge(with_method_check(health)), state))
 }
 
-/// Declares every route; the methods of one path are on one line.
-#[rustfmt::skip]
-fn routes(state: &AppState) -> OpenApiRouter<AppState> {
+/// Declares the routes that are answered even to a caller whose quotas are used up: a probe that is refused would stop
+/// the process.
+fn health_routes(state: &AppState) -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(health::live::live))
         .routes(routes!(health::ready::ready))
+        .route_layer(from_fn_with_state(state.clone(), deadline))
+}
+
+/// Declares every other route of the API; the methods of one path are on one line.
+#[rustfmt::skip]
+fn routes(state: &AppState) -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
         .routes(routes!(metrics::get::get_metrics))
 
         // /api/chats/{app_id}
@@ -170,23 +179,31 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
         // … history, without the deadline: it lasts as long as its reader needs, and each read has a timeout
         .routes(routes!(messages::history::get_history))
-        .route_layer(from_fn_with_state(state.clone(), admit))
 }
 
-/// Adds the middleware around all routes; the last layer is the outermost.
-fn with_layers(router: Router<AppState>, state: AppState) -> Router {
-    let cors = option_layer(state.authenticator.cors());
-    router
+/// Admits every request, also one to a path that does not exist: it counts for the quotas of its caller.
+fn admitted(router: Router<AppState>, state: &AppState) -> Router<AppState> {
+    with_method_check(router)
         .fallback(async || {
             Problem::new(
                 ProblemKind::NO_SUCH_ROUTE,
                 "no route has this path; GET /openapi.json lists them",
             )
         })
-        .method_not_allowed_fallback(async || {
-            let detail = "the route does not have this method; see the Allow header";
-            Problem::new(ProblemKind::METHOD_NOT_ALLOWED, detail)
-        })
+        .layer(from_fn_with_state(state.clone(), admit))
+}
+
+fn with_method_check(router: Router<AppState>) -> Router<AppState> {
+    router.method_not_allowed_fallback(async || {
+        let detail = "the route does not have this method; see the Allow header";
+        Problem::new(ProblemKind::METHOD_NOT_ALLOWED, detail)
+    })
+}
+
+/// Adds the middleware around all routes; the last layer is the outermost.
+fn with_layers(router: Router<AppState>, state: AppState) -> Router {
+    let cors = option_layer(state.authenticator.cors());
+    router
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(respond))
         .layer(always(header::CACHE_CONTROL, "no-store"))

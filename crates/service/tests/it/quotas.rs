@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use persistence::memory::MemoryStore;
 use serde_json::{Value, json};
-use service::{AuthConfig, Config, LimitsConfig};
+use service::{AuthConfig, Config, LimitsConfig, ServerConfig};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::harness::{Client, memory};
-use crate::serve::{start, start_with};
+use crate::serve::{Server, read_to_end, start, start_with};
 use crate::socket::{JOIN, Socket};
 use crate::tokens::{hs256, token};
 
@@ -199,6 +199,88 @@ async fn a_quota_of_zero_is_none() {
         let asked = service.post(&format!("{path}/input-requests"), question.clone()).await;
         assert!(asked.status < 300, "{}", asked.text);
     }
+}
+
+/// Gets a path from an address of this machine. Returns the head of the response.
+async fn get_from(address: [u8; 4], server: &Server, path: &str, forwarded: &str) -> String {
+    let mut stream = connect_from(address, server.address).await;
+    let request =
+        format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{forwarded}connection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let answer = read_to_end(&mut stream).await;
+    answer.split("\r\n\r\n").next().unwrap().to_ascii_lowercase()
+}
+
+fn is_used_up(head: &str) -> bool {
+    let is_refused = head.starts_with("http/1.1 429");
+    assert!(!is_refused || head.contains("\r\nretry-after: 1"), "{head}");
+    is_refused
+}
+
+async fn limited_by_address(trusted_proxies: Vec<String>) -> Server {
+    let limits = LimitsConfig { requests_per_sec_per_address: 1, ..LimitsConfig::default() };
+    let listen = ServerConfig { trusted_proxies, ..ServerConfig::default() };
+    start_with(memory(), Config { server: listen, limits, ..Config::default() }).await
+}
+
+const ATTEMPTS: usize = 40;
+
+#[tokio::test]
+async fn an_address_beyond_its_quota_waits_whatever_it_asks_for() {
+    let server = limited_by_address(Vec::new()).await;
+    let (one, other) = ([127, 0, 0, 2], [127, 0, 0, 3]);
+    for path in [
+        "/api/chats/acme_corp",
+        "/openapi.json",
+        "/dashboard",
+        "/dashboard/unknown",
+        "/unknown/path",
+        "/api/health/unknown",
+        // No route has this method.
+        "/api/sign-out",
+    ] {
+        let mut is_refused = false;
+        for _ in 0..ATTEMPTS {
+            is_refused = is_used_up(&get_from(one, &server, path, "").await);
+            if is_refused {
+                break;
+            }
+        }
+        assert!(is_refused, "{path} does not count");
+    }
+    // A probe is answered all the same.
+    for path in ["/api/health/live", "/api/health/ready"].repeat(20) {
+        let head = get_from(one, &server, path, "").await;
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+    }
+    assert!(is_used_up(&get_from(one, &server, "/openapi.json", "").await));
+    assert!(!is_used_up(&get_from(other, &server, "/openapi.json", "").await));
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_the_forwarded_address_counts() {
+    let server = limited_by_address(vec!["127.0.0.2".to_owned()]).await;
+    let (proxy, stranger) = ([127, 0, 0, 2], [127, 0, 0, 3]);
+    let get = async |from, forwarded: &str| {
+        let header = format!("x-forwarded-for: {forwarded}\r\n");
+        is_used_up(&get_from(from, &server, "/api/chats/acme_corp", &header).await)
+    };
+    let use_up = async |from, forwarded: &dyn Fn(usize) -> String| {
+        for number in 0..ATTEMPTS {
+            if get(from, &forwarded(number)).await {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(use_up(proxy, &|_| "203.0.113.7".to_owned()).await);
+    assert!(!get(proxy, "203.0.113.8").await, "another client of the proxy");
+    // What the client itself has written stands before what the proxy adds.
+    assert!(use_up(proxy, &|number| format!("198.51.100.{number}, 203.0.113.7")).await);
+    // An address that is no proxy is not believed: it neither escapes its quota nor uses up that of another.
+    assert!(use_up(stranger, &|number| format!("192.0.2.{number}")).await);
+    assert!(use_up(stranger, &|_| "203.0.113.9".to_owned()).await);
+    assert!(!get(proxy, "203.0.113.9").await);
 }
 
 /// Connects from another address of this machine.
