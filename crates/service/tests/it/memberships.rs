@@ -1,6 +1,7 @@
 //! What people learn of chats that are theirs, that are shared with them, and that are not.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use persistence::memory::MemoryStore;
 use records::Visibility;
@@ -96,8 +97,11 @@ async fn a_removed_member_loses_sockets_and_streams() {
     assert_eq!(alice.get(C1).await.body()["last_sequence"], 0, "a reader says nothing");
 
     assert_eq!(alice.delete(&member).await.status, 204);
+    let removed = Instant::now();
     assert_eq!(socket.closed().await, 1008);
     assert_eq!(of_bob.next().await, None);
+    // The checks are at most 50 ms apart; the rest is for a busy machine.
+    assert!(removed.elapsed() < Duration::from_secs(5), "{:?}", removed.elapsed());
     let said = json!({"role": "user", "content": "x"});
     assert_eq!(alice.post(&format!("{C1}/messages"), said).await.status, 201);
     of_alice.until("message").await;
@@ -139,6 +143,71 @@ async fn usage_is_sent_only_to_those_who_manage_the_chat() {
     assert_no_usage(&late.until("caught-up").await);
     let calls = bob.get(&format!("{C1}/calls")).await;
     assert_eq!(calls.problem(), (403, "forbidden-permission".to_owned()));
+}
+
+#[tokio::test]
+async fn usage_comes_over_the_socket_only_to_those_who_manage_the_chat() {
+    let store = memory();
+    let config = Config { auth: hs256(), ..Config::default() };
+    let client = Client::over(Arc::<MemoryStore>::clone(&store), config.clone());
+    let service = service_of(&client);
+    let new = json!({"chat_id": "c1", "workflow_name": "Generator", "user_id": "alice"});
+    assert_eq!(service.post(CHATS, new).await.status, 201);
+    for (user, role) in [("bob", "member"), ("carol", "reader")] {
+        let put = service.put(&format!("{C1}/members/{user}"), json!({"role": role})).await;
+        assert_eq!(put.status, 201);
+    }
+    let call = |cost: u64| json!({"prompt_tokens": 12, "cost_micros_usd": cost});
+    assert_eq!(service.post(&format!("{C1}/calls"), call(1_234_567)).await.status, 201);
+    let server = start_with(store, config).await;
+    let join = async |user: &str| {
+        let bearer = format!("Bearer {}", token(&json!({"sub": user})));
+        let path = format!("/ws/Generator/acme_corp/c1/{user}");
+        let headers = [("authorization", &*bearer)];
+        Socket::try_open(&server, &path, &headers).await.unwrap()
+    };
+    // What is sent first, and what is sent later.
+    let mut of_alice = join("alice").await;
+    let found = of_alice.until("chat.usage").await;
+    assert!(format!("{found:?}").contains("1234567"), "{found:?}");
+    let mut others = Vec::new();
+    for user in ["bob", "carol"] {
+        let mut socket = join(user).await;
+        let found = socket.until("chat.resume_boundary").await;
+        assert!(!format!("{found:?}").contains("1234567"), "{user}: {found:?}");
+        others.push(socket);
+    }
+    assert_eq!(service.post(&format!("{C1}/calls"), call(7_654_321)).await.status, 201);
+    let found = of_alice.until("chat.usage").await;
+    assert!(format!("{found:?}").contains("8888888"), "{found:?}");
+    // Two messages, one after the other: usage may be sent after the first.
+    for text in ["first", "second"] {
+        let said = json!({"role": "assistant", "content": text});
+        assert_eq!(service.post(&format!("{C1}/messages"), said).await.status, 201);
+        for socket in &mut others {
+            let found = socket.until("chat.text").await;
+            let is_cost = |text: &str| ["chat.usage", "8888888"].iter().any(|it| text.contains(it));
+            assert!(!is_cost(&format!("{found:?}")), "{found:?}");
+        }
+    }
+}
+
+/// The setting of the app decides also about streams that are open.
+#[tokio::test]
+async fn support_that_an_app_no_longer_admits_loses_its_stream() {
+    let limits = LimitsConfig { recheck_ms: 50, ..LimitsConfig::default() };
+    let client = Client::over(memory(), Config { auth: hs256(), limits, ..Config::default() });
+    let operator = client.with_token(token(&json!({"sub": "olga", "role": "operator"})));
+    let support = client.with_token(token(&json!({"sub": "sue", "role": "support"})));
+    of(&client, "alice").create_chat("c1").await;
+    let app = "/api/apps/acme_corp";
+    operator.put(app, json!({})).await;
+    let admit = |admits: bool| operator.patch(app, json!({"settings": {"support_access": admits}}));
+    assert_eq!(admit(true).await.status, 200);
+    let mut reader = Reader::open(&support, &format!("{C1}/events"), None).await;
+    reader.until("caught-up").await;
+    assert_eq!(admit(false).await.status, 200);
+    reader.ended().await;
 }
 
 fn assert_no_usage(events: &[Event]) {
