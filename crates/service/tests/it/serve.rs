@@ -218,3 +218,90 @@ async fn a_reader_of_events_that_accepts_nothing_is_disconnected() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
+
+/// A request that is hidden in the body of another one, for a server that disagrees with a proxy about where the body ends.
+const HIDDEN: &str =
+    "POST /api/chats/hidden HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}";
+
+/// Requests whose length is ambiguous.
+fn ambiguous() -> Vec<(&'static str, String)> {
+    let head = "POST /api/chats/acme_corp HTTP/1.1\r\nhost: localhost\r\n\
+                content-type: application/json\r\n";
+    let length = HIDDEN.len();
+    vec![
+        (
+            "a length and chunks",
+            format!(
+                "{head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{HIDDEN}"
+            ),
+        ),
+        (
+            "chunks and a length",
+            format!(
+                "{head}transfer-encoding: chunked\r\ncontent-length: {}\r\n\r\n0\r\n\r\n{HIDDEN}",
+                length + 5
+            ),
+        ),
+        (
+            "two lengths",
+            format!(
+                "{head}content-length: 2\r\ncontent-length: {}\r\n\r\n{{}}{HIDDEN}",
+                length + 2
+            ),
+        ),
+        (
+            "two lengths in one field",
+            format!("{head}content-length: 2, {}\r\n\r\n{{}}{HIDDEN}", length + 2),
+        ),
+        ("a signed length", format!("{head}content-length: +2\r\n\r\n{{}}{HIDDEN}")),
+        (
+            "an unknown coding after chunks",
+            format!("{head}transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n{HIDDEN}"),
+        ),
+        (
+            "a folded field",
+            format!("{head}x-folded: a\r\n content-length: 2\r\ncontent-length: 0\r\n\r\n{HIDDEN}"),
+        ),
+        (
+            "a folded coding",
+            format!("{head}transfer-encoding:\r\n chunked\r\n\r\n0\r\n\r\n{HIDDEN}"),
+        ),
+        (
+            "a blank before the colon",
+            format!("{head}transfer-encoding : chunked\r\ncontent-length: 2\r\n\r\n{{}}{HIDDEN}"),
+        ),
+        (
+            "a chunk that ends with a bare line feed",
+            format!("{head}transfer-encoding: chunked\r\n\r\n2\n{{}}\n0\n\n{HIDDEN}"),
+        ),
+        (
+            "a size that is too large",
+            format!(
+                "{head}transfer-encoding: chunked\r\n\r\n10000000000000002\r\n{{}}\r\n0\r\n\r\n{HIDDEN}"
+            ),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_request_whose_length_is_ambiguous_is_never_answered_as_two() {
+    let limits = LimitsConfig { request_timeout_ms: 1_000, ..LimitsConfig::default() };
+    let server = start(memory(), limits).await;
+    let mut wrong = Vec::new();
+    for (what, request) in ambiguous() {
+        let mut stream = server.connect().await;
+        // The server may close the connection before it has read everything.
+        let _sent = stream.write_all(request.as_bytes()).await;
+        let mut answer = Vec::new();
+        // A connection that is reset counts as closed.
+        let closing = stream.read_to_end(&mut answer);
+        let is_closed = timeout(Duration::from_secs(3), closing).await.is_ok();
+        let answer = String::from_utf8_lossy(&answer);
+        let answers = answer.matches("HTTP/1.1 ").count();
+        let is_refused = answers == 0 || answer.starts_with("HTTP/1.1 4");
+        if answers > 1 || !is_refused || !is_closed {
+            wrong.push(format!("{what}: closed: {is_closed}, {answers} answers: {answer}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
