@@ -19,10 +19,11 @@ use serde_json::json;
 use tempfile::TempDir;
 use tests::binary;
 use tests::client::APP;
+use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
 use tests::waiting::until;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 const UNAUTHORIZED: i32 = 13;
 const DATABASE: &str = "reprise";
@@ -88,6 +89,66 @@ async fn the_mongod_of_a_service_refuses_strangers_and_no_output_tells_the_passw
         ensure!(!said.contains(secret), "the {what} is in {said}");
     }
     service.stop().await
+}
+
+/// Returns everything that a command says within a few seconds; then it is killed.
+async fn said_by(arguments: &[&str], settings: &Settings) -> Result<String> {
+    let said = tempfile::NamedTempFile::new()?;
+    let mut command = binary::command(arguments).await?;
+    settings.apply(&mut command);
+    let mut running = command.stdout(said.reopen()?).stderr(said.reopen()?).spawn()?;
+    if timeout(Duration::from_secs(4), running.wait()).await.is_err() {
+        running.kill().await?;
+    }
+    Ok(fs::read_to_string(said.path())?)
+}
+
+#[tokio::test]
+async fn no_output_tells_the_password_of_an_external_server() -> Result<()> {
+    let password = "canary%2FTr0ub4dor";
+    let database = Database::create().await?;
+    let place = database.uri().trim_start_matches("mongodb://");
+    let uris = [
+        // The server knows no such user.
+        format!("mongodb://canary:{password}@{place}"),
+        // No server.
+        format!("mongodb://canary:{password}@127.0.0.1:9/?directConnection=true"),
+        // Connection strings that cannot be read, each for another reason.
+        format!("mongodb://canary:{password}@{place}&nonsense=%zz"),
+        format!("mongodb://canary:{password}@:99999/"),
+        "mongodb://canary:canary/Tr0ub4dor@127.0.0.1:9/".to_owned(),
+        format!("mongodb//canary:{password}@127.0.0.1:9"),
+        format!("mongodb+srv://canary:{password}@localhost:27017/"),
+        // Passwords that are not encoded.
+        "mongodb://canary:a:Tr0ub4dor@127.0.0.1:9/".to_owned(),
+        "mongodb://canary:a@Tr0ub4dor@127.0.0.1:9/".to_owned(),
+        "mongodb://canary:a?Tr0ub4dor@127.0.0.1:9/".to_owned(),
+        "mongodb://canary:a/?authMechanism=Tr0ub4dor@127.0.0.1:9/".to_owned(),
+        "mongodb://canary:a%Tr0ub4dor@127.0.0.1:9/".to_owned(),
+    ];
+    let commands = [
+        &["check"][..],
+        &["serve", "--listen", "127.0.0.1:0"],
+        &["apps", "list"],
+        &["stats", "show", APP],
+        &["serve", "--help"],
+        &["apps", "nonsense"],
+    ];
+    let mut wrong = Vec::new();
+    for uri in &uris {
+        let settings =
+            Settings::at(uri, "reprise").with("log.filter", "trace").with("mongo.deadline_ms", 500);
+        for arguments in commands {
+            let said = said_by(arguments, &settings).await?;
+            ensure!(!said.is_empty(), "{arguments:?} says nothing");
+            // Whatever encodes it, the middle of the password stays the same.
+            if said.to_lowercase().contains("tr0ub4dor") {
+                wrong.push(format!("{arguments:?} with {uri}: {said}"));
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "the password is in what these say:\n{}", wrong.join("\n"));
+    Ok(())
 }
 
 /// A service and its mongod are killed while they take over a directory of an older release.

@@ -60,8 +60,14 @@ impl MongoOptions {
 
 /// The connection string or an option cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection string or an option cannot be used")]
-pub struct ConnectError(#[from] mongodb::error::Error);
+pub enum ConnectError {
+    /// The user or the password in the connection string cannot be read.
+    #[error("the user and the password in the connection string must be percent-encoded")]
+    Credentials,
+    /// The driver refuses the connection string or an option.
+    #[error("the connection string or an option cannot be used")]
+    Refused(#[from] mongodb::error::Error),
+}
 
 /// The timeout of server selection.
 ///
@@ -84,6 +90,26 @@ pub(crate) fn append_slots(max_pool_size: u32) -> usize {
     (max_pool_size as usize / 4).max(1)
 }
 
+/// Parses a connection string. An error contains no part of the credentials.
+///
+/// The driver may quote what it cannot read, which is a part of the password if that is not encoded. So an error is
+/// that of the same string with other credentials.
+async fn parse(uri: &str) -> Result<ClientOptions, ConnectError> {
+    if let Ok(driver) = ClientOptions::parse(uri).await {
+        return Ok(driver);
+    }
+    ClientOptions::parse(without_credentials(uri)).await?;
+    Err(ConnectError::Credentials)
+}
+
+/// Replaces everything up to the last `@`: an unencoded password may contain any character.
+fn without_credentials(uri: &str) -> String {
+    let Some((before, place)) = uri.rsplit_once('@') else { return uri.to_owned() };
+    let is_scheme = |scheme: &&str| before.starts_with(&format!("{scheme}://"));
+    let scheme = ["mongodb", "mongodb+srv"].into_iter().find(is_scheme).unwrap_or("unknown");
+    format!("{scheme}://user:password@{place}")
+}
+
 /// Builds the driver's options.
 ///
 /// Reads go to the primary as well, because appends decide by what they have read. Writes use
@@ -92,7 +118,7 @@ pub(crate) fn append_slots(max_pool_size: u32) -> usize {
 /// noticed within two seconds. The driver has no socket timeout, so the deadline of a call is the
 /// only bound above these.
 pub(crate) async fn options(options: &MongoOptions) -> Result<ClientOptions, ConnectError> {
-    let mut driver = ClientOptions::parse(options.uri.expose_secret()).await?;
+    let mut driver = parse(options.uri.expose_secret()).await?;
     driver.app_name = Some(options.app_name.clone());
     driver.connect_timeout = Some(Duration::from_millis(1_500));
     driver.heartbeat_freq = Some(Duration::from_millis(500));
