@@ -351,7 +351,7 @@ impl Default for LimitsConfig {
             requests_per_sec_per_user: 100,
             requests_per_sec_per_app: 20_000,
             requests_per_sec_per_address: 20_000,
-            new_chats_per_min_per_user: 600,
+            new_chats_per_min_per_user: 3_000,
             new_chats_per_min_per_app: 300_000,
             questions_per_min_per_app: 300_000,
             failed_attempts_per_min_per_address: 60,

@@ -25,7 +25,7 @@ use crate::harness::Client;
 use crate::histories::{self, Meter};
 use crate::serve::{Server, start_with};
 use crate::socket::{Received, Socket};
-use crate::tokens::{hs256, seconds, token};
+use crate::tokens::{hs256, limits, seconds, token};
 
 const CHATS: &str = "/api/chats/acme_corp";
 const RECHECK: Duration = Duration::from_millis(300);
@@ -33,9 +33,8 @@ const RECHECK: Duration = Duration::from_millis(300);
 fn config() -> Config {
     let limits = LimitsConfig {
         recheck_ms: RECHECK.as_millis().try_into().unwrap(),
-        requests_per_sec_per_user: 0,
         failed_attempts_per_min_per_address: 0,
-        ..LimitsConfig::default()
+        ..limits()
     };
     Config { auth: hs256(), limits, ..Config::default() }
 }

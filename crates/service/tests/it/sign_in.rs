@@ -21,7 +21,7 @@ use tokio::time::sleep;
 
 use crate::harness::{Answer, Client};
 use crate::signing::{jwk, new_ec_key, sign};
-use crate::tokens::{hs256, seconds};
+use crate::tokens::{hs256, limits, seconds};
 
 const OWN: &str = "https://chats.example.org";
 const SESSION: &str = "__Host-reprise_session";
@@ -163,8 +163,7 @@ fn config(issuer: &Issuer) -> Config {
         ..SignInConfig::default()
     };
     let recheck_ms = RECHECK.as_millis().try_into().unwrap();
-    let limits =
-        LimitsConfig { recheck_ms, requests_per_sec_per_user: 0, ..LimitsConfig::default() };
+    let limits = LimitsConfig { recheck_ms, ..limits() };
     Config { auth: AuthConfig { sign_in, ..hs256() }, limits, ..Config::default() }
 }
 

@@ -58,10 +58,18 @@ pub(crate) fn hs256() -> AuthConfig {
     }
 }
 
-/// Returns a client of a service with these settings, which counts the requests of no user.
+/// Returns the default limits without the quotas of users.
+pub(crate) fn limits() -> LimitsConfig {
+    LimitsConfig {
+        requests_per_sec_per_user: 0,
+        new_chats_per_min_per_user: 0,
+        ..LimitsConfig::default()
+    }
+}
+
+/// Returns a client of a service with these settings and without quotas of users.
 pub(crate) fn client(auth: AuthConfig) -> Client {
-    let limits = LimitsConfig { requests_per_sec_per_user: 0, ..LimitsConfig::default() };
-    let config = Config { auth, limits, ..Config::default() };
+    let config = Config { auth, limits: limits(), ..Config::default() };
     Client::over(memory(), config)
 }
 
