@@ -302,6 +302,12 @@ pub enum StoreError {
         #[source]
         source: BoxError,
     },
+
+    /// The database has no transactions, so most calls fail.
+    #[error(
+        "the MongoDB server is not in a replica set: start mongod with --replSet, then run rs.initiate()"
+    )]
+    NotAReplicaSet,
 }
 
 impl StoreError {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -21,9 +22,10 @@ use crate::config::{Config, LimitsConfig};
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
 
-/// Serves `app` until `shutdown` is cancelled, then drains the requests in flight.
+/// Serves `app` until `shutdown` is cancelled and `server.drain_ms` have passed, then drains the requests in flight.
 ///
-/// Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted. The
+/// Until then readiness is 503, so that balancers send new requests elsewhere, and whatever still arrives is
+/// served. Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted. The
 /// server closes the connection of a client that does not send the complete head of a request within
 /// `limits.header_timeout_ms`, and of one that keeps the service waiting and accepts fewer than
 /// `limits.min_bytes_per_sec` of its response over `limits.write_timeout_ms`. Beyond `limits.connections`
@@ -41,9 +43,14 @@ pub async fn serve(
     let server = http_server(limits);
     let pace = limits.pace();
     let mut connections = JoinSet::new();
+    let closing = CancellationToken::new();
+    let mut announced = pin!(async {
+        shutdown.cancelled().await;
+        tokio::time::sleep(config.server.drain()).await;
+    });
     loop {
         tokio::select! {
-            () = shutdown.cancelled() => break,
+            () = &mut announced => break,
             Some(_ended) = connections.join_next() => {}
             accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
                 Ok((stream, peer)) => {
@@ -56,8 +63,10 @@ pub async fn serve(
                     configure(&stream);
                     let stream = PacedStream::new(stream, pace);
                     let (server, app) = (server.clone(), app.clone());
+                    let shutdown = Shutdown::new(shutdown.clone(), closing.clone());
+                    let closing = closing.clone();
                     let serving =
-                        serve_connection(server, stream, Peer(peer.ip()), app, shutdown.clone());
+                        serve_connection(server, stream, Peer(peer.ip()), app, shutdown, closing);
                     connections.spawn(async move {
                         serving.await;
                         drop(share);
@@ -67,6 +76,7 @@ pub async fn serve(
             },
         }
     }
+    closing.cancel();
     drop(listener);
     let drained = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_grace(), drained).await.is_err() {
@@ -106,15 +116,23 @@ async fn serve_connection(
     stream: PacedStream<TcpStream>,
     peer: Peer,
     app: Router,
-    shutdown: CancellationToken,
+    shutdown: Shutdown,
+    closing: CancellationToken,
 ) {
-    let sockets = Shutdown::new(shutdown.clone());
-    let for_requests = sockets.clone();
+    let for_requests = shutdown.clone();
     let app = app.map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(for_requests.clone());
         request.extensions_mut().insert(peer);
         request
+    });
+    let for_responses = shutdown.clone();
+    let app = app.map_response(move |mut response: Response<Body>| {
+        // The client opens its next connection elsewhere, and does not send a request just when this one is closed.
+        if for_responses.is_announced() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     });
     let connection = server
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
@@ -122,7 +140,7 @@ async fn serve_connection(
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
-        () = shutdown.cancelled() => {
+        () = closing.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -130,7 +148,7 @@ async fn serve_connection(
     if let Err(error) = ended {
         tracing::debug!(%error, "the connection failed");
     }
-    sockets.sockets_ended().await;
+    shutdown.sockets_ended().await;
 }
 
 /// Pauses after a failed accept, unless only that one connection has failed.

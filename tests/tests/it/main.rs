@@ -17,6 +17,8 @@ mod embedded;
 mod identity_under_load;
 mod keys;
 mod metrics;
+mod rolling_restart;
+mod standalone;
 mod start;
 mod stats;
 mod wallets;

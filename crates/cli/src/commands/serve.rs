@@ -75,7 +75,7 @@ fn announce(format: LogFormat, listener: &TcpListener, backend: &Backend) -> any
 async fn prepare(store: MongoStore) {
     while let Err(error) = store.ping().await {
         let cause = anyhow::Error::from(error);
-        tracing::warn!(cause = format!("{cause:#}"), "not ready: the store cannot be reached");
+        tracing::warn!(cause = format!("{cause:#}"), "not ready");
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     tracing::info!("ready");

@@ -235,7 +235,9 @@ impl CallOutcome {
             StoreError::Unavailable { .. } => Self::Unavailable,
             StoreError::Overloaded { .. } => Self::Overloaded,
             StoreError::OutcomeUnknown { .. } => Self::Unknown,
-            StoreError::Refused { .. } | StoreError::UpgradePending { .. } => Self::Refused,
+            StoreError::Refused { .. }
+            | StoreError::NotAReplicaSet
+            | StoreError::UpgradePending { .. } => Self::Refused,
             StoreError::Corrupt { .. } => Self::Corrupt,
             StoreError::UnsupportedVersion { .. } => Self::UnsupportedVersion,
         }

@@ -58,7 +58,9 @@ use crate::StoreError;
 use crate::metrics::{Call, StoreMetrics};
 use crate::store::{Change, Store};
 use engine::change_stream::ChangeStreams;
+use engine::failure::Failure;
 use engine::format::KnownFormat;
+use engine::transaction::{Round, Transaction};
 use engine::{client, indexes, pool_events};
 use transcript::append::{ChatCache, CommandBatcher, Queues};
 use transcript::sealing::Sealer;
@@ -215,6 +217,23 @@ impl MongoStore {
     }
 }
 
+impl MongoStore {
+    /// Runs a transaction. Appends need none, so without this a server that has none would look ready.
+    async fn prove_transactions(&self) -> Result<(), StoreError> {
+        self.write(|call| async move {
+            call.transact_without_chat(|tx| call.transaction_round(tx)).await
+        })
+        .await
+    }
+
+    async fn transaction_round(&self, tx: Transaction<'_>) -> Result<Round<()>, Failure> {
+        tx.begin().await?;
+        let find = self.inner.store_format.find_one(doc! {});
+        find.session(&mut *tx.session().await?).await?;
+        Ok(Round::Done(()))
+    }
+}
+
 #[async_trait]
 impl Store for MongoStore {
     async fn ping(&self) -> Result<(), StoreError> {
@@ -224,6 +243,7 @@ impl Store for MongoStore {
                     || async { Ok(self.inner.database.run_command(doc! { "hello": 1 }).await?) };
                 self.inner.change_streams.record_server(&self.read(hello).await?);
                 indexes::ensure(self).await?;
+                self.prove_transactions().await?;
                 self.log_format().await
             };
             self.inner.indexes.get_or_try_init(prepare).await?;

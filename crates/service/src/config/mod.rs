@@ -47,12 +47,20 @@ pub struct ServerConfig {
     /// The networks of the proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`.
     #[serde(deserialize_with = "listed")]
     pub trusted_proxies: Vec<String>,
+    /// How long the service goes on after it was asked to stop, while its readiness is 503.
+    pub drain_ms: u64,
 }
 
 impl Default for ServerConfig {
     fn default() -> Self {
         let listen = SocketAddr::from(([127, 0, 0, 1], 8080));
-        Self { listen, trusted_proxies: Vec::new() }
+        Self { listen, trusted_proxies: Vec::new(), drain_ms: 0 }
+    }
+}
+
+impl ServerConfig {
+    pub(crate) fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms)
     }
 }
 

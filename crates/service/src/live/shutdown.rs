@@ -7,19 +7,25 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// The shutdown of the process, as one connection sees it: whether it was requested, and which sockets
+/// The shutdown of the process, as one connection sees it: whether it was announced and requested, and which sockets
 /// must end before the connection may.
 ///
 /// The default is never requested and tracks nothing: tests call routes without a connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shutdown {
+    announced: CancellationToken,
     requested: CancellationToken,
     sockets: TaskTracker,
 }
 
 impl Shutdown {
-    pub(crate) fn new(requested: CancellationToken) -> Self {
-        Self { requested, sockets: TaskTracker::new() }
+    pub(crate) fn new(announced: CancellationToken, requested: CancellationToken) -> Self {
+        Self { announced, requested, sockets: TaskTracker::new() }
+    }
+
+    /// Returns whether the process will soon be asked to stop, or is. Balancers should send it nothing new.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.announced.is_cancelled()
     }
 
     /// Returns once the process is asked to stop.

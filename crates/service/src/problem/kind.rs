@@ -15,7 +15,7 @@ const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> Pr
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 65] = [
+    pub(crate) const ALL: [Self; 66] = [
         Self::SIGN_IN_FAILED, Self::NO_SIGN_IN, Self::DIFF_TOO_LARGE, Self::TOO_MANY_REQUESTS,
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::FORBIDDEN_PERMISSION, Self::TOO_MANY_MEMBERS, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
@@ -26,7 +26,7 @@ impl ProblemKind {
         Self::CONTEXT_TOO_LARGE, Self::ARTIFACT_TOO_LARGE, Self::METADATA_TOO_LARGE, Self::UNSUPPORTED_MEDIA_TYPE,
         Self::INVALID_REQUEST, Self::BODY_TIMEOUT, Self::INTERNAL, Self::UNSUPPORTED_SCHEMA_VERSION, Self::CORRUPT_DOCUMENT,
         Self::CONTEXT_VERSION_NOT_FOUND, Self::INPUT_NOT_FOUND, Self::INPUT_CONFLICT, Self::INPUT_CLOSED, Self::TOOL_CALL_MISMATCH, Self::UNSETTLED_TOOL_CALLS, Self::TOO_MANY_INPUTS, Self::INPUT_TOO_LARGE,
-        Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::KEYS_UNAVAILABLE, Self::UPGRADE_PENDING, Self::OVERLOADED, Self::TOO_MANY_SUBSCRIBERS, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
+        Self::STORE_REFUSED, Self::STORE_UNAVAILABLE, Self::NOT_A_REPLICA_SET, Self::KEYS_UNAVAILABLE, Self::UPGRADE_PENDING, Self::OVERLOADED, Self::TOO_MANY_SUBSCRIBERS, Self::DEADLINE_EXCEEDED, Self::OUTCOME_UNKNOWN,
     ];
 
     pub(crate) const MALFORMED_JSON: Self = kind(StatusCode::BAD_REQUEST, "malformed-json", "The body is not JSON");
@@ -88,6 +88,7 @@ impl ProblemKind {
     pub(crate) const CORRUPT_DOCUMENT: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "corrupt-document", "The stored data is damaged");
     pub(crate) const STORE_REFUSED: Self = kind(StatusCode::INTERNAL_SERVER_ERROR, "store-refused", "The store refused the command");
     pub(crate) const STORE_UNAVAILABLE: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "The store cannot be reached");
+    pub(crate) const NOT_A_REPLICA_SET: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "not-a-replica-set", "The database has no transactions");
     pub(crate) const KEYS_UNAVAILABLE: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "keys-unavailable", "The key of the token cannot be fetched");
     pub(crate) const UPGRADE_PENDING: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "upgrade-pending", "An upgrade is not finished");
     pub(crate) const OVERLOADED: Self = kind(StatusCode::SERVICE_UNAVAILABLE, "overloaded", "Too much is in progress");

@@ -14,7 +14,7 @@ use super::ProblemKind as P;
 type Responses = BTreeMap<String, RefOr<Response>>;
 
 /// The problems of every route.
-const ANY: [P; 11] = [
+const ANY: [P; 12] = [
     P::UNAUTHENTICATED,
     P::FORBIDDEN_ORIGIN,
     P::INVALID_REQUEST,
@@ -23,6 +23,7 @@ const ANY: [P; 11] = [
     P::CORRUPT_DOCUMENT,
     P::STORE_REFUSED,
     P::STORE_UNAVAILABLE,
+    P::NOT_A_REPLICA_SET,
     P::KEYS_UNAVAILABLE,
     P::OVERLOADED,
     P::TOO_MANY_REQUESTS,

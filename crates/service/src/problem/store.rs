@@ -7,8 +7,8 @@ use resume::call_stack::CallStackError;
 use super::{Conflict, Problem, ProblemKind, Shortfall};
 use crate::history::HistoryError;
 
-/// When to repeat a call that waits for an operator to finish an upgrade.
-const UPGRADE_RETRY: Duration = Duration::from_mins(1);
+/// When to repeat a call that waits for an operator, who must finish an upgrade or configure the database.
+const OPERATOR_RETRY: Duration = Duration::from_mins(1);
 
 /// How long to wait before repeating a write whose outcome is unknown.
 pub(crate) const UNKNOWN_RETRY: Duration = Duration::from_secs(1);
@@ -59,8 +59,11 @@ impl From<StoreError> for Problem {
                 problem.0.shortfall = Some(Shortfall { balance, amount });
                 problem
             }
+            StoreError::NotAReplicaSet => {
+                Self::new(ProblemKind::NOT_A_REPLICA_SET, detail).with_retry_after(OPERATOR_RETRY)
+            }
             StoreError::UpgradePending { .. } => {
-                Self::new(ProblemKind::UPGRADE_PENDING, detail).with_retry_after(UPGRADE_RETRY)
+                Self::new(ProblemKind::UPGRADE_PENDING, detail).with_retry_after(OPERATOR_RETRY)
             }
             StoreError::Invalid(invalid) => invalid.into(),
             other => store_failure(other),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use persistence::Store;
 use serde_json::json;
-use service::{Config, LimitsConfig, router, serve};
+use service::{Config, LimitsConfig, ServerConfig, router, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -100,6 +100,35 @@ async fn a_shutdown_finishes_what_was_accepted() {
     stream.write_all(BODY.as_bytes()).await.unwrap();
     let answer = read_to_end(&mut stream).await;
     assert!(answer.contains("201 Created"), "{answer}");
+    let address = server.address;
+    server.stopped().await;
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_shutdown_is_announced_before_connections_are_refused() {
+    let server = ServerConfig { drain_ms: 1_500, ..ServerConfig::default() };
+    let server = start_with(memory(), Config { server, ..Config::default() }).await;
+    let mut open = server.connect().await;
+    open.write_all(b"GET /api/health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let ready = read_until(&mut open, "}}").await;
+    assert!(ready.contains("200 OK") && !ready.contains("connection: close"), "{ready}");
+
+    server.shutdown.cancel();
+    for request in ["GET /api/health/ready", "GET /api/chats/acme_corp", "GET /api/health/live"] {
+        let mut stream = server.connect().await;
+        let request = format!("{request} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let answer = read_to_end(&mut stream).await;
+        assert!(answer.contains("connection: close"), "{answer}");
+        let is_ready = !request.contains("ready");
+        let status = if is_ready { "200 OK" } else { "503 Service Unavailable" };
+        assert!(answer.contains(status), "{answer}");
+        assert_eq!(answer.contains(r#""status":"stopping""#), !is_ready, "{answer}");
+    }
+    // A connection that was open before is served as well.
+    open.write_all(b"GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    assert!(read_to_end(&mut open).await.contains("200 OK"));
     let address = server.address;
     server.stopped().await;
     assert!(TcpStream::connect(address).await.is_err());

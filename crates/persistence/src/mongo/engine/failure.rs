@@ -46,6 +46,7 @@ impl Failure {
     pub(crate) fn into_final(self) -> Result<StoreError, BoxError> {
         match self {
             Self::Decided(error) => Ok(error),
+            Self::Driver(error) if lacks_transactions(&error) => Ok(StoreError::NotAReplicaSet),
             Self::Driver(error) if classify_error(&error) == ErrorClass::Refused => {
                 Ok(StoreError::Refused { source: error.into() })
             }
@@ -141,6 +142,21 @@ pub(crate) fn classify_error(error: &Error) -> ErrorClass {
         | ErrorKind::Write(WriteFailure::WriteConcernError(_)) => ErrorClass::Unknown,
         _ if is_transient(error) => ErrorClass::Unknown,
         _ => ErrorClass::Refused,
+    }
+}
+
+/// Returns whether the server refused a command with a transaction number, because only members of a replica set take
+/// them. The driver puts words of its own, about retryable writes, in place of the server's.
+fn lacks_transactions(error: &Error) -> bool {
+    const ILLEGAL_OPERATION: i32 = 20;
+    const REASONS: [&str; 2] = ["retryable writes", "replica set"];
+    match &*error.kind {
+        ErrorKind::Transaction { message, .. } => message.contains("by this deployment"),
+        ErrorKind::Command(command) => {
+            let has = |reason: &&str| command.message.contains(*reason);
+            command.code == ILLEGAL_OPERATION && REASONS.iter().any(has)
+        }
+        _ => false,
     }
 }
 

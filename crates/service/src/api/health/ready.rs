@@ -5,12 +5,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::IntoResponse;
-use persistence::Store;
+use persistence::{Store, StoreError};
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use crate::extract::Json;
+use crate::live::Shutdown;
 
 /// How long the store may take to answer before it counts as unavailable.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -18,7 +19,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 /// The readiness of the service. The reason for a failed check is in the log only.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadyResponse {
-    /// `ready` or `unavailable`.
+    /// `ready`, `unavailable`, or `stopping` once the process was asked to stop.
     #[schema(example = "ready")]
     status: &'static str,
     checks: Checks,
@@ -27,7 +28,7 @@ pub(crate) struct ReadyResponse {
 /// The checks that readiness consists of.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Checks {
-    /// `ok` or `unavailable`.
+    /// `ok`, `unavailable`, or `not-a-replica-set` for a server that must become a replica set first.
     #[schema(example = "ok")]
     store: &'static str,
     /// How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none.
@@ -35,20 +36,29 @@ pub(crate) struct Checks {
     live: &'static str,
 }
 
-/// Returns whether the service can handle requests: whether its store answers.
+/// Returns whether the service can handle requests: whether its store answers, and has run a transaction once.
 #[utoipa::path(
     get, path = "/api/health/ready", tag = "health", operation_id = "ready", security(()),
     responses(
         (status = 200, description = "The service is ready", body = ReadyResponse),
-        (status = 503, description = "The store is unavailable", body = ReadyResponse),
+        (status = 503, description = "The store is unavailable, or the process is stopping", body = ReadyResponse),
     ),
 )]
-pub(crate) async fn ready(State(store): State<Arc<dyn Store>>) -> impl IntoResponse {
+pub(crate) async fn ready(
+    State(store): State<Arc<dyn Store>>,
+    shutdown: Shutdown,
+) -> impl IntoResponse {
     let reached = timeout(PING_TIMEOUT, store.ping()).await;
     let live = if store.delivers_changes() { "change_stream" } else { "polling" };
-    let (code, status, store) = match reached {
-        Ok(Ok(())) => (StatusCode::OK, "ready", "ok"),
-        _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "unavailable"),
+    let store = match reached {
+        Ok(Ok(())) => "ok",
+        Ok(Err(StoreError::NotAReplicaSet)) => "not-a-replica-set",
+        _ => "unavailable",
+    };
+    let (code, status) = match store {
+        _ if shutdown.is_announced() => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        "ok" => (StatusCode::OK, "ready"),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
     };
     let checks = Checks { store, live };
     let retry_after = (code != StatusCode::OK).then_some([(RETRY_AFTER, "1")]);
