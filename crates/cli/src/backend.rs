@@ -53,6 +53,17 @@ impl Backend {
         Self::open(settings).await
     }
 
+    /// Runs a command on the store, and closes the store whatever becomes of the command.
+    pub(crate) async fn with_store<T>(
+        settings: &Settings,
+        command: impl AsyncFnOnce(&MongoStore) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let backend = Self::join(settings).await?;
+        let done = command(&backend.store).await;
+        backend.close().await;
+        done
+    }
+
     async fn at(settings: &Settings, uri: SecretString, place: &str) -> anyhow::Result<Self> {
         let options = mongo_options(settings, uri);
         let store = MongoStore::connect(&options).await?;

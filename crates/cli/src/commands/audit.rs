@@ -53,10 +53,7 @@ const SHOWN_DIGITS: usize = 12;
 
 /// Prints the audit log, newest entries first.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
-    let backend = Backend::join(settings).await?;
-    let printed = print_entries(arguments, &backend.store).await;
-    backend.close().await;
-    printed
+    Backend::with_store(settings, async |store| print_entries(arguments, store).await).await
 }
 
 async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {

@@ -62,21 +62,21 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let names = UnsettledPolicy::ALL.map(UnsettledPolicy::as_str).join(", ");
         bail!("unknown value {:?} of --unsettled; supported: {names}", arguments.unsettled);
     };
-    let backend = Backend::join(settings).await?;
-    let (actor, read) = (Actor::command_line(), AuditAction::ReadChat);
-    let recorded = backend.store.record_action(&actor, Some(&app_id), Some(&chat_id), read).await;
-    recorded.context("cannot record the read in the audit log")?;
-    let source = Source {
-        store: Arc::new(backend.store.clone()),
-        scope: Scope::service(app_id),
-        chat_id,
-        read_timeout: Duration::from_millis(settings.limits.request_timeout_ms),
-    };
     let options = Options { unsettled, ..Options::default() };
     let form = HistoryForm { dialect, newest: arguments.newest, options };
-    let printed = print(source, form, arguments.format).await;
-    backend.close().await;
-    printed
+    Backend::with_store(settings, async |store| {
+        let (actor, read) = (Actor::command_line(), AuditAction::ReadChat);
+        let recorded = store.record_action(&actor, Some(&app_id), Some(&chat_id), read).await;
+        recorded.context("cannot record the read in the audit log")?;
+        let source = Source {
+            store: Arc::new(store.clone()),
+            scope: Scope::service(app_id),
+            chat_id,
+            read_timeout: Duration::from_millis(settings.limits.request_timeout_ms),
+        };
+        print(source, form, arguments.format).await
+    })
+    .await
 }
 
 async fn print(source: Source, form: HistoryForm, output: Output) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 use std::io::Write as _;
 
+use persistence::mongo::MongoStore;
 use persistence::{AuditLog as _, Interrupted, Leases as _};
 use records::{Actor, AuditAction};
 
@@ -18,15 +19,11 @@ const FOUND: usize = 100;
 
 /// Pauses every running chat whose lease has expired, and prints one line for each.
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
-    let backend = Backend::join(settings).await?;
-    let swept = sweep(&backend).await;
-    backend.close().await;
-    swept
+    Backend::with_store(settings, sweep).await
 }
 
-async fn sweep(backend: &Backend) -> anyhow::Result<()> {
-    let (store, actor) = (&backend.store, Actor::command_line());
-    store.record_action(&actor, None, None, AuditAction::SweepLeases).await?;
+async fn sweep(store: &MongoStore) -> anyhow::Result<()> {
+    store.record_action(&Actor::command_line(), None, None, AuditAction::SweepLeases).await?;
     loop {
         let interrupted = store.interrupt_abandoned(FOUND).await?;
         for chat in &interrupted {

@@ -79,10 +79,7 @@ const PAGE: usize = 1_000;
 
 /// Runs a command on the revoked tokens.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
-    let backend = Backend::join(settings).await?;
-    let done = execute(&arguments.verb, &backend.store).await;
-    backend.close().await;
-    done
+    Backend::with_store(settings, async |store| execute(&arguments.verb, store).await).await
 }
 
 async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {

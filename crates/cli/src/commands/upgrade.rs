@@ -24,14 +24,14 @@ pub(crate) struct Arguments {
 
 /// Says how far an upgrade of the database is, or finishes it.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let backend = Backend::join(settings).await?;
-    let done = if arguments.finish {
-        finish(&backend.store).await.context("cannot finish the upgrade")
-    } else {
-        show(&backend.store).await.context("cannot read the format of the database")
+    let done = async |store: &MongoStore| {
+        if arguments.finish {
+            finish(store).await.context("cannot finish the upgrade")
+        } else {
+            show(store).await.context("cannot read the format of the database")
+        }
     };
-    backend.close().await;
-    done
+    Backend::with_store(settings, done).await
 }
 
 async fn show(store: &MongoStore) -> anyhow::Result<ExitCode> {

@@ -2,6 +2,7 @@ use std::io::Write as _;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use comfy_table::{CellAlignment, Table, presets};
+use persistence::mongo::MongoStore;
 use persistence::{HourlyStats, Stats as _, WorkflowStats};
 use records::{
     AppId, Clock as _, Counter, Histogram, Measure, MicroDollars, Rollup, SystemClock,
@@ -26,14 +27,12 @@ const HOURS: i32 = 24;
 
 /// Shows what workflows have done.
 pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
-    let backend = Backend::join(settings).await?;
-    let shown = shown(arguments, &backend).await;
-    backend.close().await;
-    Ok(write!(std::io::stdout(), "{}", shown?)?)
+    let shown = Backend::with_store(settings, async |store| shown(arguments, store).await);
+    Ok(write!(std::io::stdout(), "{}", shown.await?)?)
 }
 
-async fn shown(arguments: &Arguments, backend: &Backend) -> anyhow::Result<String> {
-    let (store, app_id) = (&backend.store, &arguments.app);
+async fn shown(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<String> {
+    let app_id = &arguments.app;
     let last = truncated(SystemClock.now(), TimeDelta::hours(1));
     let first = last - TimeDelta::hours(1) * (HOURS - 1);
     let range = first..last + TimeDelta::hours(1);
