@@ -179,16 +179,6 @@ impl MongoStore {
         Ok(has_room.then_some(update))
     }
 
-    async fn audit_document_of(
-        &self,
-        audited: Option<&Audited>,
-    ) -> Result<Option<RawDocumentBuf>, Failure> {
-        match audited {
-            Some(audited) => self.audit_document(audited).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
     async fn access_key(&self, id: &AccessKeyId) -> Result<Option<AccessKey>, Failure> {
         let raw = self.inner.access_keys.find_one(doc! { "_id": id.as_str() }).await?;
         Ok(raw.map(|raw| access_key_record(&raw)).transpose()?)

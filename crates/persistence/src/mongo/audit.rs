@@ -136,6 +136,17 @@ impl MongoStore {
         self.audit_document_with_id(audited, self.mint_audit_id()).await
     }
 
+    /// Encodes the entry of an action that may need none.
+    pub(crate) async fn audit_document_of(
+        &self,
+        audited: Option<&Audited>,
+    ) -> Result<Option<RawDocumentBuf>, Failure> {
+        match audited {
+            Some(audited) => self.audit_document(audited).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Encodes the entry of an action under an id that all attempts of the call share. So the entry is also the mark by
     /// which a later attempt finds that an earlier one was committed.
     pub(crate) async fn audit_document_with_id(

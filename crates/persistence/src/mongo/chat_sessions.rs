@@ -195,10 +195,7 @@ impl MongoStore {
         }
         let audited = status_action(chat.status, next);
         let audited = audited.map(|action| Audited::in_scope(scope, Some(chat_id), action));
-        let entry = match &audited {
-            Some(audited) => Some(self.audit_document(audited).await?),
-            None => None,
-        };
+        let entry = self.audit_document_of(audited.as_ref()).await?;
         tx.begin_counted(&chat).await?;
         let moved = moved(&chat, next, reason, self.inner.clock.now());
         let moved = self.change_status_within(&tx, scope, &chat, &moved, &new.change_id).await?;
