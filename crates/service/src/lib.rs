@@ -12,6 +12,7 @@ pub use router::router;
 mod sweeps;
 pub use sweeps::{expire_input_requests, interrupt_abandoned_chats};
 
+mod head_timer;
 mod paced_stream;
 mod serve;
 pub use serve::serve;

@@ -9,28 +9,32 @@ use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_util::io::InspectReader;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::admission::{Peer, Shares, TrustedProxies, network_of};
 use crate::config::{Config, LimitsConfig};
+use crate::head_timer::HeadTimer;
 use crate::live::Shutdown;
 use crate::paced_stream::PacedStream;
 
 /// Serves `app` until `shutdown` is cancelled and `server.drain_ms` have passed, then drains the requests in flight.
 ///
 /// Until then readiness is 503, so that balancers send new requests elsewhere, and whatever still arrives is
-/// served. Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted. The
-/// server closes the connection of a client that does not send the complete head of a request within
-/// `limits.header_timeout_ms`, and of one that keeps the service waiting and accepts fewer than
-/// `limits.min_bytes_per_sec` of its response over `limits.write_timeout_ms`. Beyond `limits.connections`
-/// open connections, further clients wait to be accepted; beyond `limits.connections_per_address`, those of
-/// one address are refused, unless it is a trusted proxy.
+/// served. Draining ends after `limits.shutdown_grace_ms`; requests that are still running then are aborted.
+///
+/// The server closes the connection of a client that does not send the complete head of a request within
+/// `limits.header_timeout_ms`, of one that is silent for `limits.idle_timeout_ms` after a response, and of one that
+/// keeps the service waiting and accepts fewer than `limits.min_bytes_per_sec` of its response over
+/// `limits.write_timeout_ms`. Beyond `limits.connections` open connections, further clients wait to be accepted;
+/// beyond `limits.connections_per_address`, those of one address are refused, unless it is a trusted proxy.
 pub async fn serve(
     listener: TcpListener,
     app: Router,
@@ -40,7 +44,6 @@ pub async fn serve(
     let limits = &config.limits;
     let proxies = TrustedProxies::new(&config.server).map_err(io::Error::other)?;
     let of_addresses = Arc::new(Shares::new(limits.connections_per_address));
-    let server = http_server(limits);
     let pace = limits.pace();
     let mut connections = JoinSet::new();
     let closing = CancellationToken::new();
@@ -62,7 +65,10 @@ pub async fn serve(
                     }
                     configure(&stream);
                     let stream = PacedStream::new(stream, pace);
-                    let (server, app) = (server.clone(), app.clone());
+                    let head = HeadTimer::new(limits.header_timeout());
+                    let server = http_server(limits, head.clone());
+                    let stream = InspectReader::new(stream, move |_: &[u8]| head.bytes_arrived());
+                    let app = app.clone();
                     let shutdown = Shutdown::new(shutdown.clone(), closing.clone());
                     let closing = closing.clone();
                     let serving =
@@ -86,12 +92,9 @@ pub async fn serve(
     Ok(())
 }
 
-fn http_server(limits: &LimitsConfig) -> http1::Builder {
+fn http_server(limits: &LimitsConfig, timer: HeadTimer) -> http1::Builder {
     let mut server = http1::Builder::new();
-    server
-        // Without a timer hyper ignores its timeouts silently.
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_timeout());
+    server.timer(timer).header_read_timeout(limits.idle_timeout());
     server
 }
 
@@ -113,7 +116,7 @@ fn configure(stream: &TcpStream) {
 /// the connection ends with its current request.
 async fn serve_connection(
     server: http1::Builder,
-    stream: PacedStream<TcpStream>,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     peer: Peer,
     app: Router,
     shutdown: Shutdown,

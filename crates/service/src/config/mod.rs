@@ -314,6 +314,8 @@ pub struct LimitsConfig {
     pub connections_per_address: usize,
     /// How long a client may take to send the head of a request.
     pub header_timeout_ms: u64,
+    /// How long a connection is kept open between two requests.
+    pub idle_timeout_ms: u64,
     /// How long a client may keep the service waiting before the bytes that it has accepted are counted.
     pub write_timeout_ms: u64,
     /// The bytes that a client must accept for each second in which it keeps the service waiting; at 0, any.
@@ -368,6 +370,7 @@ impl Default for LimitsConfig {
             connections: 10_000,
             connections_per_address: 5_000,
             header_timeout_ms: 10_000,
+            idle_timeout_ms: 75_000,
             write_timeout_ms: 30_000,
             min_bytes_per_sec: 8 << 10,
             subscribers: 8_000,
@@ -399,6 +402,10 @@ impl LimitsConfig {
 
     pub(crate) fn header_timeout(&self) -> Duration {
         Duration::from_millis(self.header_timeout_ms)
+    }
+
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        Duration::from_millis(self.idle_timeout_ms)
     }
 
     pub(crate) fn pace(&self) -> Pace {
@@ -433,6 +440,7 @@ impl LimitsConfig {
             ("streams_per_user", self.streams_per_user as u64),
             ("streams_per_app", self.streams_per_app as u64),
             ("header_timeout_ms", self.header_timeout_ms),
+            ("idle_timeout_ms", self.idle_timeout_ms),
             ("write_timeout_ms", self.write_timeout_ms),
             ("subscribers", self.subscribers as u64),
             ("subscribers_per_chat", self.subscribers_per_chat as u64),

@@ -90,6 +90,29 @@ async fn a_client_that_does_not_finish_its_headers_is_disconnected() {
 }
 
 #[tokio::test]
+async fn a_connection_may_be_silent_between_two_requests() {
+    const REQUEST: &[u8] = b"GET /api/health/live HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let limits = LimitsConfig { header_timeout_ms: 200, ..LimitsConfig::default() };
+    let server = start(memory(), limits).await;
+    let mut stream = server.connect().await;
+    for _ in 0..3 {
+        stream.write_all(REQUEST).await.unwrap();
+        read_until(&mut stream, "ok\"}").await;
+        tokio::time::sleep(Duration::from_millis(600)).await;
+    }
+    // The head of the next request must be complete in time.
+    stream.write_all(&REQUEST[..30]).await.unwrap();
+    assert_eq!(read_to_end(&mut stream).await, "");
+
+    let limits = LimitsConfig { idle_timeout_ms: 300, ..LimitsConfig::default() };
+    let server = start(memory(), limits).await;
+    let mut stream = server.connect().await;
+    stream.write_all(REQUEST).await.unwrap();
+    read_until(&mut stream, "ok\"}").await;
+    assert_eq!(read_to_end(&mut stream).await, "");
+}
+
+#[tokio::test]
 async fn a_shutdown_finishes_what_was_accepted() {
     let server = start(memory(), LimitsConfig::default()).await;
     let mut stream = server.connect().await;
