@@ -15,7 +15,8 @@ use crate::problem::{ProblemExamples, ProblemResponse};
     info(
         title = "Reprise",
         description = "Stores the conversations of multi-agent workflows and resumes them.\n\n\
-            Every error is a problem document (RFC 9457); its `type` is a stable slug.",
+            Every error is a problem document (RFC 9457); its `type` is the address of a page about it, and \
+            its `code` never changes.",
     ),
     components(schemas(ProblemResponse)),
     modifiers(&BearerToken, &ProblemExamples),

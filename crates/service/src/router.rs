@@ -24,9 +24,12 @@ use crate::layers::{deadline, observe, panicked};
 use crate::live::Hub;
 use crate::metrics::Metrics;
 use crate::openapi::{Api, served};
-use crate::problem::{Problem, ProblemKind, respond};
+use crate::problem::{Problem, ProblemKind, problem_pages, respond};
 use crate::registry::AppRegistry;
 use crate::state::AppState;
+
+/// The header that names the version of the service, in every response.
+const REPRISE_VERSION: HeaderName = HeaderName::from_static("reprise-version");
 
 /// Builds the whole API over a store.
 ///
@@ -60,7 +63,10 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let (health, mut document) = health_routes(&state).split_for_parts();
     let (router, of_routes) = routes(&state).split_for_parts();
     document.merge(of_routes);
-    let router = router.route("/openapi.json", served(&document)).merge(dashboard::routes());
+    let router = router
+        .route("/openapi.json", served(&document))
+        .merge(dashboard::routes())
+        .merge(problem_pages());
     Ok(with_layers(admitted(router, &state).merge(with_method_check(health)), state))
 }
 
@@ -213,6 +219,7 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
             HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
         ))
         .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(always(REPRISE_VERSION, env!("CARGO_PKG_VERSION")))
         .layer(cors)
         .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))
         .with_state(state)

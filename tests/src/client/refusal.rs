@@ -56,7 +56,7 @@ pub fn refusal<T>(answer: Result<T, CallError>) -> anyhow::Result<Problem> {
 #[derive(Debug, Deserialize)]
 pub struct Problem {
     /// The kind of problem.
-    #[serde(rename = "type")]
+    #[serde(rename = "code")]
     pub kind: String,
     /// The HTTP status.
     pub status: u16,

@@ -133,7 +133,7 @@ fn as_json(entry: &AuditEntry) -> serde_json::Value {
         "actor": text(entry.actor),
         "subject": text(entry.subject),
         "network": entry.network.map(|network| network.to_string()),
-        "request_id": entry.request_id.as_ref().map(records::RequestId::as_str),
+        "http_request_id": entry.request_id.as_ref().map(records::RequestId::as_str),
     })
 }
 

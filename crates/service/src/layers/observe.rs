@@ -27,13 +27,13 @@ pub(crate) async fn observe(
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     request.extensions_mut().insert(id.clone());
 
-    let span = tracing::info_span!("request", request_id = id.as_str());
+    let span = tracing::info_span!("request", http_request_id = id.as_str());
     let mut response = next.run(request).instrument(span).await;
     in_flight.end(response.status());
 
     response.headers_mut().insert(X_REQUEST_ID, id.header());
     tracing::info!(
-        request_id = id.as_str(),
+        http_request_id = id.as_str(),
         method,
         route,
         status = response.status().as_u16(),

@@ -10,7 +10,7 @@ use crate::problem::{Problem, ProblemKind};
 pub(crate) fn panicked(_panic: Box<dyn Any + Send>) -> Response {
     Problem::new(
         ProblemKind::INTERNAL,
-        "the service failed; the operator finds the reason in the log under request_id",
+        "the service failed; the operator finds the reason in the log under http_request_id",
     )
     .caused_by("the handler panicked")
     .into_response()

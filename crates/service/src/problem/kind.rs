@@ -1,15 +1,22 @@
 use axum::http::StatusCode;
 
-/// A kind of problem: its stable slug, its title for people, and its HTTP status.
+/// A kind of problem: its stable code, its title for people, and its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProblemKind {
-    pub(crate) slug: &'static str,
+    pub(crate) code: &'static str,
     pub(crate) title: &'static str,
     pub(crate) status: StatusCode,
 }
 
-const fn kind(status: StatusCode, slug: &'static str, title: &'static str) -> ProblemKind {
-    ProblemKind { slug, title, status }
+const fn kind(status: StatusCode, code: &'static str, title: &'static str) -> ProblemKind {
+    ProblemKind { code, title, status }
+}
+
+impl ProblemKind {
+    /// Returns the address of the page about this kind, relative to that of the service.
+    pub(crate) fn uri(self) -> String {
+        format!("/problems/{}", self.code)
+    }
 }
 
 #[rustfmt::skip]

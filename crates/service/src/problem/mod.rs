@@ -1,10 +1,11 @@
 //! The form of every error response: problem details (RFC 9457).
 //!
 //! Every failure becomes a [`Problem`]. As a response it has no body yet: the `respond` layer adds the
-//! request id, writes the body, and logs the causes that the caller must not see.
+//! id of the request, writes the body, and logs the causes that the caller must not see.
 
 mod kind;
 mod openapi;
+mod pages;
 mod respond;
 mod store;
 
@@ -22,6 +23,7 @@ pub(crate) use openapi::{
     StackProblems, StatsProblems, StatusProblems, SubmitProblems, TicketProblems,
     TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,
 };
+pub(crate) use pages::problem_pages;
 pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};
 
 use std::error::Error;

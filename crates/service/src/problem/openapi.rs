@@ -330,14 +330,14 @@ fn by_status(kinds: &[P]) -> Responses {
 }
 
 fn response(kinds: &[P]) -> Response {
-    let slugs: Vec<_> = kinds.iter().map(|kind| format!("`{}`", kind.slug)).collect();
+    let codes: Vec<_> = kinds.iter().map(|kind| format!("`{}`", kind.code)).collect();
     let mut content = Content::new(Some(Ref::from_schema_name("Problem")));
     content.examples.extend(kinds.iter().map(|kind| {
-        let location = format!("#/components/examples/{}", kind.slug);
-        (kind.slug.to_owned(), RefOr::Ref(Ref::new(location)))
+        let location = format!("#/components/examples/{}", kind.code);
+        (kind.code.to_owned(), RefOr::Ref(Ref::new(location)))
     }));
     ResponseBuilder::new()
-        .description(slugs.join(", "))
+        .description(codes.join(", "))
         .content("application/problem+json", content)
         .build()
 }
@@ -348,18 +348,19 @@ pub(crate) struct ProblemExamples;
 impl Modify for ProblemExamples {
     fn modify(&self, document: &mut OpenApi) {
         let components = document.components.get_or_insert_default();
-        let examples = P::ALL.map(|kind| (kind.slug.to_owned(), example(kind).into()));
+        let examples = P::ALL.map(|kind| (kind.code.to_owned(), example(kind).into()));
         components.examples.extend(examples);
     }
 }
 
 fn example(kind: P) -> Example {
     let problem = json!({
-        "type": kind.slug,
+        "type": kind.uri(),
+        "code": kind.code,
         "title": kind.title,
         "status": kind.status.as_u16(),
         "detail": "what was wrong with this request, and what to do",
-        "request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
+        "http_request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
     });
     ExampleBuilder::new().value(Some(problem)).build()
 }

@@ -31,17 +31,21 @@ impl From<Problem> for PendingProblem {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemResponse {
-    /// The kind of problem: a stable slug.
+    /// The kind of problem: the address of a page about it, relative to that of the service.
     #[serde(rename = "type")]
-    pub(super) kind: &'static str,
-    /// The kind of problem as a phrase. Match on `type`, never on this.
+    #[schema(example = "/problems/event-conflict")]
+    pub(super) kind: String,
+    /// The kind of problem: the last part of `type`, which never changes.
+    #[schema(example = "event-conflict")]
+    pub(super) code: &'static str,
+    /// The kind of problem as a phrase. Match on `code`, never on this.
     pub(super) title: &'static str,
     /// The HTTP status.
     pub(super) status: u16,
     /// What was wrong with this request, and what to do.
     pub(super) detail: String,
-    /// The id of the request in the log of the service.
-    pub(super) request_id: String,
+    /// The id of the HTTP request in the log of the service, as in the header `x-request-id`.
+    pub(super) http_request_id: String,
     /// The parts of the request that were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) errors: Vec<FieldError>,
@@ -83,11 +87,12 @@ pub(crate) async fn respond(request_id: RequestId, request: Request, next: Next)
 fn body(details: &Details, request_id: &str) -> Body {
     let conflict = details.conflict.as_ref();
     let problem = ProblemResponse {
-        kind: details.kind.slug,
+        kind: details.kind.uri(),
+        code: details.kind.code,
         title: details.kind.title,
         status: details.kind.status.as_u16(),
         detail: details.detail.clone(),
-        request_id: request_id.to_owned(),
+        http_request_id: request_id.to_owned(),
         errors: details.errors.clone(),
         event_id: conflict.map(|conflict| conflict.event_id.to_string()),
         sequence: conflict.map(|conflict| conflict.sequence),
@@ -119,12 +124,16 @@ pub(super) fn log(details: &Details) {
     let Some(error) = &details.source else {
         return;
     };
-    tracing::error!(problem = details.kind.slug, error = chain(&**error), "request failed");
+    tracing::error!(problem = details.kind.code, error = chain(&**error), "request failed");
 }
 
 /// Logs why a response was aborted; the caller sees only that the connection closes.
 pub(crate) fn log_aborted_response(error: &(dyn Error + 'static), request_id: &RequestId) {
-    tracing::error!(request_id = request_id.as_str(), error = chain(error), "response aborted");
+    tracing::error!(
+        http_request_id = request_id.as_str(),
+        error = chain(error),
+        "response aborted"
+    );
 }
 
 /// Returns an error with its chain of sources, as one line.

@@ -150,15 +150,15 @@ fn store_failure(error: StoreError) -> Problem {
         ),
         StoreError::Corrupt { .. } => (
             ProblemKind::CORRUPT_DOCUMENT,
-            "a stored document is damaged; the operator finds it in the log under request_id",
+            "a stored document is damaged; the operator finds it in the log under http_request_id",
         ),
         StoreError::Refused { .. } => (
             ProblemKind::STORE_REFUSED,
-            "the store refused the command; the operator finds the reason in the log under request_id",
+            "the store refused the command; the operator finds the reason in the log under http_request_id",
         ),
         _ => (
             ProblemKind::INTERNAL,
-            "the service failed; the operator finds the reason in the log under request_id",
+            "the service failed; the operator finds the reason in the log under http_request_id",
         ),
     };
     let problem = Problem::new(kind, detail);

@@ -68,7 +68,7 @@ impl CloseReason {
             status if status.is_client_error() => close_code::POLICY,
             _ => close_code::ERROR,
         };
-        Self::new(code, kind.slug)
+        Self::new(code, kind.code)
     }
 
     /// Returns why a frame that cannot be received closes the socket; `None` if the client is gone.
@@ -95,7 +95,7 @@ impl From<StreamEnd> for CloseReason {
             StreamEnd::TokenExpired => Self::new(close_code::POLICY, "the token has expired"),
             StreamEnd::TokenRevoked => Self::unauthorized("the token was revoked"),
             StreamEnd::KeyRemoved => Self::unauthorized("the key of the token was removed"),
-            StreamEnd::Revoked(problem) => Self::new(close_code::POLICY, problem.kind().slug),
+            StreamEnd::Revoked(problem) => Self::new(close_code::POLICY, problem.kind().code),
         }
     }
 }

@@ -81,7 +81,7 @@ impl FrameError {
             _ => error_code,
         };
         let mut error = Self::new(chat_id, error_code, problem.detail());
-        error.problem = Some(kind.slug);
+        error.problem = Some(kind.code);
         error.errors = problem.errors().to_vec();
         error.input_request = problem.input_request().cloned().map(Box::new);
         error.retry_after_ms = problem.retry_after().map(milliseconds);

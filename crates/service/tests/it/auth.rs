@@ -205,7 +205,7 @@ async fn in_open_mode_a_page_of_another_origin_is_refused_and_changes_nothing() 
             let request = client.request(method, &path).header(name, value);
             let answer = client.send(request.body(Body::empty()).unwrap()).await;
             assert_eq!(answer.status, 403, "{name}: {value}");
-            assert_eq!(answer.body()["type"], "forbidden-origin");
+            assert_eq!(answer.body()["code"], "forbidden-origin");
         }
     }
     let local = client.request("GET", &chat).header("host", "localhost:8080");

@@ -207,11 +207,12 @@ impl Answer {
         self.body()[field].as_str().unwrap().to_owned()
     }
 
-    /// Returns the status and the slug of the problem.
+    /// Returns the status and the code of the problem.
     pub(crate) fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.text);
-        let slug = self.body()["type"].as_str().unwrap().to_owned();
-        (self.status, slug)
+        let (kind, code) = (self.text_of("type"), self.text_of("code"));
+        assert_eq!(kind, format!("/problems/{code}"));
+        (self.status, code)
     }
 
     /// Returns the first part of the request that was refused: its pointer or parameter.

@@ -89,7 +89,7 @@ async fn users_acquire_no_leases() {
     let service = client.with_token(token(&json!({"sub": "svc", "role": "service"})));
     let chat = service.create_chat("c1").await;
     let person = client.with_token(token(&json!({})));
-    assert_eq!(acquire(&person, &chat, "alice").await.body()["type"], "forbidden-permission");
+    assert_eq!(acquire(&person, &chat, "alice").await.body()["code"], "forbidden-permission");
     assert_eq!(acquire(&service, &chat, "svc").await.status, 201);
     let release = person.delete(&format!("{chat}/lease/1")).await;
     assert_eq!(release.status, 403);

@@ -71,7 +71,7 @@ async fn a_request_is_one_line_with_its_route_status_and_id() {
     assert_eq!(fields["method"], "GET");
     assert_eq!(fields["route"], "/api/chats/{app_id}/{chat_id}/messages");
     assert_eq!(fields["status"], 200);
-    assert_eq!(fields["request_id"], "req_test");
+    assert_eq!(fields["http_request_id"], "req_test");
     assert!(fields["latency_ms"].is_u64());
 }
 
@@ -95,7 +95,7 @@ async fn a_failure_of_the_store_is_logged_once_with_its_cause_and_the_request() 
     assert_eq!(log.text().matches(DRIVER_SAYS).count(), 1, "{}", log.text());
     let lines = log.lines();
     let failure = lines.iter().find(|line| line["level"] == "ERROR").unwrap();
-    assert_eq!(failure["span"]["request_id"], "req_test");
+    assert_eq!(failure["span"]["http_request_id"], "req_test");
     assert_eq!(failure["fields"]["problem"], "store-unavailable");
 }
 
@@ -110,7 +110,7 @@ async fn an_aborted_response_is_logged_with_its_cause_and_the_request() {
     let lines = log.lines();
     let failure = lines.iter().find(|line| line["level"] == "ERROR").unwrap();
     assert_eq!(failure["fields"]["message"], "response aborted");
-    assert_eq!(failure["fields"]["request_id"], "req_test");
+    assert_eq!(failure["fields"]["http_request_id"], "req_test");
 }
 
 const CANARY: &str = "c4n4ry";

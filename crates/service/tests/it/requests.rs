@@ -20,6 +20,21 @@ async fn unknown_routes_and_wrong_methods_are_problems() {
 }
 
 #[tokio::test]
+async fn the_type_of_a_problem_is_the_address_of_a_page_about_it() {
+    let client = Client::open();
+    let missing = client.get("/api/chats/acme_corp/none").await;
+    let page = client.get(&missing.text_of("type")).await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.text.contains("<code>chat-not-found</code>"), "{}", page.text);
+    let all = client.get("/problems").await;
+    assert!(all.text.contains(r#"id="chat-not-found""#) && all.text.contains(r#"id="busy""#));
+    assert_eq!(client.get("/problems/none").await.problem(), (404, "no-such-route".to_owned()));
+    for answer in [missing, page, client.get("/api/health/live").await] {
+        assert_eq!(answer.header("reprise-version"), env!("CARGO_PKG_VERSION"));
+    }
+}
+
+#[tokio::test]
 async fn a_request_id_is_kept_only_when_it_is_well_formed() {
     let client = Client::open();
     let longest = "x".repeat(64);
@@ -39,7 +54,7 @@ async fn a_request_id_is_kept_only_when_it_is_well_formed() {
         let answer = client.send(request).await;
         let echoed = answer.header("x-request-id");
         assert_eq!(echoed == given, is_kept, "{given:?}");
-        assert_eq!(answer.body()["request_id"], echoed);
+        assert_eq!(answer.body()["http_request_id"], echoed);
         assert!(is_kept || echoed.starts_with("req_"), "{echoed}");
     }
 }

@@ -276,9 +276,9 @@ async fn every_caller_may_do_what_the_model_says_and_nothing_else() {
                 let refused = matches!(answer.status, 401 | 403)
                     || (answer.status == 404
                         && ["chat-not-found", "input-not-found"]
-                            .contains(&answer.body()["type"].as_str().unwrap()));
+                            .contains(&answer.body()["code"].as_str().unwrap()));
                 let found = refused
-                    .then(|| (answer.status, answer.body()["type"].as_str().unwrap().to_owned()));
+                    .then(|| (answer.status, answer.body()["code"].as_str().unwrap().to_owned()));
                 let expected = refusal(name, visibility, operation);
                 let expected = expected.map(|(status, slug)| (status, slug.to_owned()));
                 if found != expected || answer.status >= 500 {

@@ -235,7 +235,7 @@ impl Browser {
     async fn create_chat(&mut self, headers: &[(&str, &str)]) -> (u16, String) {
         let answer = self.send("POST", CHATS, headers).await;
         let body = answer.body();
-        (answer.status, body["type"].as_str().unwrap_or_default().to_owned())
+        (answer.status, body["code"].as_str().unwrap_or_default().to_owned())
     }
 }
 

@@ -134,8 +134,8 @@ impl Aborted {
             Self::Failed(error) => log_aborted_response(error, request_id),
             // This is no failure of the service.
             Self::Withdrawn(_) => {
-                let request_id = request_id.as_str();
-                tracing::info!(request_id, reason = %self, "response aborted");
+                let http_request_id = request_id.as_str();
+                tracing::info!(http_request_id, reason = %self, "response aborted");
             }
         }
     }

@@ -4,10 +4,10 @@ const TOKEN = "reprise.token";
 
 /** A failure of a request: a problem document of the API (RFC 9457), or a connection that failed. */
 export class Problem extends Error {
-  constructor({ title, detail, status = 0, type = "", ...more }) {
+  constructor({ title, detail, status = 0, code = "", ...more }) {
     super(title);
-    const { request_id: requestId = null, input_request: inputRequest = null } = more;
-    Object.assign(this, { title, detail, status, type, requestId, inputRequest });
+    const { http_request_id: requestId = null, input_request: inputRequest = null } = more;
+    Object.assign(this, { title, detail, status, code, requestId, inputRequest });
   }
 
   /** Whether another token would help. */

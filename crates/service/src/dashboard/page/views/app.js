@@ -27,7 +27,7 @@ export const app = {
         screen.show(() => render(stats));
         announce(`${count(stats.chats)} chats, ${count(stats.statuses.running)} running`);
       } catch (problem) {
-        if (problem.type !== "forbidden-role") throw problem;
+        if (problem.code !== "forbidden-role") throw problem;
         load = loadChats;
         await loadChats();
       }

@@ -28,7 +28,7 @@ export const apps = {
 
     function fail(problem) {
       // This is expected: most tokens are for one app.
-      if (problem.type === "forbidden-role") screen.show(() => [restricted(), chooser()]);
+      if (problem.code === "forbidden-role") screen.show(() => [restricted(), chooser()]);
       else screen.fail(problem);
     }
   },

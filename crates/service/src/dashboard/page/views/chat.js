@@ -98,7 +98,7 @@ export const chat = {
       try {
         return await pages(`${base}/calls`, "calls", wanted, signal);
       } catch (problem) {
-        if (problem.type !== "forbidden-permission") throw problem;
+        if (problem.code !== "forbidden-permission") throw problem;
         costIsHidden = true;
         return null;
       }
