@@ -49,7 +49,7 @@ test("two pages on one chat show the same, in order and once, through a restart"
 
   /** Waits until both pages show the chat's content. */
   async function see(places, count) {
-    const { messages } = await call("GET", `${base}/messages?limit=200`);
+    const { data: messages } = await call("GET", `${base}/messages?limit=200`);
     assert.equal(messages.length, count);
     const held = messages.map((it) => [it.sequence, it.deleted_at ? "Deleted." : it.content]);
     for (const place of places) await place.showsMessages(held);

@@ -64,7 +64,7 @@ class Chat:
         return answer["messages"]
 
     def messages(self) -> list[dict]:
-        return self._call("GET", f"/{self.chat_id}/messages")["messages"]
+        return self._call("GET", f"/{self.chat_id}/messages")["data"]
 
     def complete(self) -> None:
         self._call("POST", f"/{self.chat_id}/complete")

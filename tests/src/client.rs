@@ -158,7 +158,7 @@ impl Chat {
             let page = self.page(after, 500).await?;
             messages.extend(page.messages);
             match messages.last().and_then(|message| message["sequence"].as_i64()) {
-                Some(last) if page.has_more => after = last,
+                Some(last) if page.next_cursor.is_some() => after = last,
                 _ => return Ok(messages),
             }
         }

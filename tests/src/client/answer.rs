@@ -27,9 +27,10 @@ pub struct MessagePage {
     /// The chat's counter.
     pub last_sequence: u64,
     /// The messages, oldest first.
+    #[serde(rename = "data")]
     pub messages: Vec<Value>,
-    /// Whether there are later messages.
-    pub has_more: bool,
+    /// Where the range continues; `None` if it does not.
+    pub next_cursor: Option<String>,
 }
 
 /// A conversation in a dialect.

@@ -185,7 +185,7 @@ impl Ordeal<'_> {
         let journals = journals.collect::<Result<Vec<_>>>()?;
         let plan = chat.get("resume").await?;
         let points = chat.get("resume-points").await?;
-        let points = points["resume_points"].as_array().context("there is no list")?;
+        let points = points["data"].as_array().context("there is no list")?;
         let evidence = Evidence {
             workflow: self.workflow,
             messages: chat.messages().await?,

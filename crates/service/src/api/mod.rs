@@ -1,6 +1,6 @@
 //! The HTTP endpoints: one module per record, one file per endpoint.
 
-mod cursor;
+mod pages;
 
 pub(crate) mod apps;
 pub(crate) mod artifacts;

@@ -78,7 +78,7 @@ async fn a_page_holds_memory_until_it_is_written() {
     let refused = client.get(&path).await;
     assert_eq!((refused.problem(), refused.header("retry-after")), (overloaded(), "1"));
     drop(slow);
-    assert_eq!(client.get(&path).await.body()["messages"].as_array().unwrap().len(), 4);
+    assert_eq!(client.get(&path).await.body()["data"].as_array().unwrap().len(), 4);
 }
 
 /// Delays each read of messages, and counts those that run at the same time.

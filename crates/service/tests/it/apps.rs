@@ -34,7 +34,7 @@ async fn an_app_is_registered_listed_disabled_and_enabled() {
     let first = client.get("/api/apps?limit=1").await;
     assert_json_snapshot!("apps", first.snapshot());
     let second = client.get("/api/apps?limit=1&cursor=acme_corp").await.body();
-    assert_eq!(second["apps"][0]["app_id"], "beta");
+    assert_eq!(second["data"][0]["app_id"], "beta");
     assert!(second["next_cursor"].is_null());
 }
 
@@ -72,7 +72,7 @@ async fn only_operators_manage_the_registry() {
             assert_eq!(answer.problem(), (403, "forbidden-role".to_owned()), "{role}");
         }
     }
-    assert_eq!(operator.get("/api/apps").await.body()["apps"].as_array().unwrap().len(), 1);
+    assert_eq!(operator.get("/api/apps").await.body()["data"].as_array().unwrap().len(), 1);
 }
 
 /// A call of each kind of route to the app.
@@ -151,7 +151,7 @@ async fn settings_of_an_app_are_set_kept_and_reset() {
     assert_eq!(settings(reset.clone()).await, expected);
     let stored = client.get(path).await;
     assert_eq!(client.patch(path, reset).await.text, stored.text, "a repeat changes nothing");
-    assert_eq!(client.get("/api/apps").await.body()["apps"][0], stored.body());
+    assert_eq!(client.get("/api/apps").await.body()["data"][0], stored.body());
     for (body, culprit) in [
         (json!({"settings": {"default_visibility": "public"}}), "/settings/default_visibility"),
         (json!({"settings": {"users_may_run": "yes"}}), "/settings/users_may_run"),

@@ -32,7 +32,7 @@ async fn messages_of_people_name_their_author() {
     }
     alice.delete(&format!("{messages}/2")).await;
     let listed = alice.get(&messages).await.body();
-    let listed = listed["messages"].as_array().unwrap();
+    let listed = listed["data"].as_array().unwrap();
     let authors: Vec<_> = listed.iter().map(|message| message["author"].clone()).collect();
     let expected = json!([
         null,
@@ -63,7 +63,7 @@ async fn edited_and_deleted_messages_name_who_did_it() {
     service.delete(&format!("{messages}/1")).await;
     let listed = alice.get(&messages).await.body();
     let named = |sequence: usize| {
-        let message = &listed["messages"][sequence];
+        let message = &listed["data"][sequence];
         [message.get("edited_by").cloned(), message.get("deleted_by").cloned()]
     };
     let by_alice = Some(json!("alice"));

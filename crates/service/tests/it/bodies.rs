@@ -23,7 +23,7 @@ async fn an_operator_where_an_id_belongs_is_refused_by_type() {
         assert_eq!(answer.culprit(), format!("/{field}"));
     }
     let page = client.get(CHATS).await.body();
-    assert_eq!(page["chats"], json!([]));
+    assert_eq!(page["data"], json!([]));
 }
 
 #[tokio::test]

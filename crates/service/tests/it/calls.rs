@@ -37,7 +37,7 @@ async fn a_call_is_recorded_once_and_listed_with_the_usage_of_all() {
     let first = client.get(&format!("{path}?limit=1")).await.body();
     let cursor = first["next_cursor"].as_str().unwrap();
     let second = client.get(&format!("{path}?limit=1&cursor={cursor}")).await.body();
-    assert_eq!(second["calls"][0]["call_id"], "call_1");
+    assert_eq!(second["data"][0]["call_id"], "call_1");
     assert_eq!(second["next_cursor"], Value::Null);
 }
 
@@ -118,13 +118,13 @@ async fn an_exchange_links_its_messages_to_its_call() {
     let body = again.body();
     let duplicates = [&body["messages"][0], &body["messages"][1], &body["call"]];
     assert!(duplicates.iter().all(|part| part["duplicate"] == true), "{body}");
-    let messages = client.get(&format!("{chat}/messages")).await.body()["messages"].clone();
+    let messages = client.get(&format!("{chat}/messages")).await.body()["data"].clone();
     assert_eq!(messages[1]["produced_by_call_id"], "call_1");
     assert!(messages[0].get("produced_by_call_id").is_none());
 
     let gone = client.delete(&format!("{chat}/calls/call_1")).await;
     assert_eq!((gone.status, gone.text.as_str()), (204, ""));
-    let messages = client.get(&format!("{chat}/messages")).await.body()["messages"].clone();
+    let messages = client.get(&format!("{chat}/messages")).await.body()["data"].clone();
     assert_eq!(messages[1]["produced_by_call_id"], Value::Null);
     assert_eq!(client.get(&format!("{chat}/calls")).await.body()["usage"]["calls"], 0);
     let again = client.delete(&format!("{chat}/calls/call_1")).await;

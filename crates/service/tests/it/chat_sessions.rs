@@ -82,7 +82,7 @@ async fn chats_are_listed_newest_first_page_by_page() {
     let mut ids = Vec::new();
     loop {
         let page = client.get(&path).await.body();
-        let chats = page["chats"].as_array().unwrap().clone();
+        let chats = page["data"].as_array().unwrap().clone();
         ids.extend(chats.iter().map(|chat| chat["chat_id"].as_str().unwrap().to_owned()));
         let Some(cursor) = page["next_cursor"].as_str() else {
             break;
@@ -92,7 +92,7 @@ async fn chats_are_listed_newest_first_page_by_page() {
     assert_eq!(ids, ["c5", "c4", "c3", "c2", "c1"]);
     let page = client.get("/api/chats/acme_corp?limit=1").await;
     let newest = client.get("/api/chats/acme_corp/c5").await.body();
-    assert_eq!(page.body()["chats"], json!([newest]));
+    assert_eq!(page.body()["data"], json!([newest]));
     assert_json_snapshot!("list", page.snapshot(), { ".body.chats" => "[chats]" });
 }
 
@@ -116,7 +116,7 @@ async fn chats_are_listed_by_workflow_user_status_and_time() {
     for (query, expected) in queries {
         let page = client.get(&format!("/api/chats/acme_corp?{query}")).await.body();
         let ids: Vec<_> =
-            page["chats"].as_array().unwrap().iter().map(|chat| chat["chat_id"].clone()).collect();
+            page["data"].as_array().unwrap().iter().map(|chat| chat["chat_id"].clone()).collect();
         assert_eq!(ids, [expected], "{query}");
     }
 }

@@ -65,7 +65,7 @@ async fn every_snapshot_is_listed_newest_first_and_can_be_read() {
     let path = client.create_chat("c1").await;
     let context = format!("{path}/context");
     let history = format!("{context}/history");
-    assert_eq!(client.get(&history).await.body()["versions"], json!([]));
+    assert_eq!(client.get(&history).await.body()["data"], json!([]));
     for n in 1..=5 {
         let message = json!({"role": "user", "content": "x"});
         client.post(&format!("{path}/messages"), message).await;
@@ -75,7 +75,7 @@ async fn every_snapshot_is_listed_newest_first_and_can_be_read() {
     assert_json_snapshot!("history", first.snapshot());
     let second = format!("{history}?limit=100&cursor={}", first.text_of("next_cursor"));
     let second = client.get(&second).await.body();
-    let versions = second["versions"].as_array().unwrap();
+    let versions = second["data"].as_array().unwrap();
     assert_eq!(versions.iter().map(|version| &version["version"]).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!(second["next_cursor"], json!(null));
     assert_json_snapshot!("version", client.get(&format!("{history}/2")).await.snapshot());

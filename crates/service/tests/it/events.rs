@@ -180,7 +180,7 @@ async fn usage_is_sent_after_calls_change() {
     assert_eq!(told.pop().unwrap().data, listed["usage"]);
     // Several changes at once become one event.
     assert!(told.len() < 20, "{told:?}");
-    let call_id = listed["calls"][0]["call_id"].as_str().unwrap();
+    let call_id = listed["data"][0]["call_id"].as_str().unwrap();
     assert_eq!(client.delete(&format!("{calls}/{call_id}")).await.status, 204);
     until_used(&mut reader, 19).await;
     let exchange = json!({

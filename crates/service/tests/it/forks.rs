@@ -36,12 +36,12 @@ async fn a_fork_answers_with_the_chat_its_address_and_where_it_is_from() {
         assert_eq!(client.get(&path).await.body()["forked_from"], forked_from);
     }
     let listed = client.get("/api/chats/acme_corp").await.body();
-    assert_eq!(listed["chats"][0]["forked_from"], forked_from);
-    assert_eq!(listed["chats"][1]["forked_from"], Value::Null);
+    assert_eq!(listed["data"][0]["forked_from"], forked_from);
+    assert_eq!(listed["data"][1]["forked_from"], Value::Null);
 
     let messages = async |path: &str| client.get(&format!("{path}/messages")).await.body();
     let (source, taken) = (messages(&path).await, messages(fork).await);
-    assert_eq!(taken["messages"].as_array().unwrap(), &source["messages"].as_array().unwrap()[..2]);
+    assert_eq!(taken["data"].as_array().unwrap(), &source["data"].as_array().unwrap()[..2]);
     let message = json!({"role": "user", "content": "on it goes"});
     let append = client.post(&format!("{fork}/messages"), message).await.body();
     assert_eq!(append["messages"][0]["sequence"], 2);
@@ -76,7 +76,7 @@ async fn a_sequence_beyond_the_counter_is_refused_with_the_limit() {
     }
     let large = client.post(&path, json!({"metadata": {"x": "y".repeat(20_000)}})).await;
     assert_eq!(large.problem(), (413, "metadata-too-large".to_owned()));
-    assert_eq!(client.get("/api/chats/acme_corp").await.body()["chats"][1], Value::Null);
+    assert_eq!(client.get("/api/chats/acme_corp").await.body()["data"][1], Value::Null);
 }
 
 #[tokio::test]

@@ -61,9 +61,9 @@ async fn a_question_is_asked_shown_and_answered_once() {
     let late = answer(&client, &chat, "q1", json!({"content": "SQLite"})).await;
     assert_json_snapshot!("closed", late.snapshot());
     let listed = client.get(&format!("{chat}/input-requests")).await.body();
-    assert_eq!(listed["input_requests"], json!([answered.body()["input_request"]]));
+    assert_eq!(listed["data"], json!([answered.body()["input_request"]]));
     let messages = client.get(&format!("{chat}/messages")).await.body();
-    assert_json_snapshot!("messages", messages["messages"]);
+    assert_json_snapshot!("messages", messages["data"]);
     assert_eq!(client.get(&chat).await.body()["status"], "running");
 }
 
@@ -439,7 +439,7 @@ async fn an_answer_names_its_author() {
     service.post("/chat/acme_corp/c1/alice/input", said.clone()).await;
     service.post("/chat/acme_corp/c1/alice/input", said).await;
     let messages = service.get(&format!("{chat}/messages?after=1")).await.body();
-    for message in messages["messages"].as_array().unwrap() {
+    for message in messages["data"].as_array().unwrap() {
         assert_eq!(message["author"]["user_id"], "alice", "{message}");
     }
 }

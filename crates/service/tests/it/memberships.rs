@@ -51,9 +51,9 @@ async fn a_new_chat_is_private_unless_something_else_is_said() {
     }
     for list in ["", "?scope=app"] {
         let listed = mallory.get(&format!("{CHATS}{list}")).await.body();
-        assert_eq!(listed["chats"], json!([]), "{list}");
+        assert_eq!(listed["data"], json!([]), "{list}");
     }
-    assert_eq!(alice.get(CHATS).await.body()["chats"].as_array().unwrap().len(), 2);
+    assert_eq!(alice.get(CHATS).await.body()["data"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]

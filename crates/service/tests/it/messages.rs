@@ -13,7 +13,7 @@ async fn chat_of(client: &Client, count: usize) -> String {
 }
 
 fn sequences(answer: &Value) -> Vec<u64> {
-    let messages = answer["messages"].as_array().unwrap().iter();
+    let messages = answer["data"].as_array().unwrap().iter();
     messages.map(|m| m["sequence"].as_u64().unwrap()).collect()
 }
 
@@ -97,9 +97,32 @@ async fn messages_are_read_by_range_and_from_the_end() {
     for (query, expected, has_more) in cases {
         let answer = client.get(&format!("{path}/messages{query}")).await.body();
         assert_eq!(sequences(&answer), expected, "{query}");
-        assert_eq!(answer["has_more"], has_more, "{query}");
+        assert_eq!(answer["next_cursor"].is_string(), has_more, "{query}");
         assert_eq!(answer["last_sequence"], 7, "{query}");
     }
+}
+
+#[tokio::test]
+async fn a_range_of_messages_is_read_page_by_page() {
+    let client = Client::open();
+    let path = format!("{}/messages", chat_of(&client, 7).await);
+    for (query, pages) in [
+        ("?limit=3", vec![vec![0, 1, 2], vec![3, 4, 5], vec![6]]),
+        ("?after=1&before=6&limit=2", vec![vec![2, 3], vec![4, 5]]),
+        ("?newest=3", vec![vec![4, 5, 6], vec![1, 2, 3], vec![0]]),
+        ("?newest=2&before=3", vec![vec![1, 2], vec![0]]),
+    ] {
+        let mut address = format!("{path}{query}");
+        for (number, expected) in pages.iter().enumerate() {
+            let page = client.get(&address).await.body();
+            assert_eq!(sequences(&page), *expected, "{address}");
+            let next = page["next_cursor"].as_str();
+            assert_eq!(next.is_none(), number + 1 == pages.len(), "{address}");
+            address = format!("{path}{query}&cursor={}", next.unwrap_or_default());
+        }
+    }
+    let answer = client.get(&format!("{path}?cursor=-1")).await;
+    assert_eq!((answer.problem().0, answer.culprit()), (422, "cursor".to_owned()));
 }
 
 #[tokio::test]
@@ -193,7 +216,7 @@ async fn a_speaker_in_the_role_is_moved_to_the_name_on_request() {
     client.post(&format!("{path}?speaker=role"), message.clone()).await;
     client.post(&format!("{path}?speaker=name"), message).await;
     let stored = client.get(&path).await.body();
-    let speakers: Vec<_> = stored["messages"]
+    let speakers: Vec<_> = stored["data"]
         .as_array()
         .unwrap()
         .iter()

@@ -15,7 +15,7 @@ async fn callers() -> (Client, Client, String) {
 }
 
 fn ids(list: &Value) -> Vec<&str> {
-    let participants = list["participants"].as_array().unwrap().iter();
+    let participants = list["data"].as_array().unwrap().iter();
     participants.map(|participant| participant["user_id"].as_str().unwrap()).collect()
 }
 

@@ -98,7 +98,7 @@ async fn messages_come_back(client: &Client, path: &str, value: &Value, object: 
     assert_eq!(client.post(&messages, body.clone()).await.status, 201);
     let initial = client.post(&format!("{path}/initial-messages"), body).await;
     assert_eq!(initial.status, 200, "it is recognised by its content");
-    for (place, prefix) in [(messages.clone(), "/messages/0"), (format!("{messages}/0"), "")] {
+    for (place, prefix) in [(messages.clone(), "/data/0"), (format!("{messages}/0"), "")] {
         let read = client.get(&place).await;
         assert_holds(&read, &format!("{prefix}/content"), value);
         assert_holds(&read, &format!("{prefix}/metadata"), object);
@@ -140,7 +140,7 @@ async fn chats_come_back(client: &Client, object: &Value) -> String {
     let path = "/api/chats/acme_corp/c1";
     assert_holds(&client.get(path).await, "/metadata", object);
     let list = client.get("/api/chats/acme_corp").await;
-    assert_holds(&list, "/chats/0/metadata", object);
+    assert_holds(&list, "/data/0/metadata", object);
     path.to_owned()
 }
 

@@ -146,7 +146,7 @@ async fn a_user_and_an_app_create_a_number_of_chats_per_minute() {
         assert!(refused.text.contains("the user has reached its limit of 3 new chats per minute"));
     }
     let listed = alice.get(chats).await;
-    assert_eq!(listed.body()["chats"].as_array().unwrap().len(), 2, "{}", listed.text);
+    assert_eq!(listed.body()["data"].as_array().unwrap().len(), 2, "{}", listed.text);
 
     for _ in 0..2 {
         assert_eq!(bob.post(chats, new_chat()).await.status, 201);
@@ -179,7 +179,7 @@ async fn an_app_asks_a_number_of_questions_per_minute() {
     let wait: u64 = refused.header("retry-after").parse().unwrap();
     assert!((1..=30).contains(&wait), "{wait}");
     let asked = service.get(&questions("acme_corp")).await.body();
-    assert_eq!(asked["input_requests"].as_array().unwrap().len(), 1, "{asked}");
+    assert_eq!(asked["data"].as_array().unwrap().len(), 1, "{asked}");
     assert_eq!(service.post(&questions("globex"), question).await.status, 201);
 }
 

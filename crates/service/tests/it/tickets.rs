@@ -192,7 +192,7 @@ async fn a_ticket_may_be_narrowed_to_reading() {
         let messages = service.get(&format!("{chat_path}/messages")).await.body();
         assert_eq!(messages["last_sequence"], 0);
         let members = service.get(&format!("{chat_path}/members")).await.body();
-        assert_eq!(members["members"], json!([]), "{chat}");
+        assert_eq!(members["data"], json!([]), "{chat}");
         let presence = service.get(&format!("{chat_path}/presence")).await.body();
         assert_eq!(presence["count"], 0, "{chat}");
         // A question is not answered either.

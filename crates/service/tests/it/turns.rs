@@ -54,14 +54,11 @@ async fn a_nested_turn_is_resumed_at_its_interrupted_step() {
     assert_json_snapshot!("points", client.get(&format!("{chat}/resume-points")).await.snapshot());
     assert_json_snapshot!("stack", client.get(&format!("{chat}/stacks/stk_002")).await.snapshot());
     let of_stack = client.get(&format!("{chat}/resume-points?stack_id=stk_001")).await.body();
-    assert_eq!(of_stack["resume_points"][0]["type"], "delegate");
+    assert_eq!(of_stack["data"][0]["type"], "delegate");
     let first = client.get(&format!("{chat}/resume-points?limit=1")).await.body();
     let cursor = first["next_cursor"].as_str().unwrap();
     let rest = client.get(&format!("{chat}/resume-points?limit=1&cursor={cursor}")).await.body();
-    assert_eq!(
-        (&rest["resume_points"], &rest["next_cursor"]),
-        (&of_stack["resume_points"], &Value::Null)
-    );
+    assert_eq!((&rest["data"], &rest["next_cursor"]), (&of_stack["data"], &Value::Null));
 
     client.put(&format!("{chat}/context"), json!({"data": "sales.csv"})).await;
     client.put(&format!("{chat}/artifact"), json!({"payload": {"rows": 3}})).await;
@@ -103,7 +100,7 @@ async fn deltas_are_merged_and_events_dropped() {
     });
     assert_json_snapshot!("merged", write(&client, &chat, &turn).await.snapshot());
     let stored = client.get(&format!("{chat}/messages")).await.body();
-    assert_json_snapshot!("stored", stored["messages"]);
+    assert_json_snapshot!("stored", stored["data"]);
 }
 
 #[tokio::test]

@@ -42,8 +42,8 @@ async fn entries_are_listed_newest_first_with_a_cursor() {
     assert_json_snapshot!("entries", first.snapshot());
     let cursor = first.body()["next_cursor"].as_str().unwrap().to_owned();
     let second = client.get(&format!("{WALLET}/entries?limit=3&cursor={cursor}")).await.body();
-    assert_eq!(second["entries"].as_array().unwrap().len(), 2);
-    assert_eq!(second["entries"][1]["kind"], "initial");
+    assert_eq!(second["data"].as_array().unwrap().len(), 2);
+    assert_eq!(second["data"][1]["kind"], "initial");
     assert!(second["next_cursor"].is_null());
     for query in ["limit=0", "limit=101", "cursor=x", "cursor=-1", "before=1"] {
         let answer = client.get(&format!("{WALLET}/entries?{query}")).await;
@@ -182,8 +182,8 @@ async fn the_routes_of_the_original_use_the_same_wallets() {
         assert_eq!(answer, json!({"success": true, "remaining": 30, "entry_id": null}));
     }
     let entries = client.get(&format!("{WALLET}/entries")).await.body();
-    assert_eq!(entries["entries"].as_array().unwrap().len(), 4);
-    assert_eq!(entries["entries"][0]["reason"], "manual_consume");
+    assert_eq!(entries["data"].as_array().unwrap().len(), 4);
+    assert_eq!(entries["data"][0]["reason"], "manual_consume");
 }
 
 #[tokio::test]

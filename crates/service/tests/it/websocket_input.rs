@@ -52,7 +52,7 @@ async fn an_input_is_stored_once_and_sent_to_all_subscribers() {
     assert_eq!((&minted["sequence"], &minted["duplicate"]), (&json!(1), &json!(false)));
     let stored = client.get(MESSAGES).await.body();
     assert_eq!(stored["last_sequence"], 2);
-    let [first, second] = [&stored["messages"][0], &stored["messages"][1]];
+    let [first, second] = [&stored["data"][0], &stored["data"][1]];
     assert_eq!((&first["role"], &first["name"]), (&json!("user"), &json!("alice")));
     assert_eq!((&first["content"], &second["content"]), (&json!("hello"), &json!(" two\n")));
     // Subscribers are sent both, including their own.

@@ -62,7 +62,7 @@ impl ListReader {
 }
 
 fn listed(list: &Value) -> Vec<Listed> {
-    let chats = list["chats"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let chats = list["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     let listed = |chat: &Value| Listed {
         chat: chat["chat_id"].as_str().unwrap_or_default().to_owned(),
         last_sequence: chat["last_sequence"].as_u64().unwrap_or(u64::MAX),

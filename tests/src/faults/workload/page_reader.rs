@@ -86,6 +86,6 @@ fn page(page: &MessagePage) -> Page {
         event_id: message["event_id"].as_str().unwrap_or_default().to_owned(),
         hash: body::hash(message),
     });
-    let (last_sequence, has_more) = (page.last_sequence, page.has_more);
+    let (last_sequence, has_more) = (page.last_sequence, page.next_cursor.is_some());
     Page { last_sequence, has_more, messages: messages.collect() }
 }

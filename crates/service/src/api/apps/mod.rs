@@ -10,5 +10,4 @@ pub(crate) mod list;
 pub(crate) mod register;
 pub(crate) mod update;
 
-pub(crate) use list::ListAppsQuery;
 pub(crate) use response::AppResponse;

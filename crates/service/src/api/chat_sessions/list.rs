@@ -1,13 +1,12 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use persistence::{ChatFilter, Cursor, Page, Store};
+use persistence::{ChatFilter, Cursor, Store};
 use records::{ChatStatus, UserId, WorkflowName};
-use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::ChatSessionResponse;
-use crate::api::cursor;
+use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Json, Params, Query};
@@ -38,12 +37,8 @@ pub(crate) struct ListChatsQuery {
     /// Only chats created before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     created_before: Option<Time>,
-    /// The most entries of a page: 20 by default, at most 100.
-    #[param(value_type = Option<usize>, minimum = 1)]
-    limit: usize,
-    /// The `next_cursor` of the previous page.
-    #[param(value_type = Option<String>)]
-    cursor: Option<Cursor>,
+    #[param(ignore)]
+    page: PageQuery<Cursor>,
 }
 
 /// Which chats are listed.
@@ -55,8 +50,6 @@ enum ListScope {
 
 impl FromParams for ListChatsQuery {
     fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
-        let limit = params.take_limit(limits)?;
-        let cursor = params.take_with("cursor", cursor::decode)?;
         let scope = params.take_with("scope", |word| match word {
             "mine" => Ok(ListScope::Mine),
             "app" => Ok(ListScope::App),
@@ -69,8 +62,7 @@ impl FromParams for ListChatsQuery {
             status: params.take_with("status", parse_status)?,
             created_from: params.take("created_from")?,
             created_before: params.take("created_before")?,
-            limit,
-            cursor: cursor.map(|(created_at, chat_id)| Cursor { created_at, chat_id }),
+            page: PageQuery::from_params(params, limits)?,
         })
     }
 }
@@ -80,28 +72,13 @@ fn parse_status(word: &str) -> Result<ChatStatus, &'static str> {
     named.ok_or("must be one of running, paused, completed, failed")
 }
 
-/// A page of chat sessions.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ListChatsResponse {
-    chats: Vec<ChatSessionResponse>,
-    /// The cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
-}
-
-impl From<Page> for ListChatsResponse {
-    fn from(page: Page) -> Self {
-        let next = page.next.map(|next| cursor::encode(next.created_at, next.chat_id.as_str()));
-        Self { chats: page.chats.into_iter().map(Into::into).collect(), next_cursor: next }
-    }
-}
-
 /// Lists the chat sessions of an app, newest first.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "list_chats",
-    params(AppPath, ListChatsQuery),
+    params(AppPath, ListChatsQuery, PageQuery<Cursor>),
     security(("bearer_token" = ["read"])),
     responses(
-        (status = 200, description = "A page of chat sessions", body = ListChatsResponse),
+        (status = 200, description = "A page of chat sessions", body = Page<ChatSessionResponse>),
         AppProblems,
     ),
 )]
@@ -109,7 +86,7 @@ pub(crate) async fn list_chats(
     State(store): State<Arc<dyn Store>>,
     AppScope(scope, _): AppScope<Read>,
     Query(query): Query<ListChatsQuery>,
-) -> Result<Json<ListChatsResponse>, Problem> {
+) -> Result<Json<Page<ChatSessionResponse>>, Problem> {
     let filter = ChatFilter {
         of_app: query.scope == ListScope::App,
         workflow_name: query.workflow_name,
@@ -118,6 +95,7 @@ pub(crate) async fn list_chats(
         created_from: query.created_from.map(|time| time.0),
         created_before: query.created_before.map(|time| time.0),
     };
-    let page = store.list_chats(&scope, &filter, query.limit, query.cursor.as_ref()).await?;
-    Ok(Json(page.into()))
+    let PageQuery { limit, cursor } = query.page;
+    let page = store.list_chats(&scope, &filter, limit, cursor.as_ref()).await?;
+    Ok(Json(Page::new(page.chats, page.next.as_ref())))
 }

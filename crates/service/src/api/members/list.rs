@@ -6,6 +6,7 @@ use records::Member;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::pages::Page;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
 use crate::openapi::ChatPath;
@@ -28,26 +29,18 @@ impl From<Member> for MemberResponse {
     }
 }
 
-/// The members of a chat, in the order in which they were added.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Members)]
-pub(crate) struct MembersResponse {
-    /// At most 256.
-    members: Vec<MemberResponse>,
-}
-
-/// Lists the members of a chat. Its owner is not among them.
+/// Lists the members of a chat, at most 256, in the order in which they were added. Its owner is not among them.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/members", tag = "members",
     operation_id = "list_members", params(ChatPath),
     security(("bearer_token" = ["read"])),
-    responses((status = 200, description = "The members", body = MembersResponse), ChatProblems),
+    responses((status = 200, description = "The members", body = Page<MemberResponse>), ChatProblems),
 )]
 pub(crate) async fn list_members(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
-) -> Result<Json<MembersResponse>, Problem> {
+) -> Result<Json<Page<MemberResponse>>, Problem> {
     let members = store.list_members(&scope, &chat_id).await?;
-    Ok(Json(MembersResponse { members: members.into_iter().map(Into::into).collect() }))
+    Ok(Json(Page::whole(members)))
 }

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use persistence::{MessageRange, Store, Transcript};
-use records::ChatId;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::admission::Reserve;
+use crate::api::pages::{Page, take_cursor};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
@@ -33,6 +33,9 @@ pub(crate) struct ListMessagesQuery {
     /// Return this many of the newest messages instead; not with `after` or `limit`.
     #[param(value_type = Option<usize>, minimum = 1)]
     newest: Option<usize>,
+    /// The `next_cursor` of the previous page, asked for with the same range.
+    #[param(value_type = Option<String>)]
+    cursor: Option<u64>,
 }
 
 impl FromParams for ListMessagesQuery {
@@ -50,16 +53,17 @@ impl FromParams for ListMessagesQuery {
             before: before.and_then(|before| before.try_into().ok()),
             limit: limit.unwrap_or(limits.messages_default),
             newest,
+            cursor: take_cursor(params)?,
         })
     }
 }
 
 impl From<ListMessagesQuery> for MessageRange {
     fn from(query: ListMessagesQuery) -> Self {
-        let before = query.before;
-        match query.newest {
-            Some(limit) => Self::Newest { before, limit },
-            None => Self::Oldest { after: query.after, before, limit: query.limit },
+        let ListMessagesQuery { after, before, limit, newest, cursor } = query;
+        match newest {
+            Some(limit) => Self::Newest { before: before.into_iter().chain(cursor).min(), limit },
+            None => Self::Oldest { after: after.max(cursor), before, limit },
         }
     }
 }
@@ -67,32 +71,27 @@ impl From<ListMessagesQuery> for MessageRange {
 /// Consecutive messages.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ListMessagesResponse {
-    #[schema(example = "chat_abc123def456")]
-    chat_id: String,
+    /// The messages of the page, oldest first.
+    #[serde(flatten)]
+    page: Page<MessageResponse>,
     /// The chat's counter: the sequence of the next message.
     #[schema(example = 15)]
     last_sequence: u64,
-    /// Oldest first.
-    messages: Vec<MessageResponse>,
-    /// Whether the range has more messages: later ones, or with `newest` earlier ones.
-    has_more: bool,
 }
 
 impl ListMessagesResponse {
-    fn new(chat_id: ChatId, transcript: Transcript) -> Self {
-        let messages = transcript.messages.into_iter();
-        Self {
-            chat_id: chat_id.into(),
-            last_sequence: transcript.last_sequence,
-            messages: messages.map(Into::into).collect(),
-            has_more: transcript.has_more,
-        }
+    /// The range continues after the newest message of the page; with `newest`, before the oldest one.
+    fn new(transcript: Transcript, is_newest: bool) -> Self {
+        let Transcript { messages, last_sequence, has_more, .. } = transcript;
+        let last = if is_newest { messages.first() } else { messages.last() };
+        let next = last.map(|message| message.sequence).filter(|_| has_more);
+        Self { page: Page::new(messages, next.as_ref()), last_sequence }
     }
 }
 
 /// Returns messages, oldest first.
 ///
-/// To continue, set `after` to the last sequence received. A very large page ends early, with `has_more`.
+/// A very large page ends early, with a `next_cursor`. With `newest`, the next page has earlier messages.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/messages", tag = "messages",
     operation_id = "list_messages", params(ChatPath, ListMessagesQuery),
@@ -108,6 +107,7 @@ pub(crate) async fn list_messages(
     Query(query): Query<ListMessagesQuery>,
     _: Reserve<PAGE_MIB>,
 ) -> Result<Json<ListMessagesResponse>, Problem> {
+    let is_newest = query.newest.is_some();
     let transcript = store.messages(&scope, &chat_id, query.into()).await?;
-    Ok(Json(ListMessagesResponse::new(chat_id, transcript)))
+    Ok(Json(ListMessagesResponse::new(transcript, is_newest)))
 }

@@ -3,12 +3,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::{ResumePointCursor, ResumePointFilter, Store};
 use records::{StackId, TurnId};
-use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::ResumePointResponse;
 use crate::admission::Reserve;
-use crate::api::cursor;
+use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
@@ -25,12 +24,8 @@ pub(crate) struct ListResumePointsQuery {
     /// Only resume points of this call in a call stack.
     #[param(value_type = Option<String>)]
     stack_id: Option<StackId>,
-    /// The most entries of a page: 20 by default, at most 100; fewer if they are large.
-    #[param(value_type = Option<usize>, minimum = 1)]
-    limit: usize,
-    /// The `next_cursor` of the previous page.
-    #[param(value_type = Option<String>)]
-    cursor: Option<ResumePointCursor>,
+    #[param(ignore)]
+    page: PageQuery<ResumePointCursor>,
 }
 
 impl FromParams for ListResumePointsQuery {
@@ -38,30 +33,18 @@ impl FromParams for ListResumePointsQuery {
         Ok(Self {
             request_id: params.take("request_id")?,
             stack_id: params.take("stack_id")?,
-            limit: params.take_limit(limits)?,
-            cursor: params.take_with("cursor", cursor::decode_point)?,
+            page: PageQuery::from_params(params, limits)?,
         })
     }
-}
-
-/// A page of the resume points of a chat.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ListResumePointsResponse {
-    #[schema(example = "chat_abc123def456")]
-    chat_id: String,
-    /// The latest first, by turn and then by step: the very first is where to resume.
-    resume_points: Vec<ResumePointResponse>,
-    /// The cursor of the next page; null on the last page.
-    next_cursor: Option<String>,
 }
 
 /// Lists the resume points of a chat, the latest first.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
-    operation_id = "list_resume_points", params(ChatPath, ListResumePointsQuery),
+    operation_id = "list_resume_points", params(ChatPath, ListResumePointsQuery, PageQuery<ResumePointCursor>),
     security(("bearer_token" = ["read"])),
     responses(
-        (status = 200, description = "A page of resume points", body = ListResumePointsResponse),
+        (status = 200, description = "A page of resume points", body = Page<ResumePointResponse>),
         ChatProblems,
     ),
 )]
@@ -70,13 +53,10 @@ pub(crate) async fn list_resume_points(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(query): Query<ListResumePointsQuery>,
     _: Reserve<16>,
-) -> Result<Json<ListResumePointsResponse>, Problem> {
-    let ListResumePointsQuery { request_id, stack_id, limit, cursor } = query;
+) -> Result<Json<Page<ResumePointResponse>>, Problem> {
+    let ListResumePointsQuery { request_id, stack_id, page } = query;
     let filter = ResumePointFilter { request_id, stack_id };
-    let page = store.list_resume_points(&scope, &chat_id, &filter, limit, cursor).await?;
-    Ok(Json(ListResumePointsResponse {
-        chat_id: chat_id.into(),
-        resume_points: page.points.into_iter().map(Into::into).collect(),
-        next_cursor: page.next.map(cursor::encode_point),
-    }))
+    let found =
+        store.list_resume_points(&scope, &chat_id, &filter, page.limit, page.cursor).await?;
+    Ok(Json(Page::new(found.points, found.next.as_ref())))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Summary;
-use crate::api::apps::ListAppsQuery;
+use crate::api::pages::PageQuery;
 use crate::extract::{AllStatsScope, Json, Query};
 use crate::problem::{AllStatsProblems, Problem};
 
@@ -33,7 +33,7 @@ struct AppSummary {
 /// Lists the apps with the statistics of their workflows, ordered by id.
 #[utoipa::path(
     get, path = "/api/stats", tag = "stats", operation_id = "list_app_stats",
-    params(ListAppsQuery),
+    params(PageQuery<AppId>),
     security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "A page of apps", body = ListAppStatsResponse),
@@ -43,7 +43,7 @@ struct AppSummary {
 pub(crate) async fn list_app_stats(
     State(store): State<Arc<dyn Store>>,
     AllStatsScope(identity): AllStatsScope,
-    Query(query): Query<ListAppsQuery>,
+    Query(query): Query<PageQuery<AppId>>,
 ) -> Result<Json<ListAppStatsResponse>, Problem> {
     let page = store.list_apps_with_stats(query.limit, query.cursor.as_ref()).await?;
     let summary = async |app_id: AppId| {

@@ -4,38 +4,14 @@ use axum::extract::State;
 use persistence::{ChatStats, ChatStatsPage, Cursor, Store};
 use records::ChatStatus;
 use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::workflow::duration_sec;
-use crate::api::cursor;
-use crate::config::LimitsConfig;
-use crate::extract::{FromParams, Json, Params, Query, WorkflowScope};
+use crate::api::pages::{self, PageQuery};
+use crate::extract::{Json, Query, WorkflowScope};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
-
-/// The page of chats to return.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ListChatStatsQuery {
-    /// The most entries of a page: 20 by default, at most 100.
-    #[param(value_type = Option<usize>, minimum = 1)]
-    limit: usize,
-    /// The `next_cursor` of the previous page.
-    #[param(value_type = Option<String>)]
-    cursor: Option<Cursor>,
-}
-
-impl FromParams for ListChatStatsQuery {
-    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
-        let limit = params.take_limit(limits)?;
-        let cursor = params.take_with("cursor", cursor::decode)?;
-        Ok(Self {
-            limit,
-            cursor: cursor.map(|(created_at, chat_id)| Cursor { created_at, chat_id }),
-        })
-    }
-}
 
 /// A page of a workflow's chats.
 #[derive(Debug, Serialize, ToSchema)]
@@ -74,7 +50,7 @@ impl From<ChatStats> for ChatStatsFields {
 
 impl From<ChatStatsPage> for ListChatStatsResponse {
     fn from(page: ChatStatsPage) -> Self {
-        let next = page.next.map(|next| cursor::encode(next.created_at, next.chat_id.as_str()));
+        let next = page.next.as_ref().map(pages::Cursor::encode);
         Self { chats: page.chats.into_iter().map(Into::into).collect(), next_cursor: next }
     }
 }
@@ -82,7 +58,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
 /// Lists the chats of a workflow with their durations and usage, newest first.
 #[utoipa::path(
     get, path = "/api/stats/{app_id}/{workflow_name}/chats", tag = "stats",
-    operation_id = "list_chat_stats", params(AppPath, WorkflowPath, ListChatStatsQuery),
+    operation_id = "list_chat_stats", params(AppPath, WorkflowPath, PageQuery<Cursor>),
     security(("bearer_token" = ["observe"])),
     responses(
         (status = 200, description = "A page of chats", body = ListChatStatsResponse),
@@ -92,7 +68,7 @@ impl From<ChatStatsPage> for ListChatStatsResponse {
 pub(crate) async fn list_chat_stats(
     State(store): State<Arc<dyn Store>>,
     WorkflowScope { app_id, workflow_name }: WorkflowScope,
-    Query(query): Query<ListChatStatsQuery>,
+    Query(query): Query<PageQuery<Cursor>>,
 ) -> Result<Json<ListChatStatsResponse>, Problem> {
     let after = query.cursor.as_ref();
     let page = store.list_chat_stats(&app_id, &workflow_name, query.limit, after).await?;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::fields::{percentiles, quotient};
 use super::{Percentiles, Summary, percentiles_of_calls};
-use crate::api::cursor;
+use crate::api::pages::Cursor as _;
 use crate::extract::{Json, Query, WorkflowScope};
 use crate::openapi::{AppPath, WorkflowPath};
 use crate::problem::{Problem, StatsProblems};
@@ -127,7 +127,7 @@ const MAX_TOP_ENTRIES: usize = 20;
 impl WorkflowStatsResponse {
     fn new(workflow: WorkflowScope, stats: WorkflowStats, page: ChatStatsPage) -> Self {
         let WorkflowScope { app_id, workflow_name } = workflow;
-        let next = page.next.map(|next| cursor::encode(next.created_at, next.chat_id.as_str()));
+        let next = page.next.map(|next| next.encode());
         let by_id = |chat: ChatStats| (chat.chat_id.to_string(), chat.into());
         let named = |(agent, rollup): &(Option<String>, Rollup)| {
             agent.clone().map(|agent| (agent, AgentFields::from(rollup)))

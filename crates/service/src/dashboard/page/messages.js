@@ -9,7 +9,7 @@ const PAGE = 100;
 export async function newest({ appId, chatId }, before, signal) {
   const messages = path`api/chats/${appId}/${chatId}/messages`;
   const page = await getExact(query(messages, { newest: PAGE, before }), signal);
-  return page.messages;
+  return page.data;
 }
 
 /**

@@ -34,7 +34,7 @@ export const app = {
     }
 
     async function loadChats() {
-      const chats = await pages(path`api/chats/${appId}`, "chats", wanted, signal);
+      const chats = await pages(path`api/chats/${appId}`, "data", wanted, signal);
       const further =
         chats.hasMore &&
         more("chats", () => {

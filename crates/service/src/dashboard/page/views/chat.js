@@ -96,7 +96,7 @@ export const chat = {
     async function readCalls() {
       if (costIsHidden) return null;
       try {
-        return await pages(`${base}/calls`, "calls", wanted, signal);
+        return await pages(`${base}/calls`, "data", wanted, signal);
       } catch (problem) {
         if (problem.code !== "forbidden-permission") throw problem;
         costIsHidden = true;

@@ -1,0 +1,235 @@
+//! Lists: one page of a list as a response, and the parameters that ask for it.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use persistence::{CallCursor, InputCursor, ParticipantCursor, ResumePointCursor};
+use records::AppId;
+use serde::Serialize;
+use utoipa::__dev::ComposeSchema;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::SchemaType;
+use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Ref, RefOr, Required, Schema, Type};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Params};
+use crate::problem::Problem;
+
+/// A page of a list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page<T> {
+    data: Vec<T>,
+    next_cursor: Option<String>,
+}
+
+/// The derived schema would repeat that of the entries in each list.
+impl<T: ToSchema> ComposeSchema for Page<T> {
+    fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
+        let cursor = ObjectBuilder::new()
+            .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+            .description(Some("The cursor of the next page; null on the last page."));
+        ObjectBuilder::new()
+            .description(Some("A page of a list."))
+            .property("data", ArrayBuilder::new().items(Ref::from_schema_name(T::name())))
+            .property("next_cursor", cursor)
+            .required("data")
+            .required("next_cursor")
+            .into()
+    }
+}
+
+impl<T: ToSchema> ToSchema for Page<T> {
+    /// The name of the entries is added to it, as in `Page_Message`.
+    fn name() -> Cow<'static, str> {
+        "Page".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((T::name().into(), T::schema()));
+        T::schemas(schemas);
+    }
+}
+
+impl<T> Page<T> {
+    /// A page of these records, after which the list continues at `next`.
+    pub(super) fn new<C: Cursor>(
+        records: impl IntoIterator<Item: Into<T>>,
+        next: Option<&C>,
+    ) -> Self {
+        let data = records.into_iter().map(Into::into).collect();
+        Self { data, next_cursor: next.map(Cursor::encode) }
+    }
+
+    /// A list that is never divided.
+    pub(super) fn whole(records: impl IntoIterator<Item: Into<T>>) -> Self {
+        Self { data: records.into_iter().map(Into::into).collect(), next_cursor: None }
+    }
+}
+
+/// The page of a list to return.
+#[derive(Debug)]
+pub(crate) struct PageQuery<C> {
+    pub(super) limit: usize,
+    pub(super) cursor: Option<C>,
+}
+
+impl<C: Cursor> FromParams for PageQuery<C> {
+    fn from_params(params: &mut Params, limits: &LimitsConfig) -> Result<Self, Problem> {
+        let limit = params.take_limit(limits)?;
+        Ok(Self { limit, cursor: take_cursor(params)? })
+    }
+}
+
+/// Takes `cursor`.
+pub(super) fn take_cursor<C: Cursor>(params: &mut Params) -> Result<Option<C>, Problem> {
+    params.take_with("cursor", read)
+}
+
+fn read<C: Cursor>(text: &str) -> Result<C, &'static str> {
+    // Other texts may decode to the same values, such as `+12` for `12`.
+    let issued = C::decode(text).filter(|cursor| cursor.encode() == text);
+    issued.ok_or("must be a next_cursor of an earlier response")
+}
+
+impl<C> IntoParams for PageQuery<C> {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let limit = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).build();
+        let most =
+            "The most entries of a page: 20 by default, at most 100; fewer if they are large.";
+        let cursor = ObjectBuilder::new().schema_type(Type::String).build();
+        let parameters = [
+            ("limit", limit, most),
+            (
+                "cursor",
+                cursor,
+                "The `next_cursor` of the previous page, asked for with the same filters.",
+            ),
+        ];
+        parameters
+            .map(|(name, schema, description)| {
+                ParameterBuilder::new()
+                    .name(name)
+                    .parameter_in(ParameterIn::Query)
+                    .required(Required::False)
+                    .description(Some(description))
+                    .schema(Some(schema))
+                    .build()
+            })
+            .into()
+    }
+}
+
+/// The position after a record of a list, as opaque text.
+pub(crate) trait Cursor: Sized {
+    fn encode(&self) -> String;
+
+    /// Decodes what [`encode`](Self::encode) wrote, and perhaps other texts.
+    fn decode(text: &str) -> Option<Self>;
+}
+
+impl Cursor for u64 {
+    fn encode(&self) -> String {
+        self.to_string()
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|number| i64::try_from(*number).is_ok())
+    }
+}
+
+impl Cursor for AppId {
+    fn encode(&self) -> String {
+        self.to_string()
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
+    }
+}
+
+impl Cursor for ResumePointCursor {
+    fn encode(&self) -> String {
+        encode_pair(self.turn, self.sequence)
+    }
+
+    fn decode(text: &str) -> Option<Self> {
+        let (turn, sequence) = decode_pair(text)?;
+        Some(Self { turn: turn.parse().ok()?, sequence: sequence.parse().ok()? })
+    }
+}
+
+/// Implements [`Cursor`] for the time and the id of a record.
+macro_rules! by_time_and_id {
+    ($($cursor:ty { $at:ident, $id:ident }),+) => {$(
+        impl Cursor for $cursor {
+            fn encode(&self) -> String {
+                encode_pair(self.$at.timestamp_millis(), &self.$id)
+            }
+
+            fn decode(text: &str) -> Option<Self> {
+                let (at, id) = decode_pair(text)?;
+                Some(Self { $at: time(&at)?, $id: id.try_into().ok()? })
+            }
+        }
+    )+};
+}
+
+by_time_and_id! {
+    persistence::Cursor { created_at, chat_id },
+    CallCursor { called_at, call_id },
+    InputCursor { created_at, request_id },
+    ParticipantCursor { joined_at, user_id }
+}
+
+fn time(millis: &str) -> Option<DateTime<Utc>> {
+    DateTime::from_timestamp_millis(millis.parse().ok()?)
+}
+
+fn encode_pair(first: impl std::fmt::Display, second: impl std::fmt::Display) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{first} {second}"))
+}
+
+fn decode_pair(text: &str) -> Option<(String, String)> {
+    let plain = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+    let (first, second) = plain.split_once(' ')?;
+    Some((first.to_owned(), second.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use records::{CallId, ChatId};
+
+    use super::*;
+
+    #[test]
+    fn a_cursor_comes_back_as_it_was() {
+        let at = DateTime::from_timestamp_millis(1_759_399_200_123).unwrap();
+        let chat_id = ChatId::parse("chat_abc123").unwrap();
+        let cursor = persistence::Cursor { created_at: at, chat_id };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
+        let call_id = CallId::parse("a call with spaces").unwrap();
+        let cursor = CallCursor { called_at: at, call_id };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
+        let cursor = ResumePointCursor { turn: u64::MAX, sequence: 0 };
+        assert_eq!(read(&cursor.encode()), Ok(cursor));
+        assert_eq!(read(&12_u64.encode()), Ok(12_u64));
+    }
+
+    #[test]
+    fn what_was_not_issued_is_refused() {
+        let encoded = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let operator = encoded(r#"12 {"$ne":null}"#);
+        for text in ["", "x", "{}", "MTIz", &encoded("+12 chat"), &operator] {
+            assert!(read::<persistence::Cursor>(text).is_err(), "{text}");
+        }
+        for text in ["", "x", &encoded("+1 2"), &encoded("1 2 3")] {
+            assert!(read::<ResumePointCursor>(text).is_err(), "{text}");
+        }
+        for text in ["", "-1", "+1", "01", "18446744073709551615"] {
+            assert!(read::<u64>(text).is_err(), "{text}");
+        }
+    }
+}
