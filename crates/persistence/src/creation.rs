@@ -32,6 +32,25 @@ pub async fn create_chat_once(
     }
 }
 
+/// Returns the chat session under the id of `new`, and creates it if there is none.
+///
+/// An existing chat of another workflow, or one that the caller may not read, is
+/// [`ChatExists`](StoreError::ChatExists).
+pub async fn ensure_chat(
+    store: &dyn Store,
+    scope: &Scope,
+    new: NewChatSession,
+) -> Result<Creation, StoreError> {
+    let workflow_name = new.workflow_name.clone();
+    match store.create_chat(scope, new).await {
+        Ok(chat) => Ok(Creation::New(chat)),
+        Err(StoreError::ChatExists(chat_id)) => {
+            existing(store, scope, chat_id, |chat| chat.workflow_name == workflow_name).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Forks a chat, or returns the fork that a call with the same arguments created.
 ///
 /// Errors are those of [`create_chat_once`]. A missing sequence means all messages at the time of the

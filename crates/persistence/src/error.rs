@@ -155,6 +155,26 @@ pub enum StoreError {
         fencing_token: u64,
     },
 
+    /// The record is not what the caller has seen of it.
+    #[error("{record} of chat {chat_id} has changed since it was read")]
+    Changed {
+        /// The chat.
+        chat_id: ChatId,
+        /// What was to be written: `the context snapshot`, `the artifact` or `the message`.
+        record: &'static str,
+    },
+
+    /// The chat has another number of messages than the caller expects.
+    #[error("chat {chat_id} has last_sequence {actual}, not {expected}")]
+    SequenceConflict {
+        /// The chat.
+        chat_id: ChatId,
+        /// What the caller expects.
+        expected: u64,
+        /// The number of messages ever appended.
+        actual: u64,
+    },
+
     /// The chat has ended and accepts no more messages.
     #[error("chat {chat_id} is {status}")]
     ChatEnded {

@@ -7,7 +7,7 @@ mod error;
 pub use error::{BoxError, StoreError};
 
 mod creation;
-pub use creation::{Creation, create_chat_once, fork_chat_once};
+pub use creation::{Creation, create_chat_once, ensure_chat, fork_chat_once};
 
 pub mod metrics;
 

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod if_match;
+pub use if_match::IfMatch;
+
 mod ids;
 pub use ids::{
     AccessKeyLabel, AppId, AuditEntryId, CallId, ChatId, ConnectionId, DisplayName, EntryId,

@@ -3,7 +3,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Actor, ActorRole, AppId, ChatSession, Grant, Member, Origin, Permission, Reach, TeamId, UserId,
+    Actor, ActorRole, AppId, ChatSession, Grant, IfMatch, Member, Origin, Permission, Reach,
+    TeamId, UserId,
 };
 
 /// The app to which a store call is restricted, and the caller on whose behalf it is made.
@@ -25,6 +26,12 @@ pub struct Scope {
     ///
     /// A write is refused if the chat has another lease by then, or none. Reads ignore the token.
     pub fencing_token: Option<u64>,
+    /// What the caller has seen of the record that it writes, if the write depends on it. Only writes of context snapshots,
+    /// artifacts and messages look at it.
+    pub if_match: Option<IfMatch>,
+    /// The number of messages that the chat must have for the write, if it depends on that. Only appends, edits and
+    /// deletions of messages look at it.
+    pub expected_last_sequence: Option<u64>,
     /// Where the call comes from, for the audit log, if that is known.
     pub origin: Option<Arc<Origin>>,
 }
@@ -33,7 +40,16 @@ impl Scope {
     /// Creates the scope of a caller, for a call that needs a permission.
     pub fn new(app_id: AppId, caller: Caller, permission: Permission) -> Self {
         let grant = Grant::Everything;
-        Self { app_id, caller, permission, grant, fencing_token: None, origin: None }
+        Self {
+            app_id,
+            caller,
+            permission,
+            grant,
+            fencing_token: None,
+            if_match: None,
+            expected_last_sequence: None,
+            origin: None,
+        }
     }
 
     /// Creates the scope of the service itself, which may do everything with all records of the app.
@@ -61,11 +77,21 @@ impl Scope {
         Self { origin: None, ..self.clone() }
     }
 
-    /// Returns whether a call in either scope may do the same. The origin decides nothing.
+    /// Returns whether a call in either scope may do the same. The origin decides nothing. A call that depends on a state of
+    /// the chat is like no other.
     pub fn has_same_rights(&self, other: &Self) -> bool {
-        let Self { app_id, caller, permission, grant, fencing_token, origin: _ } = self;
-        (app_id, caller, permission, grant, fencing_token)
-            == (&other.app_id, &other.caller, &other.permission, &other.grant, &other.fencing_token)
+        let depends = |it: &Self| it.if_match.is_some() || it.expected_last_sequence.is_some();
+        let Self { app_id, caller, permission, grant, fencing_token, .. } = self;
+        !depends(self)
+            && !depends(other)
+            && (app_id, caller, permission, grant, fencing_token)
+                == (
+                    &other.app_id,
+                    &other.caller,
+                    &other.permission,
+                    &other.grant,
+                    &other.fencing_token,
+                )
     }
 
     /// Returns the chats in which the caller has a permission and may use it.

@@ -3,8 +3,9 @@
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::{MethodRouter, get};
-use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ObjectBuilder, OpenApi as Document, Required, Type};
 use utoipa::{IntoParams, Modify, OpenApi};
 
 use crate::problem::{ProblemExamples, ProblemResponse};
@@ -192,6 +193,27 @@ pub(crate) struct FencingHeader {
     fencing_token: Option<u64>,
 }
 
+/// The header with what the caller has seen of the record.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "describes what `ChatScope` reads")]
+pub(crate) struct IfMatchHeader {
+    /// The `ETag` of the record as the caller has read it, or `*` for any. If the record is another one by then, the
+    /// write is refused with `precondition-failed`.
+    #[param(rename = "If-Match", required = false, example = "\"3\"")]
+    if_match: Option<String>,
+}
+
+/// The header with what the caller has of the record.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "describes what a layer reads")]
+pub(crate) struct IfNoneMatchHeader {
+    /// The `ETag` of the record as the caller has it. If it is still the same, the response is 304 without a body.
+    #[param(rename = "If-None-Match", required = false, example = "\"3\"")]
+    if_none_match: Option<String>,
+}
+
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "describes what `Preference` reads")]
@@ -199,6 +221,30 @@ pub(crate) struct PreferHeader {
     /// `return=minimal` for a response without the variables.
     #[param(rename = "Prefer", required = false, example = "return=minimal")]
     prefer: Option<String>,
+}
+
+/// Describes the header `Idempotency-Key` of every `POST` that has a body.
+pub(crate) struct IdempotencyHeader;
+
+impl Modify for IdempotencyHeader {
+    fn modify(&self, document: &mut Document) {
+        let schema = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+        let description = "Makes the request safe to repeat: the id that the body would otherwise have (`chat_id`, \
+            `event_id`, `call_id`, `request_id`, `entry_id` or `lease_id`), which must be missing then. The records of \
+            a list get `{key}/0`, `{key}/1` and so on. A request that is safe to repeat without an id ignores it.";
+        let header = ParameterBuilder::new()
+            .name("Idempotency-Key")
+            .parameter_in(ParameterIn::Header)
+            .required(Required::False)
+            .description(Some(description))
+            .schema(Some(schema))
+            .example(Some("0198d4b2-7c1e-7a3b-9f55-2f6c1d0e8a41".into()))
+            .build();
+        let operations = document.paths.paths.values_mut().filter_map(|path| path.post.as_mut());
+        for operation in operations.filter(|operation| operation.request_body.is_some()) {
+            operation.parameters.get_or_insert_default().push(header.clone().into());
+        }
+    }
 }
 
 /// Serves the document, which is serialized once.

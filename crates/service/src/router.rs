@@ -7,7 +7,7 @@ use persistence::Store;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
-use utoipa::OpenApi as _;
+use utoipa::{Modify as _, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -20,10 +20,11 @@ use crate::api::{
 use crate::auth::Authenticator;
 use crate::config::{Config, ConfigError};
 use crate::dashboard;
+use crate::extract::{answer_if_none_match, refuse_if_match};
 use crate::layers::{deadline, observe, panicked};
 use crate::live::Hub;
 use crate::metrics::Metrics;
-use crate::openapi::{Api, served};
+use crate::openapi::{Api, IdempotencyHeader, served};
 use crate::problem::{Problem, ProblemKind, problem_pages, respond};
 use crate::registry::AppRegistry;
 use crate::state::AppState;
@@ -63,6 +64,7 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
     let (health, mut document) = health_routes(&state).split_for_parts();
     let (router, of_routes) = routes(&state).split_for_parts();
     document.merge(of_routes);
+    IdempotencyHeader.modify(&mut document);
     let router = router
         .route("/openapi.json", served(&document))
         .merge(dashboard::routes())
@@ -89,7 +91,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
         .routes(routes!(chats::list::list_chats, chats::create::create_chat))
 
         // /api/chats/{app_id}/{chat_id}, and below it meta, complete, pause, fail, reopen
-        .routes(routes!(chats::get::get_chat))
+        .routes(routes!(chats::get::get_chat, chats::ensure::ensure))
         .routes(routes!(chats::meta::get_chat_meta))
         .routes(routes!(chats::complete::complete_chat))
         .routes(routes!(chats::pause::pause_chat))
@@ -185,6 +187,7 @@ fn routes(state: &AppState) -> OpenApiRouter<AppState> {
 
         // … history, without the deadline: it lasts as long as its reader needs, and each read has a timeout
         .routes(routes!(messages::history::get_history))
+        .route_layer(from_fn(refuse_if_match))
 }
 
 /// Admits every request, also one to a path that does not exist: it counts for the quotas of its caller.
@@ -211,6 +214,7 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
     let cors = option_layer(state.authenticator.cors());
     router
         .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(answer_if_none_match))
         .layer(from_fn(respond))
         .layer(always(header::CACHE_CONTROL, "no-store"))
         // The dashboard sets its own policy.

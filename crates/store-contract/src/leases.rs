@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::fixture::{
     TestChat, assert_invalid, assert_refused, event, message, numbered, object, race,
 };
-use persistence::{Billing, Interrupted, Store, StoreError};
+use persistence::{Billing, Interrupted, Outcome, Store, StoreError, Written};
 
 const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Lease::MIN_TTL;
@@ -42,9 +42,10 @@ pub async fn acquiring_a_lease_is_safe_to_repeat(store: Arc<dyn Store>) {
     let chat = TestChat::create(&store).await;
     let again = || NewLease { lease_id: Some(LeaseId::parse("l1").unwrap()), ..lease("ann", LONG) };
     let first = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
-    assert_eq!(first.lease_id.as_str(), "l1");
+    assert_eq!((first.lease_id.as_str(), first.outcome), ("l1", Outcome::Stored));
     let renewed = renew(&chat, 1, LONG * 2).await.unwrap();
-    assert_eq!(store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap(), renewed);
+    let repeated = store.acquire_lease(&chat.scope, &chat.id, again()).await.unwrap();
+    assert_eq!(repeated, Written { record: renewed, outcome: Outcome::Duplicate });
     // The same lease id of another owner names another lease.
     let theirs = NewLease { owner: Owner::parse("bob").unwrap(), ..again() };
     let refused = store.acquire_lease(&chat.scope, &chat.id, theirs).await;
@@ -313,7 +314,8 @@ fn lease(owner: &str, ttl: Duration) -> NewLease {
 }
 
 async fn acquire(chat: &TestChat, owner: &str, ttl: Duration) -> Result<Lease, StoreError> {
-    chat.store.acquire_lease(&chat.scope, &chat.id, lease(owner, ttl)).await
+    let acquired = chat.store.acquire_lease(&chat.scope, &chat.id, lease(owner, ttl)).await;
+    acquired.map(|acquired| acquired.record)
 }
 
 async fn renew(chat: &TestChat, token: u64, ttl: Duration) -> Result<Lease, StoreError> {

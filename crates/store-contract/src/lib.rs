@@ -28,6 +28,7 @@ pub mod calls;
 pub mod changes;
 pub mod context_history;
 pub mod contexts;
+pub mod if_match;
 pub mod input_requests;
 pub mod leases;
 pub mod resumption;
@@ -337,6 +338,15 @@ macro_rules! contract_tests {
                 snapshots_grow_large_and_small_again,
                 a_snapshot_past_a_limit_is_refused_and_changes_nothing,
                 a_merge_that_grows_the_snapshot_past_its_limit_is_refused,
+            }
+            if_match {
+                a_snapshot_is_written_only_if_it_is_the_one_that_was_seen,
+                of_callers_who_have_seen_the_same_snapshot_one_writes,
+                an_artifact_is_written_only_if_it_is_the_one_that_was_seen,
+                a_message_is_edited_only_if_it_is_as_it_was_seen,
+                messages_are_appended_only_to_the_chat_that_was_seen,
+                of_callers_who_expect_the_same_messages_one_appends,
+                a_chats_newest_message_is_taken_by_one_caller,
             }
             artifacts {
                 all_six_fields_are_returned,

@@ -9,7 +9,7 @@ use records::{NewWalletEntry, UserId, Wallet};
 use super::fixture::{
     TestWallet, a_moment_passes, assert_invalid, assert_refused, new_entry, race, some_scope,
 };
-use persistence::{Store, StoreError};
+use persistence::{Outcome, Store, StoreError, Written};
 
 pub async fn an_unknown_wallet_is_none_and_accepts_no_change(store: Arc<dyn Store>) {
     let wallet = TestWallet::unknown(&store);
@@ -57,6 +57,7 @@ pub async fn every_change_is_an_entry_and_the_balance_is_their_sum(store: Arc<dy
     let reason = Some("top-up $ü".to_owned());
     let new = NewWalletEntry { reason: reason.clone(), ..new_entry("first", 5) };
     let credit = store.credit(&wallet.scope, &wallet.user_id, new).await.unwrap();
+    assert_eq!(credit.outcome, Outcome::Stored);
     assert_eq!((credit.entry_id.as_str(), credit.sequence), ("first", 1));
     assert_eq!((credit.kind, credit.amount, credit.balance), (Credit, 5, 15));
     assert_eq!(credit.reason, reason);
@@ -64,7 +65,7 @@ pub async fn every_change_is_an_entry_and_the_balance_is_their_sum(store: Arc<dy
     let debit = wallet.debit("second", 15).await.unwrap();
     assert_eq!((debit.kind, debit.amount, debit.balance), (Debit, -15, 0));
     assert_eq!((debit.sequence, debit.reason.as_ref()), (2, None));
-    assert_eq!(wallet.entries(2).await[..2], [debit, credit]);
+    assert_eq!(wallet.entries(2).await[..2], [debit, credit.record]);
     wallet.assert_sound().await;
 }
 
@@ -78,7 +79,10 @@ pub async fn a_repeat_gets_the_first_answer_and_changes_nothing(store: Arc<dyn S
     assert_eq!(wallet.debit("debit", 15).await.unwrap(), debit);
     assert_eq!(wallet.try_debit("debit", 15).await.unwrap(), Some(debit.clone()));
     let reworded = NewWalletEntry { reason: Some("x".to_owned()), ..new_entry("debit", 15) };
-    assert_eq!(store.debit(&wallet.scope, &wallet.user_id, reworded).await.unwrap(), debit);
+    let again = store.debit(&wallet.scope, &wallet.user_id, reworded).await.unwrap();
+    assert_eq!(again, Written { record: debit, outcome: Outcome::Duplicate });
+    let again = store.ensure_wallet(&wallet.scope, &wallet.user_id, 10).await.unwrap();
+    assert_eq!(again, Written { record: before.clone(), outcome: Outcome::Duplicate });
     assert_eq!(wallet.wallet().await, before);
 }
 

@@ -4,6 +4,7 @@ use records::{Artifact, ChatId, NewArtifact, Scope};
 use super::MemoryStore;
 use crate::StoreError;
 use crate::metrics::Call;
+use crate::rules::if_match::Versioned;
 use crate::store::Artifacts;
 
 #[async_trait]
@@ -20,6 +21,8 @@ impl Artifacts for MemoryStore {
             let artifact = artifact.kept_at(now);
             self.with_chat(scope, chat_id, |chat| {
                 chat.check_fence(scope.fencing_token)?;
+                let (version, exists) = (chat.artifact_version, chat.artifact.is_some());
+                Versioned::Artifact.check(scope, chat_id, version, exists)?;
                 chat.session.last_updated_at = now;
                 chat.artifact = Some(artifact.clone());
                 chat.artifact_version += 1;
@@ -47,6 +50,7 @@ impl Artifacts for MemoryStore {
             self.with_chat(scope, chat_id, |chat| {
                 if chat.artifact.is_some() {
                     chat.check_fence(scope.fencing_token)?;
+                    Versioned::Artifact.check(scope, chat_id, chat.artifact_version, true)?;
                     chat.artifact = None;
                     chat.session.last_updated_at = now;
                     chat.artifact_version += 1;

@@ -6,7 +6,8 @@ use records::{
 use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
-use crate::store::Contexts;
+use crate::rules::if_match::Versioned;
+use crate::store::{Contexts, RecordVersions};
 
 #[async_trait]
 impl Contexts for MemoryStore {
@@ -20,6 +21,7 @@ impl Contexts for MemoryStore {
             ContextSnapshot::check(&data)?;
             self.with_chat(scope, chat_id, |chat| {
                 chat.check_fence(scope.fencing_token)?;
+                Versioned::Context.check(scope, chat_id, chat.context_version, true)?;
                 self.take(chat, data)
             })
         })
@@ -36,9 +38,24 @@ impl Contexts for MemoryStore {
             json::measure_object(&patch)?;
             self.with_chat(scope, chat_id, |chat| {
                 chat.check_fence(scope.fencing_token)?;
+                Versioned::Context.check(scope, chat_id, chat.context_version, true)?;
                 let mut data = chat.context.data.clone();
                 merge_patch(&mut data, &patch);
                 self.take(chat, data)
+            })
+        })
+        .await
+    }
+
+    async fn record_versions(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<RecordVersions, StoreError> {
+        self.observe(Call::RecordVersions, || {
+            self.with_chat(scope, chat_id, |chat| {
+                let (context, artifact) = (chat.context_version, chat.artifact_version);
+                Ok(RecordVersions { context, artifact })
             })
         })
         .await

@@ -7,7 +7,7 @@ use super::{Chat, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::fence::check_fence;
-use crate::store::{Interrupted, Leases};
+use crate::store::{Interrupted, Leases, Written};
 
 #[async_trait]
 impl Leases for MemoryStore {
@@ -16,7 +16,7 @@ impl Leases for MemoryStore {
         scope: &Scope,
         chat_id: &ChatId,
         lease: NewLease,
-    ) -> Result<Lease, StoreError> {
+    ) -> Result<Written<Lease>, StoreError> {
         self.observe(Call::AcquireLease, || {
             let now = self.clock.now();
             let lease = lease.into_lease(0, now, &*self.ids)?;
@@ -29,14 +29,14 @@ impl Leases for MemoryStore {
                     chat.session.lease.as_ref().filter(|held| !held.has_expired(now))
                 {
                     if held.is_same_acquisition(&lease) {
-                        return Ok(held.clone());
+                        return Ok(Written::found(held.clone(), false));
                     }
                     return Err(StoreError::held(chat_id, held.clone()));
                 }
                 chat.fencing_token += 1;
                 let lease = Lease { fencing_token: chat.fencing_token, ..lease };
                 chat.session.lease = Some(lease.clone());
-                Ok(lease)
+                Ok(Written::stored(lease))
             })
         })
         .await

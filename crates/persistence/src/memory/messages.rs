@@ -8,6 +8,7 @@ use super::{Chat, Kept, MemoryStore};
 use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::batch::{Batch, Known, Plan};
+use crate::rules::if_match::{check_expected, check_seen};
 use crate::rules::rights::{check_edit, check_roles};
 use crate::store::{Append, MessageRange, Messages, Transcript};
 
@@ -149,7 +150,9 @@ impl Messages for MemoryStore {
                 let body = edit.apply(&message.body);
                 body.check_stored()?;
                 chat.check_fence(scope.fencing_token)?;
+                check_expected(scope, chat_id, chat.session.last_sequence)?;
                 let message = &mut chat.kept(sequence)?.message;
+                check_seen(scope, chat_id, message)?;
                 message.body = body;
                 message.edited_at = Some(now);
                 message.edited_by = scope.caller.person().cloned();
@@ -172,10 +175,12 @@ impl Messages for MemoryStore {
             self.with_chat(scope, chat_id, |chat| {
                 let message = &chat.kept(sequence)?.message;
                 check_edit(scope, chat_id, message)?;
+                check_seen(scope, chat_id, message)?;
                 if message.deleted_at.is_some() {
                     return Ok(message.clone());
                 }
                 chat.check_fence(scope.fencing_token)?;
+                check_expected(scope, chat_id, chat.session.last_sequence)?;
                 let message = &mut chat.kept(sequence)?.message;
                 message.body = message.body.tombstone();
                 message.deleted_at = Some(now);
@@ -240,6 +245,7 @@ impl MemoryStore {
                 return Err(StoreError::ChatEnded { chat_id, status });
             }
             chat.check_fence(scope.fencing_token)?;
+            check_expected(scope, &chat_id, first_sequence)?;
             chat.session.last_sequence += fresh.len() as u64;
             chat.session.last_updated_at = now;
             chat.session.last_message_at = Some(now);

@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::rules::billing::{Bill, refused};
 use crate::rules::ledger::{Change, check_open, initial_entry, new_wallet};
-use crate::store::{EntryPage, Payment, WalletPage, Wallets};
+use crate::store::{EntryPage, Payment, WalletPage, Wallets, Written};
 
 /// A wallet and its entries, oldest first.
 #[derive(Debug)]
@@ -22,17 +22,19 @@ impl Wallets for MemoryStore {
         scope: &Scope,
         user_id: &UserId,
         initial_balance: i64,
-    ) -> Result<Wallet, StoreError> {
+    ) -> Result<Written<Wallet>, StoreError> {
         self.observe(Call::EnsureWallet, || {
             Wallet::check_initial_balance(initial_balance)?;
             check_open(scope, user_id)?;
             let wallet = new_wallet(scope, user_id, initial_balance, self.clock.now());
             let entry = initial_entry(&wallet, EntryId::mint(&*self.ids));
             let mut ledgers = held(&self.ledgers);
-            let ledger = ledgers
-                .entry(key(scope, user_id))
-                .or_insert_with(|| Ledger { wallet, entries: entry.into_iter().collect() });
-            Ok(ledger.wallet.clone())
+            if let Some(found) = ledgers.get(&key(scope, user_id)) {
+                return Ok(Written::found(found.wallet.clone(), false));
+            }
+            let entries = entry.into_iter().collect();
+            ledgers.insert(key(scope, user_id), Ledger { wallet: wallet.clone(), entries });
+            Ok(Written::stored(wallet))
         })
         .await
     }
@@ -56,7 +58,7 @@ impl Wallets for MemoryStore {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<WalletEntry, StoreError> {
+    ) -> Result<Written<WalletEntry>, StoreError> {
         self.observe(Call::Credit, || self.change(scope, user_id, &entry, EntryKind::Credit)).await
     }
 
@@ -65,7 +67,7 @@ impl Wallets for MemoryStore {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<WalletEntry, StoreError> {
+    ) -> Result<Written<WalletEntry>, StoreError> {
         self.observe(Call::Debit, || self.change(scope, user_id, &entry, EntryKind::Debit)).await
     }
 
@@ -126,7 +128,7 @@ impl MemoryStore {
     pub(super) fn pay(&self, scope: &Scope, bill: &Bill) -> Result<Payment, StoreError> {
         let scope = Scope::service(scope.app_id.clone());
         match self.change(&scope, &bill.user_id, &bill.entry, EntryKind::Debit) {
-            Ok(entry) => Ok(Payment::Paid(entry)),
+            Ok(entry) => Ok(Payment::Paid(entry.record)),
             Err(refusal) => refused(bill, refusal),
         }
     }
@@ -137,7 +139,7 @@ impl MemoryStore {
         user_id: &UserId,
         new: &NewWalletEntry,
         kind: EntryKind,
-    ) -> Result<WalletEntry, StoreError> {
+    ) -> Result<Written<WalletEntry>, StoreError> {
         new.check()?;
         check_open(scope, user_id)?;
         let change = Change { user_id, new, kind, now: self.clock.now() };
@@ -146,7 +148,7 @@ impl MemoryStore {
             ledgers.get_mut(&key(scope, user_id)).ok_or_else(|| change.without_wallet())?;
         let known = ledger.entries.iter().find(|entry| entry.entry_id == new.entry_id);
         if let Some(known) = known {
-            return change.repeated(known.clone());
+            return Ok(Written::found(change.repeated(known.clone())?, false));
         }
         if let Some(refusal) = change.refusal(ledger.wallet.balance) {
             return Err(refusal);
@@ -165,7 +167,7 @@ impl MemoryStore {
         wallet.entry_count += 1;
         wallet.last_updated_at = change.now;
         ledger.entries.push(entry.clone());
-        Ok(entry)
+        Ok(Written::stored(entry))
     }
 }
 

@@ -35,6 +35,7 @@ label! {
         UpdateContextSnapshot = "update_context_snapshot",
         MergeContextSnapshot = "merge_context_snapshot",
         LoadContextSnapshot = "load_context_snapshot",
+        RecordVersions = "record_versions",
         ListContextVersions = "list_context_versions",
         GetContextVersion = "get_context_version",
         UpdateLastArtifact = "update_last_artifact",
@@ -217,6 +218,8 @@ impl CallOutcome {
             | StoreError::LeaseHeld { .. }
             | StoreError::TurnConflict { .. }
             | StoreError::Fenced { .. }
+            | StoreError::Changed { .. }
+            | StoreError::SequenceConflict { .. }
             | StoreError::EventConflict { .. }
             | StoreError::CallConflict { .. }
             | StoreError::InputConflict { .. }

@@ -7,6 +7,7 @@ use crate::StoreError;
 use crate::metrics::Call;
 use crate::mongo::MongoStore;
 use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
+use crate::mongo::contexts::expect_version;
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
     ArtifactDocument, BlobKind, artifact_record, embedded, open_chat_session,
@@ -16,6 +17,7 @@ use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_bson;
 use crate::mongo::engine::marks::with_mark;
 use crate::mongo::engine::scope::writable_chat;
+use crate::rules::if_match::Versioned;
 use crate::store::Artifacts;
 
 #[async_trait]
@@ -163,6 +165,10 @@ impl MongoStore {
         self.write_blob(scope, chat_id, &new.placed).await?;
         let mut filter = writable_chat(scope, chat_id);
         filter.extend(new.filter.clone());
+        expect_version(scope, "artifact_version", &mut filter);
+        if scope.if_match.is_some() {
+            filter.insert("last_artifact", doc! { "$ne": Bson::Null });
+        }
         let mut update = doc! { "$set": new.change.clone(), "$inc": { "artifact_version": 1_i64 } };
         with_mark(&new.write_id, &mut filter, &mut update);
         let updating = self.inner.chat_sessions.find_one_and_update(filter, update);
@@ -171,14 +177,20 @@ impl MongoStore {
         if let Some(replaced) = updating.await? {
             return Ok(Some(replaced));
         }
-        if new.filter.is_empty() {
-            return Err(self.classify_unmatched(scope, chat_id).await?);
-        }
-        // There is no artifact to clear, or no chat.
+        // There is no artifact to clear, the caller has seen another one, or there is no chat.
         let fields = doc! { "last_artifact.updated_at": 1, "schema_version": 1 };
         let raw = self.session_within(scope, chat_id, fields).await?;
-        if open_chat_session(&raw)?.optional_document("last_artifact")?.is_some() {
-            self.check_fence(scope, chat_id).await?;
+        let exists = open_chat_session(&raw)?.optional_document("last_artifact")?.is_some();
+        let has_nothing_to_clear = !new.filter.is_empty() && !exists;
+        if has_nothing_to_clear {
+            return Ok(None);
+        }
+        self.check_fence(scope, chat_id).await?;
+        if scope.if_match.is_some() {
+            return Err(Versioned::Artifact.changed(chat_id).into());
+        }
+        if new.filter.is_empty() {
+            return Err(self.classify_unmatched(scope, chat_id).await?);
         }
         Ok(None)
     }

@@ -5,7 +5,9 @@ use async_trait::async_trait;
 use bson::{Bson, DateTime as BsonTime, Document, doc};
 use chrono::{DateTime, Utc};
 use mongodb::options::ReturnDocument;
-use records::{ChatId, ContextSnapshot, JsonObject, KeptContext, Scope, json, merge_patch};
+use records::{
+    ChatId, ContextSnapshot, IfMatch, JsonObject, KeptContext, Scope, json, merge_patch,
+};
 use serde_json::Value;
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -16,13 +18,14 @@ use crate::mongo::blobs::{MAX_BLOB_READ_ATTEMPTS, Placed};
 use crate::mongo::context_history::{ContextSelector, RECENT};
 use crate::mongo::documents::fields::Fields;
 use crate::mongo::documents::{
-    BlobKind, context_written_document, open_chat_session, recent_contexts_expression,
+    BlobKind, context_written_document, counter, open_chat_session, recent_contexts_expression,
 };
 use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::json::to_document;
 use crate::mongo::engine::scope::writable_chat;
-use crate::store::Contexts;
+use crate::rules::if_match::Versioned;
+use crate::store::{Contexts, RecordVersions};
 
 #[async_trait]
 impl Contexts for MongoStore {
@@ -59,6 +62,25 @@ impl Contexts for MongoStore {
                 call.attempt(merge).await
             })
             .await
+        })
+        .await
+    }
+
+    async fn record_versions(
+        &self,
+        scope: &Scope,
+        chat_id: &ChatId,
+    ) -> Result<RecordVersions, StoreError> {
+        let projection = doc! { "context_version": 1, "artifact_version": 1, "schema_version": 1 };
+        self.observe(Call::RecordVersions, Some(chat_id), async {
+            let read = || async {
+                let raw = self.session_within(scope, chat_id, projection.clone()).await?;
+                let fields = open_chat_session(&raw)?;
+                let (context, artifact) =
+                    (fields.count("context_version")?, fields.count("artifact_version")?);
+                Ok(RecordVersions { context, artifact })
+            };
+            self.read(read).await
         })
         .await
     }
@@ -138,7 +160,7 @@ impl MongoStore {
         }
         match self.write_context(scope, chat_id, new, None).await? {
             Some(sequence) => Ok(sequence),
-            None => Err(self.classify_unmatched(scope, chat_id).await?),
+            None => Err(self.context_refusal(scope, chat_id).await?),
         }
     }
 
@@ -157,6 +179,7 @@ impl MongoStore {
         let mut turn = None;
         loop {
             let (mut context, version) = self.load_context(scope, chat_id).await?;
+            Versioned::Context.check(scope, chat_id, version.unsigned_abs(), true)?;
             merge_patch(&mut context.data, patch);
             let new = self.new_context(scope, chat_id, &context.data, write_id.to_owned())?;
             // `None` means that another writer was first: merge into its snapshot.
@@ -209,6 +232,8 @@ impl MongoStore {
         let mut filter = writable_chat(scope, chat_id);
         if let Some(version) = version {
             filter.insert("context_version", version);
+        } else {
+            expect_version(scope, "context_version", &mut filter);
         }
         let fields = doc! { "last_sequence": 1, "context_recent.version": 1, "schema_version": 1 };
         let updating = self
@@ -225,6 +250,16 @@ impl MongoStore {
             self.archive_contexts_soon(scope, chat_id);
         }
         Ok(Some(fields.count("last_sequence")?))
+    }
+
+    /// Returns why a snapshot was not replaced: its chat is not writable, or the caller has seen another version.
+    async fn context_refusal(&self, scope: &Scope, chat_id: &ChatId) -> Result<Failure, Failure> {
+        match self.classify_unmatched(scope, chat_id).await? {
+            Failure::Decided(StoreError::ChatNotFound(_)) if scope.if_match.is_some() => {
+                Ok(Versioned::Context.changed(chat_id).into())
+            }
+            refusal => Ok(refusal),
+        }
     }
 
     pub(crate) async fn load_context(
@@ -265,6 +300,15 @@ impl MongoStore {
             },
         };
         Ok(Some(ContextSnapshot { sequence, data }))
+    }
+}
+
+/// Adds to the filter of a write that the record still has a version that the caller has seen.
+pub(crate) fn expect_version(scope: &Scope, field: &str, filter: &mut Document) {
+    let seen = scope.if_match.as_ref().and_then(IfMatch::versions);
+    if let Some(versions) = seen {
+        let versions: Vec<_> = versions.into_iter().map(counter).collect();
+        filter.insert(field, doc! { "$in": versions });
     }
 }
 

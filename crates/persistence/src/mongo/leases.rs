@@ -16,13 +16,14 @@ use crate::mongo::documents::{
     LeaseDocument, NEWEST_VERSION, chat_session_record, counter, embedded, lease_record,
     open_chat_session, read_status,
 };
+use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::scope::writable_chat;
 use crate::mongo::engine::sweep::Overdue;
 use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::rules::fence::check_fence;
 use crate::rules::new_chat::moved;
-use crate::store::{Interrupted, Leases};
+use crate::store::{Interrupted, Leases, Written};
 
 #[async_trait]
 impl Leases for MongoStore {
@@ -31,7 +32,7 @@ impl Leases for MongoStore {
         scope: &Scope,
         chat_id: &ChatId,
         lease: NewLease,
-    ) -> Result<Lease, StoreError> {
+    ) -> Result<Written<Lease>, StoreError> {
         self.observe(Call::AcquireLease, Some(chat_id), async {
             // All attempts use the same id, so that a retry recognises the lease that an earlier
             // attempt acquired.
@@ -39,7 +40,7 @@ impl Leases for MongoStore {
             // A caller that acquires a lease need not hold one.
             let (scope, chat_id) = (scope.unfenced(), chat_id.clone());
             self.write(|call| async move {
-                call.attempt(|_| call.acquire(&scope, &chat_id, &lease)).await
+                call.attempt(|attempt| call.acquire(attempt, &scope, &chat_id, &lease)).await
             })
             .await
         })
@@ -146,10 +147,11 @@ fn lease_projection() -> Document {
 impl MongoStore {
     async fn acquire(
         &self,
+        attempt: Attempt,
         scope: &Scope,
         chat_id: &ChatId,
         wanted: &Lease,
-    ) -> Result<Lease, Failure> {
+    ) -> Result<Written<Lease>, Failure> {
         loop {
             let raw = self.session_within(scope, chat_id, lease_projection()).await?;
             let HeldLease { status, lease, fencing_token } = HeldLease::read(&raw)?;
@@ -162,7 +164,7 @@ impl MongoStore {
             match lease {
                 Some(held) if !held.has_expired(self.inner.clock.now()) => {
                     if held.is_same_acquisition(wanted) {
-                        return Ok(held);
+                        return Ok(Written::found(held, attempt.may_have_applied()));
                     }
                     return Err(StoreError::held(chat_id, held).into());
                 }
@@ -182,7 +184,7 @@ impl MongoStore {
             } };
             let update = self.inner.chat_sessions.update_one(filter, update);
             if update.await?.matched_count == 1 {
-                return Ok(given);
+                return Ok(Written::stored(given));
             }
         }
     }

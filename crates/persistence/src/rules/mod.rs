@@ -10,6 +10,7 @@ pub(crate) mod billing;
 pub(crate) mod call_batch;
 pub(crate) mod exchange_batch;
 pub(crate) mod fence;
+pub(crate) mod if_match;
 pub(crate) mod input;
 pub(crate) mod ledger;
 pub(crate) mod new_chat;

@@ -7,6 +7,9 @@ use crate::StoreError;
 #[async_trait]
 pub trait Artifacts: Send + Sync {
     /// Replaces the last artifact. A missing `updated_at` becomes the time of the write.
+    ///
+    /// If the caller has seen another version ([`Scope::if_match`]), or there is no artifact, it is
+    /// [`Changed`](StoreError::Changed), here and when it is removed.
     async fn update_last_artifact(
         &self,
         scope: &Scope,

@@ -3,6 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use records::{AppId, ChatId, Lease, NewLease, Scope};
 
+use super::Written;
 use crate::StoreError;
 
 /// Stores leases, which give one owner at a time the right to continue a chat.
@@ -28,7 +29,7 @@ pub trait Leases: Send + Sync {
         scope: &Scope,
         chat_id: &ChatId,
         lease: NewLease,
-    ) -> Result<Lease, StoreError>;
+    ) -> Result<Written<Lease>, StoreError>;
 
     /// Makes a lease expire `ttl` from now. An expired lease can be renewed if it was not taken over.
     ///

@@ -17,6 +17,9 @@ pub trait Messages: Send + Sync {
     /// of the batch is repeated, and after the chat has ended. With another body it is
     /// [`EventConflict`](StoreError::EventConflict), and nothing of the batch is stored.
     ///
+    /// With [`Scope::expected_last_sequence`] new messages are stored only if the chat has that number of messages;
+    /// otherwise it is [`SequenceConflict`](StoreError::SequenceConflict). The same holds for edits and deletions.
+    ///
     /// Errors: [`ChatEnded`](StoreError::ChatEnded) if there is a new message and the chat is
     /// completed or failed; [`Invalid`](StoreError::Invalid) beyond the
     /// [`Limits`](records::Limits), with a pointer `/messages/{index}/…`.
@@ -87,7 +90,8 @@ pub trait Messages: Send + Sync {
     /// Edits a message in place; its sequence and its id stay.
     ///
     /// A repeated append of the original body still returns this message. A deleted message is
-    /// [`MessageNotFound`](StoreError::MessageNotFound).
+    /// [`MessageNotFound`](StoreError::MessageNotFound). If the caller has seen another state of the message
+    /// ([`Scope::if_match`]), it is [`Changed`](StoreError::Changed), here and when it is deleted.
     async fn update_message(
         &self,
         scope: &Scope,

@@ -38,6 +38,7 @@ mod stats;
 mod tickets;
 mod turns;
 mod wallets;
+mod written;
 
 pub use access_keys::{AccessKeyPage, AccessKeys};
 pub use apps::{AppPage, Apps};
@@ -47,7 +48,7 @@ pub use calls::{Billing, CallCursor, CallPage, Calls, Payment, RecordedCall, Rec
 pub use changes::{Change, Changes, ChatChange, ChatHead};
 pub use chat_sessions::{ChatFilter, ChatSessions, Cursor, Page};
 pub use context_history::{ContextHistory, ContextVersionPage};
-pub use contexts::Contexts;
+pub use contexts::{Contexts, RecordVersions};
 pub use exchanges::{Exchange, Exchanges};
 pub use forks::Forks;
 pub use input_requests::{AnsweredInput, InputCursor, InputPage, InputRequests, RequestedInput};
@@ -66,6 +67,7 @@ pub use stats::{
 pub use tickets::Tickets;
 pub use turns::{AppendedTurn, ResumePointCursor, ResumePointFilter, ResumePointPage, Turns};
 pub use wallets::{EntryPage, WalletPage, Wallets};
+pub use written::Written;
 
 /// A complete store.
 #[async_trait::async_trait]

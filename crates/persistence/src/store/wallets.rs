@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use records::{AppId, NewWalletEntry, Scope, UserId, Wallet, WalletEntry};
 
+use super::Written;
 use crate::StoreError;
 
 /// Stores wallets: a balance of whole tokens for a user of an app, and every change of it.
@@ -24,7 +25,7 @@ pub trait Wallets: Send + Sync {
         scope: &Scope,
         user_id: &UserId,
         initial_balance: i64,
-    ) -> Result<Wallet, StoreError>;
+    ) -> Result<Written<Wallet>, StoreError>;
 
     /// Returns the wallet, or `None` if there is none.
     async fn get_wallet(
@@ -42,7 +43,7 @@ pub trait Wallets: Send + Sync {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<WalletEntry, StoreError>;
+    ) -> Result<Written<WalletEntry>, StoreError>;
 
     /// Takes tokens, the whole amount or nothing.
     ///
@@ -53,7 +54,7 @@ pub trait Wallets: Send + Sync {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<WalletEntry, StoreError>;
+    ) -> Result<Written<WalletEntry>, StoreError>;
 
     /// Takes tokens if there are enough; `None` means that there are not, and that nothing changed.
     async fn try_debit(
@@ -61,7 +62,7 @@ pub trait Wallets: Send + Sync {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<Option<WalletEntry>, StoreError> {
+    ) -> Result<Option<Written<WalletEntry>>, StoreError> {
         match self.debit(scope, user_id, entry).await {
             Ok(entry) => Ok(Some(entry)),
             Err(StoreError::InsufficientTokens { .. }) => Ok(None),

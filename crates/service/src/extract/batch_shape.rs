@@ -2,6 +2,7 @@ use axum::extract::Request;
 use persistence::StoreError;
 use serde::de::DeserializeOwned;
 
+use super::idempotency_key::{IdempotencyKey, Keyed};
 use super::json::{JSON, LimitedLists, read_json};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -21,17 +22,23 @@ impl BatchShape {
         state: &AppState,
     ) -> Result<(Self, Vec<One>), Problem>
     where
-        One: DeserializeOwned + Send + 'static,
+        One: DeserializeOwned + Keyed + Send + 'static,
         Several: DeserializeOwned + LimitedLists + Into<Vec<One>> + Send + 'static,
     {
+        let key = IdempotencyKey::of(&request)?;
         let body = read_json(request, state, &[JSON], Several::LISTS).await?;
         let list_field = Several::LISTS[0].field;
         let is_single = !body.scanned.has_list;
-        let records = if is_single {
+        let mut records: Vec<One> = if is_single {
             vec![body.parse().await?]
         } else {
             body.parse::<Several>().await?.into()
         };
+        for (index, record) in records.iter_mut().enumerate() {
+            let Some(key) = &key else { break };
+            let of_record = if is_single { key.clone() } else { key.nth(list_field, index) };
+            record.set_key(&of_record)?;
+        }
         Ok((Self { list_field, is_single }, records))
     }
 

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::body::{TIMES_BODY, read_body};
+use super::idempotency_key::{IdempotencyKey, Keyed};
 use crate::admission::RequestMemory;
 use crate::offload::offload;
 use crate::problem::{Problem, ProblemKind};
@@ -39,34 +40,52 @@ pub(crate) struct OptionalJson<T>(pub(crate) T);
 #[derive(Debug)]
 pub(crate) struct MergePatch(pub(crate) JsonObject);
 
-impl<T: DeserializeOwned + Send + 'static> FromRequest<AppState> for Json<T> {
+impl<T: DeserializeOwned + Keyed + Send + 'static> FromRequest<AppState> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        read_json(request, state, &[JSON], &[]).await?.parse().await.map(Self)
+        let key = IdempotencyKey::of(&request)?;
+        let body = read_json(request, state, &[JSON], &[]).await?.parse().await?;
+        keyed(body, key).map(Self)
     }
 }
 
-impl<T: DeserializeOwned + LimitedLists + Send + 'static> FromRequest<AppState> for ListJson<T> {
+impl<T> FromRequest<AppState> for ListJson<T>
+where
+    T: DeserializeOwned + Keyed + LimitedLists + Send + 'static,
+{
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
-        read_json(request, state, &[JSON], T::LISTS).await?.parse().await.map(Self)
+        let key = IdempotencyKey::of(&request)?;
+        let body = read_json(request, state, &[JSON], T::LISTS).await?.parse().await?;
+        keyed(body, key).map(Self)
     }
 }
 
-impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<AppState> for OptionalJson<T> {
+impl<T> FromRequest<AppState> for OptionalJson<T>
+where
+    T: DeserializeOwned + Default + Keyed + Send + 'static,
+{
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Problem> {
+        let key = IdempotencyKey::of(&request)?;
         let memory = RequestMemory::of(request.extensions())?;
-        match read_body(request, state, &[JSON]).await? {
+        let body = match read_body(request, state, &[JSON]).await? {
             Some(text) if !text.is_empty() => {
-                JsonText::scan(text, &[], &memory).await?.parse().await.map(Self)
+                JsonText::scan(text, &[], &memory).await?.parse().await?
             }
-            _ => Ok(Self(T::default())),
-        }
+            _ => T::default(),
+        };
+        keyed(body, key).map(Self)
     }
+}
+
+/// Gives a body the ids that the header `Idempotency-Key` names, if the request has one.
+fn keyed<T: Keyed>(mut body: T, key: Option<IdempotencyKey>) -> Result<T, Problem> {
+    key.map_or(Ok(()), |key| body.set_key(&key))?;
+    Ok(body)
 }
 
 impl FromRequest<AppState> for MergePatch {

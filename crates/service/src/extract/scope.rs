@@ -7,6 +7,7 @@ use records::{AppId, AuditAction, Caller, ChatId, Permission, Scope, UserId};
 
 use super::fencing_token::fencing_header;
 use super::identity::identified;
+use super::if_match::if_match_header;
 use super::needs::Needed;
 use super::path::{parse_path_param, path_param};
 use crate::auth::Identity;
@@ -90,7 +91,8 @@ pub(super) async fn read_chat_scope(
     let fencing_token = fencing_header(parts)?;
     let scope = authorize_chat(app_id, &chat_id, identity, needed, state).await?;
     record_support(state, &scope, Some(&chat_id)).await?;
-    Ok((Scope { fencing_token, ..scope }, chat_id))
+    let if_match = if_match_header(parts)?;
+    Ok((Scope { fencing_token, if_match, ..scope }, chat_id))
 }
 
 /// Authorizes a caller for the app of a chat; `ChatNotFound` if it may not use the app.

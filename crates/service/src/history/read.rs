@@ -60,6 +60,9 @@ pub enum HistoryItem {
 /// The data of a history besides its messages.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HistoryExtras {
+    /// The history has the messages below this sequence, or those of them that were asked for. Events after it continue
+    /// the history without a gap.
+    pub last_sequence: u64,
     /// The original of each name that was replaced.
     pub names: BTreeMap<String, String>,
     /// The original of each call id that was replaced.
@@ -86,9 +89,10 @@ pub async fn read(source: Source, form: HistoryForm) -> Result<HistoryItems, His
     }
     Ok(match first_pass(&source, scan).await? {
         FirstPass::Short(messages) => {
+            let last_sequence = messages.last().map_or(0, |last| last.sequence + 1);
             let rendered = rendered(messages, &form);
             refuse_unsettled(&rendered.rejected)?;
-            stream::iter(items(rendered).map(Ok)).boxed()
+            stream::iter(items(rendered, last_sequence).map(Ok)).boxed()
         }
         FirstPass::Long(replay) => {
             refuse_unsettled(replay.rejected())?;
@@ -148,26 +152,29 @@ fn replayed(
 ) -> impl Stream<Item = Result<HistoryItem, StoreError>> + Send {
     try_stream! {
         let mut messages = pin!(source.messages());
+        let mut last_sequence = 0;
         while !replay.is_complete() {
             let Some(message) = messages.try_next().await? else {
                 break;
             };
+            last_sequence = message.sequence + 1;
             for value in replay.push(message) {
                 yield HistoryItem::Message(value);
             }
         }
-        for item in items(replay.finish()) {
+        for item in items(replay.finish(), last_sequence) {
             yield item;
         }
     }
 }
 
-fn items(rendered: Rendered) -> impl Iterator<Item = HistoryItem> {
+fn items(rendered: Rendered, last_sequence: u64) -> impl Iterator<Item = HistoryItem> {
     let messages = rendered.messages.into_iter().map(HistoryItem::Message);
     let dropped = rendered.dropped.into_iter().map(HistoryItem::Dropped);
     let repaired = rendered.repaired.into_iter().map(HistoryItem::Repaired);
     let Rendered { names, ids, system, .. } = rendered;
     messages.chain(dropped).chain(repaired).chain([HistoryItem::Extras(HistoryExtras {
+        last_sequence,
         names,
         ids,
         system,

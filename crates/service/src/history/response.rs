@@ -22,6 +22,9 @@ pub(crate) struct HistoryResponse {
     messages: Vec<Value>,
     /// The messages that do not fit the dialect.
     dropped: Vec<DroppedResponse>,
+    /// The messages below this sequence were read. Events after it (`after` is this number less 1) continue without a gap.
+    #[schema(example = 15)]
+    last_sequence: u64,
     /// The messages that were changed to fit the dialect; missing if there are none.
     #[schema(required = false)]
     repaired: Vec<RepairedResponse>,
@@ -68,6 +71,9 @@ pub(crate) struct HistoryEnd {
     message_count: u64,
     /// The messages that do not fit the dialect.
     dropped: Vec<DroppedResponse>,
+    /// The messages below this sequence were read. Events after it (`after` is this number less 1) continue without a gap.
+    #[schema(example = 15)]
+    last_sequence: u64,
     /// The messages that were changed to fit the dialect; missing if there are none.
     #[schema(required = false)]
     repaired: Vec<RepairedResponse>,

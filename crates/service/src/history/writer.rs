@@ -142,7 +142,8 @@ impl Writer {
     fn end(&mut self) -> serde_json::Result<()> {
         self.start_section(Section::Dropped);
         self.text("]");
-        let HistoryExtras { names, ids, system } = mem::take(&mut self.extras);
+        let HistoryExtras { last_sequence, names, ids, system } = mem::take(&mut self.extras);
+        self.field("last_sequence", &last_sequence)?;
         if !names.is_empty() {
             self.field("names", &names)?;
         }

@@ -22,8 +22,8 @@ impl ProblemKind {
 #[rustfmt::skip]
 impl ProblemKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 66] = [
-        Self::SIGN_IN_FAILED, Self::NO_SIGN_IN, Self::DIFF_TOO_LARGE, Self::TOO_MANY_REQUESTS,
+    pub(crate) const ALL: [Self; 68] = [
+        Self::PRECONDITION_FAILED, Self::SEQUENCE_CONFLICT, Self::SIGN_IN_FAILED, Self::NO_SIGN_IN, Self::DIFF_TOO_LARGE, Self::TOO_MANY_REQUESTS,
         Self::MALFORMED_JSON, Self::INVALID_APP_ID, Self::UNAUTHENTICATED, Self::FORBIDDEN_APP,
         Self::FORBIDDEN_ORIGIN, Self::FORBIDDEN_OWNER, Self::FORBIDDEN_PERMISSION, Self::TOO_MANY_MEMBERS, Self::NO_SUCH_ROUTE, Self::CHAT_NOT_FOUND, Self::MESSAGE_NOT_FOUND,
         Self::METHOD_NOT_ALLOWED, Self::NOT_ACCEPTABLE, Self::UPGRADE_REQUIRED, Self::CHAT_EXISTS, Self::CHAT_ENDED, Self::EVENT_CONFLICT, Self::CALL_CONFLICT, Self::CALL_NOT_FOUND,
@@ -79,6 +79,8 @@ impl ProblemKind {
     pub(crate) const BROKEN_CALL_STACK: Self = kind(StatusCode::CONFLICT, "broken-call-stack", "The call stack has no root");
     pub(crate) const STACK_NOT_FOUND: Self = kind(StatusCode::NOT_FOUND, "stack-not-found", "No such call");
     pub(crate) const ILLEGAL_TRANSITION: Self = kind(StatusCode::CONFLICT, "illegal-transition", "The chat cannot take that status");
+    pub(crate) const SEQUENCE_CONFLICT: Self = kind(StatusCode::CONFLICT, "sequence-conflict", "The chat has another number of messages");
+    pub(crate) const PRECONDITION_FAILED: Self = kind(StatusCode::PRECONDITION_FAILED, "precondition-failed", "The record has changed");
     pub(crate) const BODY_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large");
     pub(crate) const MESSAGE_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "message-too-large", "The message is too large");
     pub(crate) const BATCH_TOO_LARGE: Self = kind(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", "The batch is too large");

@@ -113,6 +113,7 @@ groups! {
         &FENCED,
         &BODY,
         &[
+            P::SEQUENCE_CONFLICT,
             P::CHAT_NOT_FOUND,
             P::CHAT_ENDED,
             P::EVENT_CONFLICT,
@@ -168,10 +169,10 @@ groups! {
     UpdateMessageProblems => describe(&[
         &FENCED,
         &BODY,
-        &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND, P::MESSAGE_TOO_LARGE],
+        &[P::PRECONDITION_FAILED, P::SEQUENCE_CONFLICT, P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND, P::MESSAGE_TOO_LARGE],
     ]);
     /// The deletion of a message.
-    DeleteMessageProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
+    DeleteMessageProblems => describe(&[&FENCED, &[P::PRECONDITION_FAILED, P::SEQUENCE_CONFLICT, P::CHAT_NOT_FOUND, P::MESSAGE_NOT_FOUND]]);
     /// The addition of a participant.
     JoinProblems => describe(&[
         &WRITE,
@@ -200,7 +201,7 @@ groups! {
         ],
     ]);
     /// The deletion of a call.
-    DeleteCallProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND, P::CALL_NOT_FOUND]]);
+    DeleteCallProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND]]);
     /// An input request.
     RequestInputProblems => describe(&[
         &FENCED,
@@ -255,7 +256,7 @@ groups! {
         &[P::CHAT_NOT_FOUND, P::INPUT_NOT_FOUND, P::INPUT_CLOSED],
     ]);
     /// A write of a context snapshot.
-    ContextProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]]);
+    ContextProblems => describe(&[&FENCED, &BODY, &[P::PRECONDITION_FAILED, P::CHAT_NOT_FOUND, P::CONTEXT_TOO_LARGE]]);
     /// A read of a version of the context snapshot.
     ContextVersionProblems => describe(&[
         &READ,
@@ -267,12 +268,12 @@ groups! {
     RestoreContextProblems => describe(&[
         &FENCED,
         &BODY,
-        &[P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND],
+        &[P::PRECONDITION_FAILED, P::CHAT_NOT_FOUND, P::CONTEXT_VERSION_NOT_FOUND],
     ]);
     /// A write of an artifact.
-    PutArtifactProblems => describe(&[&FENCED, &BODY, &[P::CHAT_NOT_FOUND, P::ARTIFACT_TOO_LARGE]]);
+    PutArtifactProblems => describe(&[&FENCED, &BODY, &[P::PRECONDITION_FAILED, P::CHAT_NOT_FOUND, P::ARTIFACT_TOO_LARGE]]);
     /// The removal of an artifact.
-    DeleteArtifactProblems => describe(&[&FENCED, &[P::CHAT_NOT_FOUND]]);
+    DeleteArtifactProblems => describe(&[&FENCED, &[P::PRECONDITION_FAILED, P::CHAT_NOT_FOUND]]);
     /// A read of the registry.
     OperatorProblems => describe_operator(&[&READ]);
     /// A read of an app in the registry.

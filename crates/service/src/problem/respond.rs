@@ -55,6 +55,9 @@ pub(crate) struct ProblemResponse {
     /// With `event-conflict`: the message that has that id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sequence: Option<u64>,
+    /// With `sequence-conflict`: the number of messages that the chat has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_sequence: Option<u64>,
     /// With `insufficient-tokens`: the balance of the wallet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) balance: Option<i64>,
@@ -96,6 +99,7 @@ fn body(details: &Details, request_id: &str) -> Body {
         errors: details.errors.clone(),
         event_id: conflict.map(|conflict| conflict.event_id.to_string()),
         sequence: conflict.map(|conflict| conflict.sequence),
+        last_sequence: details.last_sequence,
         balance: details.shortfall.as_ref().map(|shortfall| shortfall.balance),
         amount: details.shortfall.as_ref().map(|shortfall| shortfall.amount),
         input_request: details.input_request.clone(),

@@ -45,6 +45,11 @@ impl From<StoreError> for Problem {
                 Self::new(ProblemKind::ENTRY_CONFLICT, detail)
                     .at_pointer("/entry_id", format!("belongs to a {kind} of {amount} tokens"))
             }
+            StoreError::SequenceConflict { actual, .. } => {
+                let mut problem = Self::new(ProblemKind::SEQUENCE_CONFLICT, detail);
+                problem.0.last_sequence = Some(actual);
+                problem
+            }
             StoreError::InputClosed(request) => {
                 let mut problem = Self::new(ProblemKind::INPUT_CLOSED, detail);
                 problem.0.input_request = Some(Box::new((*request).into()));
@@ -84,6 +89,7 @@ fn kind_of(error: &StoreError) -> Option<ProblemKind> {
         StoreError::ChatExists(_) => ProblemKind::CHAT_EXISTS,
         StoreError::ChatEnded { .. } => ProblemKind::CHAT_ENDED,
         StoreError::Fenced { .. } => ProblemKind::FENCED,
+        StoreError::Changed { .. } => ProblemKind::PRECONDITION_FAILED,
         StoreError::IllegalTransition { .. } => ProblemKind::ILLEGAL_TRANSITION,
         StoreError::TooManyParticipants(_) => ProblemKind::TOO_MANY_PARTICIPANTS,
         StoreError::TooManyMembers(_) => ProblemKind::TOO_MANY_MEMBERS,

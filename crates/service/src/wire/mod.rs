@@ -1,6 +1,7 @@
 //! JSON shapes that several routes, the live events and the problems share, and the types of their fields.
 
 mod artifact;
+mod created;
 mod input_request;
 mod lease;
 mod message;
@@ -8,6 +9,7 @@ mod presence;
 mod usage;
 
 pub(crate) use artifact::ArtifactFields;
+pub(crate) use created::Created;
 pub(crate) use input_request::InputRequestResponse;
 pub(crate) use lease::HolderFields;
 pub(crate) use message::MessageResponse;

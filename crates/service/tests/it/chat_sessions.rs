@@ -19,7 +19,7 @@ async fn creating_a_chat_answers_with_the_chat_and_its_address() {
     assert_eq!(answer.header("location"), "/api/chats/acme_corp/chat_abc123def456");
     assert_json_snapshot!("create", answer.snapshot());
     let read = client.get(answer.header("location")).await;
-    assert_eq!(read.body(), answer.body());
+    assert_eq!(read.body(), answer.record());
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_creation_with_the_same_body_is_repeated() {
     let now = client.get(first.header("location")).await.body();
     let again = client.post("/api/chats/acme_corp", body.clone()).await;
     assert_eq!((first.status, again.status), (201, 200));
-    assert_eq!(again.body(), now, "the chat as it is now, unchanged");
+    assert_eq!(again.record(), now, "the chat as it is now, unchanged");
     assert_eq!(again.header("location"), first.header("location"));
     for (field, value) in [
         ("title", json!("U")),
@@ -177,4 +177,40 @@ async fn a_missing_chat_is_not_found_on_every_route() {
     }
     let answer = client.get(path).await;
     assert_json_snapshot!("not_found", answer.snapshot());
+}
+
+#[tokio::test]
+async fn a_status_and_its_snapshot_are_stored_in_one_call() {
+    let client = Client::open();
+    let chat = client.create_chat("c1").await;
+    let snapshot = |n: u64| json!({"context_snapshot": {"n": n}});
+    let paused = client.post(&format!("{chat}/pause"), snapshot(1)).await;
+    assert_eq!((paused.status, paused.text_of("status")), (200, "paused".to_owned()));
+    let completed = client.post(&format!("{chat}/complete"), snapshot(2)).await;
+    assert_eq!((completed.status, completed.text_of("status")), (200, "completed".to_owned()));
+    let context = client.get(&format!("{chat}/context")).await.body();
+    assert_eq!(context["context_snapshot"], json!({"n": 2}));
+    // A chat that cannot take the status keeps its snapshot.
+    let refused = client.post(&format!("{chat}/pause"), snapshot(3)).await;
+    assert_eq!(refused.problem(), (409, "illegal-transition".to_owned()));
+    assert_eq!(client.get(&format!("{chat}/context")).await.body(), context);
+    let wrong = client.post(&format!("{chat}/complete"), json!({"context_snapshot": 1})).await;
+    assert_eq!((wrong.problem().0, wrong.culprit()), (422, "/context_snapshot".to_owned()));
+}
+
+#[tokio::test]
+async fn a_chat_is_ensured_under_its_id() {
+    let client = Client::open();
+    let path = "/api/chats/acme_corp/c1";
+    let first = client.put(path, json!({"workflow_name": "W", "title": "T"})).await;
+    assert_eq!((first.status, first.header("location")), (201, path), "{}", first.text);
+    for body in [json!({"workflow_name": "W"}), json!({"workflow_name": "W", "chat_id": "c1"})] {
+        let again = client.put(path, body).await;
+        assert_eq!((again.status, again.record()), (200, first.record()));
+        assert_eq!(again.body()["duplicate"], true);
+    }
+    let other = client.put(path, json!({"workflow_name": "V"})).await;
+    assert_eq!(other.problem(), (409, "chat-exists".to_owned()));
+    let elsewhere = client.put(path, json!({"workflow_name": "W", "chat_id": "c2"})).await;
+    assert_eq!((elsewhere.problem().0, elsewhere.culprit()), (422, "/chat_id".to_owned()));
 }

@@ -67,7 +67,7 @@ impl Route {
 /// Returns a valid body for the operation.
 fn body(name: &str, app_id: &str) -> Value {
     match name {
-        "create_chat" => json!({"workflow_name": "w"}),
+        "create_chat" | "ensure_chat" => json!({"workflow_name": "w"}),
         "append_messages" | "persist_initial_messages" => json!({"role": "user", "content": "x"}),
         "append_exchange" => {
             json!({"messages": [{"role": "user", "content": "x"}], "call": {}})

@@ -71,6 +71,7 @@ pub(crate) struct Client {
     app: Router,
     token: Option<String>,
     fencing_token: Option<String>,
+    key: Option<String>,
 }
 
 /// A response of the API.
@@ -90,7 +91,7 @@ impl Client {
     /// Creates a service over a store, and a caller of it.
     pub(crate) fn over(store: Arc<dyn Store>, config: Config) -> Self {
         let app = router(store, config).unwrap();
-        Self { app, token: None, fencing_token: None }
+        Self { app, token: None, fencing_token: None, key: None }
     }
 
     /// Returns a caller of the same service with a token.
@@ -101,6 +102,11 @@ impl Client {
     /// Returns a caller of the same service with a fencing token.
     pub(crate) fn fenced(&self, fencing_token: impl Into<String>) -> Self {
         Self { fencing_token: Some(fencing_token.into()), ..self.clone() }
+    }
+
+    /// Returns a caller of the same service whose requests have an `Idempotency-Key`.
+    pub(crate) fn with_key(&self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self.clone() }
     }
 
     /// Returns the service.
@@ -152,6 +158,9 @@ impl Client {
         if let Some(fencing_token) = &self.fencing_token {
             request = request.header("fencing-token", fencing_token);
         }
+        if let Some(key) = &self.key {
+            request = request.header("idempotency-key", key);
+        }
         match &self.token {
             Some(token) => request.header("authorization", format!("Bearer {token}")),
             None => request,
@@ -196,6 +205,13 @@ impl Answer {
 
     pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// Returns the body without what says whether the record was stored before.
+    pub(crate) fn record(&self) -> Value {
+        let mut body = self.body();
+        body.as_object_mut().unwrap().remove("duplicate");
+        body
     }
 
     pub(crate) fn header(&self, name: &str) -> &str {

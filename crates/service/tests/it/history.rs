@@ -45,8 +45,8 @@ async fn ndjson_ends_with_a_line_that_marks_it_complete() {
     assert_snapshot!("lines", answer.text);
     let empty = client.create_chat("c2").await;
     let answer = client.get_as("application/x-ndjson", &format!("{empty}/history")).await;
-    let end = r#"{"complete":true,"chat_id":"c2","dialect":"ag2","message_count":0,"dropped":[]}"#;
-    assert_eq!(answer.text, format!("{end}\n"));
+    let end = r#"{"complete":true,"chat_id":"c2","dialect":"ag2","message_count":0,"dropped":[],"#;
+    assert_eq!(answer.text, format!("{end}\"last_sequence\":0}}\n"));
 }
 
 #[tokio::test]
@@ -105,7 +105,8 @@ async fn an_empty_chat_has_an_empty_history() {
     let client = Client::open();
     let path = client.create_chat("c1").await;
     let answer = client.get(&format!("{path}/history")).await.body();
-    let empty = json!({"chat_id": "c1", "dialect": "ag2", "messages": [], "dropped": []});
+    let empty = json!({"chat_id": "c1", "dialect": "ag2", "messages": [], "dropped": [],
+        "last_sequence": 0});
     assert_eq!(answer, empty);
 }
 

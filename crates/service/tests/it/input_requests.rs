@@ -47,7 +47,7 @@ async fn a_question_is_asked_shown_and_answered_once() {
     assert_eq!(ask(&client, &chat, choice()).await.status, 200);
     let meta = client.get(&format!("{chat}/meta")).await.body();
     assert_eq!((&meta["status"], &meta["status_reason"]), (&json!(2), &json!("awaiting input")));
-    assert_eq!(meta["pending_inputs"], json!([asked.body()]));
+    assert_eq!(meta["pending_inputs"], json!([asked.record()]));
     assert_eq!(client.get(&chat).await.body()["pending_inputs"], json!(["q1"]));
 
     let wrong = answer(&client, &chat, "q1", json!({"content": "Oracle"})).await;
@@ -203,7 +203,7 @@ async fn questions_and_answers_are_sent_at_once_and_to_later_subscribers() {
     let chat = client.create_chat("c1").await;
     let mut early = Reader::open(&client, &format!("{chat}/events"), None).await;
     early.until("caught-up").await;
-    let asked = ask(&client, &chat, choice()).await.body();
+    let asked = ask(&client, &chat, choice()).await.record();
     let told = early.until("input-request").await;
     assert_eq!(told.last().unwrap().data, asked);
     let mut late = Reader::open(&client, &format!("{chat}/events"), None).await;

@@ -48,7 +48,7 @@ fn body(id: &str) -> Value {
     let said = json!({"role": "user", "content": "x"});
     let step = json!({"type": "llm", "stack_id": "stk", "status": "failed"});
     match id {
-        "create_chat" => json!({"workflow_name": "Generator"}),
+        "create_chat" | "ensure_chat" => json!({"workflow_name": "Generator"}),
         "append_messages" | "persist_initial_messages" => said,
         "update_message" => json!({"content": "y"}),
         "append_exchange" => json!({"messages": [said], "call": {"call_id": "call_1"}}),

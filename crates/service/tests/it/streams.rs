@@ -82,6 +82,7 @@ fn at_once(dialect: &str, rendered: &dialect::Rendered) -> String {
     if !repaired.is_empty() {
         history["repaired"] = json!(repaired);
     }
+    history["last_sequence"] = json!(8_000);
     if !rendered.names.is_empty() {
         history["names"] = json!(rendered.names);
     }

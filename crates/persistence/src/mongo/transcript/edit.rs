@@ -19,6 +19,7 @@ use crate::mongo::engine::transaction::{Round, Transaction};
 use crate::mongo::transcript::reader::{
     Direction, MAX_READ_ATTEMPTS, SealedCursor, SessionView, gap_error,
 };
+use crate::rules::if_match::{check_expected, check_seen};
 use crate::rules::rights::check_edit;
 use crate::store::ChatHead;
 
@@ -92,6 +93,15 @@ impl Edit {
     }
 }
 
+/// Returns the filter for a chat whose messages the caller may edit now.
+fn editable_chat(scope: &Scope, chat_id: &ChatId) -> Document {
+    let mut filter = writable_chat(scope, chat_id);
+    if let Some(expected) = scope.expected_last_sequence {
+        filter.insert("last_sequence", counter(expected));
+    }
+    filter
+}
+
 impl MongoStore {
     pub(crate) async fn edit_message(
         &self,
@@ -154,8 +164,14 @@ impl MongoStore {
         }
         let mut stored = old.clone();
         edit.apply(scope, chat_id, &mut stored.message, at)?;
+        check_seen(scope, chat_id, &old.message)?;
         if stored.message == old.message {
             return Ok(Round::Done(stored.message));
+        }
+        if scope.expected_last_sequence.is_some() {
+            let raw = self.session_within(scope, chat_id, Tail::projection()).await?;
+            let tail = Tail::read(&open_chat_session(&raw)?)?;
+            check_expected(scope, chat_id, tail.last_sequence)?;
         }
         let editors = [&stored.message.edited_by, &stored.message.deleted_by];
         let editors: usize = editors.into_iter().flatten().map(|it| it.as_str().len()).sum();
@@ -240,7 +256,7 @@ impl MongoStore {
             self.seal_within(&scope.app_id, chat_id).await?;
             return Ok(None);
         }
-        let mut filter = writable_chat(scope, chat_id);
+        let mut filter = editable_chat(scope, chat_id);
         filter.insert("first_sequence", counter(tail.first_sequence));
         filter.insert("revision", tail.revision);
         let Change { stored, at, write_id } = change;
@@ -279,7 +295,7 @@ impl MongoStore {
         let at = segment.messages.iter().position(|stored| stored.message.sequence == sequence);
         let Some(index) = at else { return Ok(None) };
         segment.messages[index] = change.stored.clone();
-        let mut filter = writable_chat(scope, chat_id);
+        let mut filter = editable_chat(scope, chat_id);
         // A fork may begin to share the segment at the same time.
         lineage.condition(&mut filter);
         tx.begin().await?;
@@ -309,7 +325,7 @@ impl MongoStore {
         change: &Change,
     ) -> Result<Option<()>, Failure> {
         let Shared { lineage, version } = shared;
-        let mut filter = writable_chat(scope, lineage.chat_id());
+        let mut filter = editable_chat(scope, lineage.chat_id());
         lineage.condition(&mut filter);
         filter.insert("revision", lineage.next_revision() - 1);
         tx.begin().await?;

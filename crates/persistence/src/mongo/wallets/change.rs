@@ -12,6 +12,7 @@ use crate::mongo::engine::calls::Attempt;
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::wallets::archive::{FULL_TAIL, is_due};
 use crate::rules::ledger::{Change, check_open};
+use crate::store::Written;
 
 impl MongoStore {
     /// Credits or debits a wallet.
@@ -21,7 +22,7 @@ impl MongoStore {
         user_id: &UserId,
         new: NewWalletEntry,
         kind: EntryKind,
-    ) -> Result<WalletEntry, StoreError> {
+    ) -> Result<Written<WalletEntry>, StoreError> {
         new.check()?;
         check_open(scope, user_id)?;
         let (scope, user_id) = (scope.clone(), user_id.clone());
@@ -44,13 +45,14 @@ impl MongoStore {
         attempt: Attempt,
         scope: &Scope,
         change: &Change<'_>,
-    ) -> Result<WalletEntry, Failure> {
+    ) -> Result<Written<WalletEntry>, Failure> {
         let mut is_tried = false;
         loop {
             let stored = self.stored_wallet(scope, change.user_id).await?;
             let stored = stored.ok_or_else(|| change.without_wallet())?;
             if let Some(known) = self.known_entry(scope, &stored, &change.new.entry_id).await? {
-                return Ok(change.repeated(known)?);
+                let known = change.repeated(known)?;
+                return Ok(Written::found(known, attempt.may_have_applied()));
             }
             // Only after an update that matched nothing: such an update has waited until the state
             // it saw was durable.
@@ -68,7 +70,7 @@ impl MongoStore {
             let filter = admitting(scope, change, stored.first_sequence);
             let updating = self.inner.wallets.find_one_and_update(filter, update(change)?);
             if let Some(raw) = updating.return_document(ReturnDocument::After).await? {
-                return newest_entry(stored_wallet(&raw)?, change);
+                return Ok(Written::stored(newest_entry(stored_wallet(&raw)?, change)?));
             }
             is_tried = true;
         }

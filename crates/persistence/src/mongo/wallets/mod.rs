@@ -24,7 +24,7 @@ use crate::mongo::documents::{StoredWallet, WalletDocument, encode, stored_walle
 use crate::mongo::engine::failure::Failure;
 use crate::mongo::engine::inserts::insert_or_get;
 use crate::rules::ledger::{check_open, initial_entry, new_wallet};
-use crate::store::{EntryPage, WalletPage, Wallets};
+use crate::store::{EntryPage, WalletPage, Wallets, Written};
 
 #[async_trait]
 impl Wallets for MongoStore {
@@ -33,7 +33,7 @@ impl Wallets for MongoStore {
         scope: &Scope,
         user_id: &UserId,
         initial_balance: i64,
-    ) -> Result<Wallet, StoreError> {
+    ) -> Result<Written<Wallet>, StoreError> {
         self.observe(Call::EnsureWallet, None, async {
             Wallet::check_initial_balance(initial_balance)?;
             check_open(scope, user_id)?;
@@ -42,11 +42,17 @@ impl Wallets for MongoStore {
             let document = encode(&WalletDocument::new(&wallet, entry.as_ref()))?;
             let scope = scope.clone();
             self.write(|call| async move {
-                call.attempt(|_| async {
-                    call.read_format_once().await?;
-                    let find = || call.stored_wallet(&scope, &wallet.user_id);
-                    let found = insert_or_get(&call.inner.wallets, &document, find).await?;
-                    Ok(found.map_or_else(|| wallet.clone(), |stored| stored.wallet))
+                call.attempt(|attempt| {
+                    let (call, scope, wallet, document) = (&call, &scope, &wallet, &document);
+                    async move {
+                        call.read_format_once().await?;
+                        let find = || call.stored_wallet(scope, &wallet.user_id);
+                        let found = insert_or_get(&call.inner.wallets, document, find).await?;
+                        Ok(match found {
+                            None => Written::stored(wallet.clone()),
+                            Some(found) => Written::found(found.wallet, attempt.may_have_applied()),
+                        })
+                    }
                 })
                 .await
             })
@@ -75,7 +81,7 @@ impl Wallets for MongoStore {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<WalletEntry, StoreError> {
+    ) -> Result<Written<WalletEntry>, StoreError> {
         self.observe(
             Call::Credit,
             None,
@@ -89,7 +95,7 @@ impl Wallets for MongoStore {
         scope: &Scope,
         user_id: &UserId,
         entry: NewWalletEntry,
-    ) -> Result<WalletEntry, StoreError> {
+    ) -> Result<Written<WalletEntry>, StoreError> {
         self.observe(Call::Debit, None, self.change_wallet(scope, user_id, entry, EntryKind::Debit))
             .await
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use super::AppResponse;
-use crate::extract::{Json, OperatedApp, Query};
+use crate::extract::{Json, Keyed, OperatedApp, Query};
 use crate::openapi::AppPath;
 use crate::problem::{ChangeAppProblems, Problem};
 use crate::state::AppState;
@@ -18,6 +18,8 @@ use crate::state::AppState;
 pub(crate) struct UpdateAppRequest {
     settings: SettingsRequest,
 }
+
+impl Keyed for UpdateAppRequest {}
 
 /// Changes of settings. A missing setting stays unchanged; with null, the setting of the service applies.
 #[derive(Debug, Deserialize, ToSchema)]

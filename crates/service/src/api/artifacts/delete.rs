@@ -6,13 +6,13 @@ use persistence::Store;
 
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Query};
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader};
 use crate::problem::{DeleteArtifactProblems, Problem};
 
 /// Removes the last artifact. Idempotent.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "delete_artifact", params(ChatPath, FencingHeader),
+    operation_id = "delete_artifact", params(ChatPath, FencingHeader, IfMatchHeader),
     security(("bearer_token" = ["run"])),
     responses((status = 204, description = "The chat has no artifact"), DeleteArtifactProblems),
 )]

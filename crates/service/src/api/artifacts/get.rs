@@ -6,17 +6,19 @@ use persistence::Store;
 use super::ArtifactResponse;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
+use crate::extract::{ChatScope, Json, Query, Tagged};
+use crate::openapi::{ChatPath, IfNoneMatchHeader};
 use crate::problem::{ChatProblems, Problem};
 
 /// Returns the last artifact, or null if the chat has none.
 #[utoipa::path(
     get, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "get_artifact", params(ChatPath),
+    operation_id = "get_artifact", params(ChatPath, IfNoneMatchHeader),
     security(("bearer_token" = ["read"])),
     responses(
-        (status = 200, description = "The last artifact, or null", body = ArtifactResponse),
+        (status = 200, description = "The last artifact, or null", body = ArtifactResponse,
+            headers(("ETag", description = "The entity tag of the artifact: its version"))),
+        (status = 304, description = "The caller has it already"),
         ChatProblems,
     ),
 )]
@@ -25,7 +27,9 @@ pub(crate) async fn get_artifact(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     _: Reserve<12>,
-) -> Result<Json<ArtifactResponse>, Problem> {
+) -> Result<Tagged<Json<ArtifactResponse>>, Problem> {
+    let versions = store.record_versions(&scope, &chat_id).await?;
     let artifact = store.get_last_artifact(&scope, &chat_id).await?;
-    Ok(Json(ArtifactResponse::new(chat_id, artifact)))
+    let response = Json(ArtifactResponse::new(chat_id, artifact));
+    Ok(Tagged { tag: Some(versions.artifact.to_string()), response })
 }

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 
 use super::ArtifactResponse;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::extract::{ChatScope, Json, Keyed, Query, Tagged, tag_after_write};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader};
 use crate::problem::{Problem, PutArtifactProblems};
 use crate::wire::Time;
 
@@ -40,6 +40,8 @@ pub(crate) struct PutArtifactRequest {
     updated_at: Option<Time>,
 }
 
+impl Keyed for PutArtifactRequest {}
+
 impl From<PutArtifactRequest> for NewArtifact {
     fn from(request: PutArtifactRequest) -> Self {
         Self {
@@ -56,10 +58,11 @@ impl From<PutArtifactRequest> for NewArtifact {
 /// Replaces the last artifact.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/artifact", tag = "artifact",
-    operation_id = "put_artifact", params(ChatPath, FencingHeader), request_body = PutArtifactRequest,
+    operation_id = "put_artifact", params(ChatPath, FencingHeader, IfMatchHeader), request_body = PutArtifactRequest,
     security(("bearer_token" = ["run"])),
     responses(
-        (status = 200, description = "The artifact as stored", body = ArtifactResponse),
+        (status = 200, description = "The artifact as stored", body = ArtifactResponse,
+            headers(("ETag", description = "The entity tag of the artifact, after a write with `If-Match`"))),
         PutArtifactProblems,
     ),
 )]
@@ -68,7 +71,8 @@ pub(crate) async fn put_artifact(
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<PutArtifactRequest>,
-) -> Result<Json<ArtifactResponse>, Problem> {
+) -> Result<Tagged<Json<ArtifactResponse>>, Problem> {
     let artifact = store.update_last_artifact(&scope, &chat_id, request.into()).await?;
-    Ok(Json(ArtifactResponse::new(chat_id, Some(artifact))))
+    let response = Json(ArtifactResponse::new(chat_id, Some(artifact)));
+    Ok(Tagged { tag: tag_after_write(&scope), response })
 }

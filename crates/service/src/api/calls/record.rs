@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::{CallFields, PaymentFields};
 use crate::extract::needs::Bill;
-use crate::extract::{BatchShape, ChatScope, Json, LimitedLists, Query};
+use crate::extract::{BatchShape, ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
@@ -61,6 +61,12 @@ pub(crate) struct CallRequest {
     request_id: Option<String>,
     /// When the call was made; the time of recording if missing.
     called_at: Option<Time>,
+}
+
+impl Keyed for CallRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("call_id", &mut self.call_id)
+    }
 }
 
 /// Several calls to record atomically.

@@ -1,8 +1,7 @@
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
-use persistence::{Creation, create_chat_once};
+use persistence::{Creation, Outcome, create_chat_once};
 use records::{
     Caller, ChatId, JsonObject, NewChatSession, TeamId, UserId, Visibility, WorkflowName,
 };
@@ -11,10 +10,11 @@ use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
 use crate::extract::needs::Create;
-use crate::extract::{AppScope, Json, Query};
+use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::AppPath;
 use crate::problem::{CreateProblems, Problem, ProblemKind};
 use crate::state::AppState;
+use crate::wire::Created;
 
 /// A chat session to create.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,6 +52,12 @@ pub(crate) struct CreateChatRequest {
     metadata: Option<JsonObject>,
 }
 
+impl Keyed for CreateChatRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("chat_id", &mut self.chat_id)
+    }
+}
+
 /// Creates a chat session.
 ///
 /// Idempotent under a `chat_id`: a repeat with the same body returns the chat session and changes nothing.
@@ -61,9 +67,9 @@ pub(crate) struct CreateChatRequest {
     security(("bearer_token" = ["create"])),
     responses(
         (status = 201, description = "The new chat session, running",
-            body = ChatSessionResponse, headers(("Location", description = "The path of the chat session"))),
+            body = Created<ChatSessionResponse>, headers(("Location", description = "The path of the chat session"))),
         (status = 200, description = "A repeat with the same body: the chat session that exists",
-            body = ChatSessionResponse, headers(("Location", description = "The path of the chat session"))),
+            body = Created<ChatSessionResponse>, headers(("Location", description = "The path of the chat session"))),
         CreateProblems,
     ),
 )]
@@ -79,19 +85,27 @@ pub(crate) async fn create_chat(
     Ok(created(create_chat_once(&*state.store, &scope, new).await?))
 }
 
-/// Answers a creation: 201 if it is new, 200 if it is a repeat.
+/// Answers a creation, with the path of the chat session.
 pub(super) fn created(creation: Creation) -> impl IntoResponse {
-    let (status, chat) = match creation {
-        Creation::New(chat) => (StatusCode::CREATED, chat),
-        Creation::Repeated(chat) => (StatusCode::OK, chat),
+    let (chat, outcome) = match creation {
+        Creation::New(chat) => (chat, Outcome::Stored),
+        Creation::Repeated(chat) => (chat, Outcome::Duplicate),
     };
     let location = format!("/api/chats/{}/{}", chat.app_id, chat.chat_id);
-    (status, [(LOCATION, location)], Json(ChatSessionResponse::from(chat)))
+    ([(LOCATION, location)], Created::<ChatSessionResponse>::new(chat, outcome))
 }
 
 impl CreateChatRequest {
+    /// Takes the id from the path.
+    pub(super) fn under(self, chat_id: ChatId) -> Result<Self, Problem> {
+        if self.chat_id.as_ref().is_some_and(|given| *given != chat_id) {
+            return Err(Problem::invalid_body("/chat_id", "must be that of the path, or omitted"));
+        }
+        Ok(Self { chat_id: Some(chat_id), ..self })
+    }
+
     /// Fills in the owner: the caller, or the user that a service names.
-    fn on_behalf_of(
+    pub(super) fn on_behalf_of(
         self,
         caller: &Caller,
         default_visibility: Visibility,

@@ -5,7 +5,7 @@ use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
-use super::transition::{ReasonRequest, transition};
+use super::transition::{InterruptionRequest, transition};
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
@@ -16,7 +16,7 @@ use crate::problem::{Problem, StatusProblems};
 /// Idempotent: failing it again changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/fail", tag = "chat sessions",
-    operation_id = "fail_chat", params(ChatPath, FencingHeader), request_body = Option<ReasonRequest>,
+    operation_id = "fail_chat", params(ChatPath, FencingHeader), request_body = Option<InterruptionRequest>,
     security(("bearer_token" = ["manage"])),
     responses(
         (status = 200, description = "The chat session, failed", body = ChatSessionResponse),
@@ -27,7 +27,7 @@ pub(crate) async fn fail_chat(
     State(store): State<Arc<dyn Store>>,
     chat: ChatScope<Manage>,
     Query(()): Query<()>,
-    OptionalJson(request): OptionalJson<ReasonRequest>,
+    OptionalJson(request): OptionalJson<InterruptionRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
-    transition(store, chat, ChatStatus::Failed, request.reason).await
+    transition(store, chat, ChatStatus::Failed, request.reason, request.context_snapshot).await
 }

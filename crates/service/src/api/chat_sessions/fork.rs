@@ -11,9 +11,10 @@ use super::ChatSessionResponse;
 use super::create::{created, own};
 use crate::admission::Rates;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, Query, check_creates};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query, check_creates};
 use crate::openapi::ChatPath;
 use crate::problem::{ForkProblems, Problem};
+use crate::wire::Created;
 
 /// A fork to create; its source is in the path.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -38,6 +39,12 @@ pub(crate) struct ForkRequest {
     cache_seed: Option<u32>,
 }
 
+impl Keyed for ForkRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("chat_id", &mut self.chat_id)
+    }
+}
+
 /// Forks a chat: creates a chat session that continues from an earlier point of another.
 ///
 /// Idempotent under a `chat_id`: a repeat with the same body returns the fork and changes nothing.
@@ -46,10 +53,10 @@ pub(crate) struct ForkRequest {
     operation_id = "fork_chat", params(ChatPath), request_body = ForkRequest,
     security(("bearer_token" = ["read"])),
     responses(
-        (status = 201, description = "The fork, running", body = ChatSessionResponse,
+        (status = 201, description = "The fork, running", body = Created<ChatSessionResponse>,
             headers(("Location", description = "The path of the fork"))),
         (status = 200, description = "A repeat with the same body: the fork that exists",
-            body = ChatSessionResponse, headers(("Location", description = "The path of the fork"))),
+            body = Created<ChatSessionResponse>, headers(("Location", description = "The path of the fork"))),
         ForkProblems,
     ),
 )]

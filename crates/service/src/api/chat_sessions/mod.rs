@@ -5,6 +5,7 @@ mod transition;
 
 pub(crate) mod complete;
 pub(crate) mod create;
+pub(crate) mod ensure;
 pub(crate) mod fail;
 pub(crate) mod fork;
 pub(crate) mod get;

@@ -30,5 +30,5 @@ pub(crate) async fn reopen_chat(
     Query(()): Query<()>,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
-    transition(store, chat, ChatStatus::Running, None).await
+    transition(store, chat, ChatStatus::Running, None, None).await
 }

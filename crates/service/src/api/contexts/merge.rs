@@ -9,7 +9,7 @@ use super::preference::Preference;
 use crate::admission::Reserve;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, MergePatch, Query};
-use crate::openapi::{ChatPath, FencingHeader, PreferHeader};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader};
 use crate::problem::{ContextProblems, Problem};
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
@@ -18,13 +18,14 @@ use crate::problem::{ContextProblems, Problem};
 /// all applied, one after the other.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
-    operation_id = "merge_context", params(ChatPath, FencingHeader, PreferHeader),
+    operation_id = "merge_context", params(ChatPath, FencingHeader, IfMatchHeader, PreferHeader),
     request_body(
         content((Object = "application/json"), (Object = "application/merge-patch+json")),
     ),
     security(("bearer_token" = ["run"])),
     responses(
-        (status = 200, description = "The whole snapshot after the merge", body = ContextResponse),
+        (status = 200, description = "The whole snapshot after the merge", body = ContextResponse,
+            headers(("ETag", description = "The entity tag of the snapshot, after a write with `If-Match`"))),
         ContextProblems,
     ),
 )]
@@ -37,5 +38,5 @@ pub(crate) async fn merge_context(
     MergePatch(patch): MergePatch,
 ) -> Result<Response, Problem> {
     let snapshot = store.merge_context_snapshot(&scope, &chat_id, patch).await?;
-    Ok(preference.respond(chat_id, snapshot))
+    Ok(preference.respond(&scope, chat_id, snapshot))
 }

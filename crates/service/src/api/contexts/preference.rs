@@ -4,10 +4,10 @@ use axum::extract::FromRequestParts;
 use axum::http::header::HeaderName;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use records::{ChatId, ContextSnapshot};
+use records::{ChatId, ContextSnapshot, Scope};
 
 use super::ContextResponse;
-use crate::extract::Json;
+use crate::extract::{Json, Tagged, tag_after_write};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -35,12 +35,18 @@ impl<S: Sync> FromRequestParts<S> for Preference {
 
 impl Preference {
     /// Responds to a write of a snapshot.
-    pub(super) fn respond(self, chat_id: ChatId, snapshot: ContextSnapshot) -> Response {
+    pub(super) fn respond(
+        self,
+        scope: &Scope,
+        chat_id: ChatId,
+        snapshot: ContextSnapshot,
+    ) -> Response {
         let response = ContextResponse::new(chat_id, snapshot);
-        match self {
+        let response = match self {
             Self::Representation => Json(response).into_response(),
             Self::Minimal => ([(PREFERENCE_APPLIED, MINIMAL)], Json(response.without_variables()))
                 .into_response(),
-        }
+        };
+        Tagged { tag: tag_after_write(scope), response }.into_response()
     }
 }

@@ -11,8 +11,8 @@ use super::preference::Preference;
 use super::version::retained_version;
 use crate::admission::Reserve;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, FencingHeader, PreferHeader};
+use crate::extract::{ChatScope, Json, Keyed, Query};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader};
 use crate::problem::{Problem, RestoreContextProblems};
 
 /// The version to restore.
@@ -23,15 +23,18 @@ pub(crate) struct RestoreContextRequest {
     version: u64,
 }
 
+impl Keyed for RestoreContextRequest {}
+
 /// Restores an earlier version: writes its variables as a new version.
 ///
 /// The new version reflects all messages that the chat has now.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}/{chat_id}/context/restore", tag = "context snapshot",
-    operation_id = "restore_context", params(ChatPath, FencingHeader, PreferHeader), request_body = RestoreContextRequest,
+    operation_id = "restore_context", params(ChatPath, FencingHeader, IfMatchHeader, PreferHeader), request_body = RestoreContextRequest,
     security(("bearer_token" = ["run"])),
     responses(
-        (status = 200, description = "The snapshot as stored", body = ContextResponse),
+        (status = 200, description = "The snapshot as stored", body = ContextResponse,
+            headers(("ETag", description = "The entity tag of the snapshot, after a write with `If-Match`"))),
         RestoreContextProblems,
     ),
 )]
@@ -45,5 +48,5 @@ pub(crate) async fn restore_context(
 ) -> Result<Response, Problem> {
     let kept = retained_version(&*store, &scope, &chat_id, request.version).await?;
     let snapshot = store.update_context_snapshot(&scope, &chat_id, kept.data).await?;
-    Ok(preference.respond(chat_id, snapshot))
+    Ok(preference.respond(&scope, chat_id, snapshot))
 }

@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 
 use crate::api::calls::PaymentFields;
 use crate::api::calls::record::{CallRequest, RecordedCallFields};
-use crate::api::messages::{AppendedResponse, MESSAGES, MessageRequest};
+use crate::api::messages::{AppendedResponse, MESSAGES, MessageRequest, NotedResponse};
 use crate::extract::needs::Bill;
-use crate::extract::{ChatScope, Json, LimitedLists, ListJson, Query};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, ListJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{ExchangeProblems, Problem};
 use crate::wire;
@@ -26,6 +26,15 @@ pub(crate) struct ExchangeRequest {
     messages: Vec<MessageRequest>,
     /// Its `call_id` is the idempotency key of the exchange.
     call: CallRequest,
+}
+
+impl Keyed for ExchangeRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        for (index, message) in self.messages.iter_mut().enumerate() {
+            message.set_key(&key.nth("messages", index))?;
+        }
+        self.call.set_key(&key.within("call"))
+    }
 }
 
 impl LimitedLists for ExchangeRequest {
@@ -45,16 +54,22 @@ pub(crate) struct ExchangeResponse {
     call: RecordedCallFields,
     /// The payment for the call, if it is new; null if nothing had to be paid.
     payment: Option<PaymentFields>,
+    /// What the caller should know although everything is stored; missing if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    noted: Vec<NotedResponse>,
 }
 
 impl ExchangeResponse {
-    fn new(chat_id: ChatId, exchange: Exchange) -> Self {
+    fn new(chat_id: ChatId, exchange: Exchange, stated: &[Option<u64>]) -> Self {
+        let noted = NotedResponse::of_sequences(stated, &exchange.append.messages);
         Self {
             chat_id: chat_id.into(),
             last_sequence: exchange.append.last_sequence,
             messages: exchange.append.messages.into_iter().map(Into::into).collect(),
             call: exchange.call.into(),
             payment: PaymentFields::from_payment(exchange.payment),
+            noted,
         }
     }
 }
@@ -80,6 +95,7 @@ pub(crate) async fn append_exchange(
     Query(()): Query<()>,
     ListJson(ExchangeRequest { messages, call }): ListJson<ExchangeRequest>,
 ) -> Result<(StatusCode, Json<ExchangeResponse>), Problem> {
+    let stated: Vec<_> = messages.iter().map(|message| message.sequence).collect();
     let numbered = messages.into_iter().enumerate();
     let messages = numbered
         .map(|(index, message)| message.into_message(None, &format!("/messages/{index}")))
@@ -90,5 +106,5 @@ pub(crate) async fn append_exchange(
         exchange.map_err(|error| Problem::from(error).move_pointers("/calls/0", "/call"))?;
     let outcomes = exchange.append.messages.iter().map(|message| message.outcome);
     let status = wire::write_status(outcomes.chain([exchange.call.outcome]));
-    Ok((status, Json(ExchangeResponse::new(chat_id, exchange))))
+    Ok((status, Json(ExchangeResponse::new(chat_id, exchange, &stated))))
 }

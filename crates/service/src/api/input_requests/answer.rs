@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::api::messages::{AppendedResponse, AuthorRequest};
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, PathInputRequestId, Query};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, PathInputRequestId, Query};
 use crate::joining;
 use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
 use crate::problem::{AnswerInputProblems, Problem};
@@ -33,6 +33,12 @@ pub(crate) struct AnswerRequest {
     content: Value,
     /// The tool call that the answer decides on; required if the question is bound to one.
     tool_call: Option<ToolCallRefRequest>,
+}
+
+impl Keyed for AnswerRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("event_id", &mut self.event_id)
+    }
 }
 
 /// A tool call, identified by its arguments or by their hash.

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use persistence::{RequestedInput, Store};
 use records::{BoundToolCall, InputKind, InputRequestId, JsonObject, NewInputRequest, Question};
 use serde::Deserialize;
@@ -10,10 +9,10 @@ use utoipa::ToSchema;
 
 use crate::admission::Rates;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Query};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{Problem, RequestInputProblems};
-use crate::wire::{self, InputRequestResponse};
+use crate::wire::{Created, InputRequestResponse};
 
 /// A question to ask.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -49,6 +48,12 @@ pub(crate) struct InputRequestRequest {
     /// After how many seconds the request expires, at most 30 days; by default it never expires.
     #[schema(minimum = 1, maximum = 2_592_000)]
     expires_in_sec: Option<u32>,
+}
+
+impl Keyed for InputRequestRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("request_id", &mut self.request_id)
+    }
 }
 
 /// What counts as an answer.
@@ -114,8 +119,8 @@ impl From<InputRequestRequest> for NewInputRequest {
     operation_id = "request_input", params(ChatPath, FencingHeader), request_body = InputRequestRequest,
     security(("bearer_token" = ["run"])),
     responses(
-        (status = 201, description = "The question is asked", body = InputRequestResponse),
-        (status = 200, description = "It was asked before", body = InputRequestResponse),
+        (status = 201, description = "The question is asked", body = Created<InputRequestResponse>),
+        (status = 200, description = "It was asked before", body = Created<InputRequestResponse>),
         RequestInputProblems,
     ),
 )]
@@ -125,9 +130,9 @@ pub(crate) async fn request_input(
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<InputRequestRequest>,
-) -> Result<(StatusCode, Json<InputRequestResponse>), Problem> {
+) -> Result<Created<InputRequestResponse>, Problem> {
     rates.check_question(&scope.app_id)?;
     let RequestedInput { request, outcome } =
         store.request_input(&scope, &chat_id, request.into()).await?;
-    Ok((wire::write_status([outcome]), Json(request.into())))
+    Ok(Created::new(request, outcome))
 }

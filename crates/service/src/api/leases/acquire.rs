@@ -2,7 +2,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use persistence::Store;
 use records::{LeaseId, NewLease, Owner};
 use serde::Deserialize;
@@ -11,9 +10,10 @@ use utoipa::ToSchema;
 use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, Query};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
 use crate::openapi::ChatPath;
 use crate::problem::{AcquireLeaseProblems, Problem};
+use crate::wire::Created;
 
 /// A lease to acquire.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -32,6 +32,12 @@ pub(crate) struct AcquireRequest {
     ttl: Duration,
 }
 
+impl Keyed for AcquireRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("lease_id", &mut self.lease_id)
+    }
+}
+
 /// Acquires the lease of a chat: the exclusive right to continue it. If another owner holds the lease, the
 /// response is `busy`.
 ///
@@ -43,7 +49,8 @@ pub(crate) struct AcquireRequest {
     operation_id = "acquire_lease", params(ChatPath), request_body = AcquireRequest,
     security(("bearer_token" = ["run"])),
     responses(
-        (status = 201, description = "The lease", body = LeaseResponse),
+        (status = 201, description = "The lease", body = Created<LeaseResponse>),
+        (status = 200, description = "The lease, which an earlier request has acquired", body = Created<LeaseResponse>),
         AcquireLeaseProblems,
     ),
 )]
@@ -52,8 +59,8 @@ pub(crate) async fn acquire_lease(
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
     Json(request): Json<AcquireRequest>,
-) -> Result<(StatusCode, Json<LeaseResponse>), Problem> {
+) -> Result<Created<LeaseResponse>, Problem> {
     let AcquireRequest { lease_id, owner, ttl } = request;
     let lease = store.acquire_lease(&scope, &chat_id, NewLease { lease_id, owner, ttl }).await?;
-    Ok((StatusCode::CREATED, Json(lease.into())))
+    Ok(lease.into())
 }

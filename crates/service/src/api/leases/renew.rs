@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, Json, OptionalJson, PathFencingToken, Query};
+use crate::extract::{ChatScope, Json, Keyed, OptionalJson, PathFencingToken, Query};
 use crate::openapi::{ChatPath, LeasePath};
 use crate::problem::{LeaseProblems, Problem};
 
@@ -23,6 +23,8 @@ pub(crate) struct RenewRequest {
     #[schema(value_type = u64, minimum = 100, maximum = 3_600_000, default = 30_000)]
     ttl: Duration,
 }
+
+impl Keyed for RenewRequest {}
 
 impl Default for RenewRequest {
     fn default() -> Self {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::list::MemberResponse;
 use crate::extract::needs::Manage;
-use crate::extract::{ChatScope, Json, OptionalJson, PathUserId, Query};
+use crate::extract::{ChatScope, Json, Keyed, OptionalJson, PathUserId, Query};
 use crate::openapi::{ChatPath, UserPath};
 use crate::problem::{MemberProblems, Problem};
 use crate::wire::write_status;
@@ -22,6 +22,8 @@ pub(crate) struct PutMemberRequest {
     #[serde(default)]
     role: Role,
 }
+
+impl Keyed for PutMemberRequest {}
 
 /// `member` (may read and say) or `reader` (may read).
 #[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]

@@ -30,6 +30,9 @@ pub(crate) struct AppendQuery {
     /// `langchain`, `ui-message` or `acp`.
     #[param(value_type = Option<String>, example = "openai")]
     dialect: Option<&'static dyn Dialect>,
+    /// Append only if the chat has this `last_sequence`: the messages that the caller has seen, and no more.
+    #[param(value_type = Option<u64>)]
+    expected_last_sequence: Option<u64>,
 }
 
 /// The field of a message that names its speaker.
@@ -53,7 +56,8 @@ impl FromParams for AppendQuery {
         if dialect.is_some() && speaker.is_some() {
             return Err(Problem::invalid_parameter("speaker", "must not be combined with dialect"));
         }
-        Ok(Self { speaker: speaker.unwrap_or(Speaker::Name), dialect })
+        let expected_last_sequence = params.take_in("expected_last_sequence", 0..=u64::MAX)?;
+        Ok(Self { speaker: speaker.unwrap_or(Speaker::Name), dialect, expected_last_sequence })
     }
 }
 
@@ -83,6 +87,7 @@ pub(crate) async fn append_messages(
     Query(query): Query<AppendQuery>,
     request: Request,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
+    let mut scope = Scope { expected_last_sequence: query.expected_last_sequence, ..scope };
     if let Some(dialect) = query.dialect {
         let Parsed { messages, positions, dropped } =
             transcript::read(dialect, request, &state).await?;
@@ -92,8 +97,10 @@ pub(crate) async fn append_messages(
         })?;
         return Ok(AppendResponse::from_transcript(chat_id, append, dropped));
     }
-    let body = MessagesBody::from_request(request, &state).await?;
+    let mut body = MessagesBody::from_request(request, &state).await?;
     let shape = body.shape();
+    scope.expected_last_sequence = body.expected_last_sequence(scope.expected_last_sequence)?;
+    let stated = body.stated_sequences();
     let mut messages = body.into_messages(None)?;
     if query.speaker == Speaker::Role {
         for message in &mut messages {
@@ -102,7 +109,7 @@ pub(crate) async fn append_messages(
     }
     let append = append_within(&state, &scope, &chat_id, messages).await;
     let append = append.map_err(|error| shape.problem(error))?;
-    Ok(AppendResponse::from_append(chat_id, append))
+    Ok(AppendResponse::from_append(chat_id, append, &stated))
 }
 
 /// Appends messages with the permission that they need: users say something, workflows write the rest.

@@ -3,6 +3,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::extract::{IdempotencyKey, Keyed};
 use crate::problem::Problem;
 use crate::wire::keep_null;
 
@@ -20,6 +21,12 @@ pub(crate) struct MessageRequest {
     /// The idempotency key of the message; minted if missing.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
+    /// Where the caller believes that the message is. The chat gives the positions; a difference is told in `noted`.
+    #[serde(default)]
+    pub(crate) sequence: Option<u64>,
+    /// Beside a single message: append it only if the chat has this `last_sequence`.
+    #[serde(default)]
+    pub(super) expected_last_sequence: Option<u64>,
     /// `user`, `assistant`, `system`, `tool` or any other. Required, except for initial messages, whose
     /// default is `user`.
     role: Option<String>,
@@ -57,6 +64,12 @@ pub(crate) struct MessageRequest {
     tool_responses: Option<Value>,
 }
 
+impl Keyed for MessageRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("event_id", &mut self.event_id)
+    }
+}
+
 /// The person who wrote a message.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -87,6 +100,12 @@ impl MessageRequest {
     ) -> Result<NewMessage, Problem> {
         let refuse =
             |field: &str, detail: &str| Problem::invalid_body(format!("{pointer}/{field}"), detail);
+        if self.expected_last_sequence.is_some() {
+            return Err(refuse(
+                "expected_last_sequence",
+                "belongs beside messages, not into one of them",
+            ));
+        }
         let extra = self.take_extra();
         let role = self.role.or(default_role.map(str::to_owned));
         let name = match (self.name, self.agent_name) {

@@ -4,11 +4,11 @@ use axum::extract::State;
 use persistence::Store;
 use records::Scope;
 
-use super::own_or_any;
+use super::{Expectation, own_or_any};
 use crate::admission::Reserve;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, PathSequence, Query};
-use crate::openapi::{ChatPath, FencingHeader, MessagePath};
+use crate::extract::{ChatScope, Json, PathSequence, Query, Tagged};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, MessagePath};
 use crate::problem::{DeleteMessageProblems, Problem};
 use crate::wire::MessageResponse;
 
@@ -18,10 +18,11 @@ use crate::wire::MessageResponse;
 /// permission `run`.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "delete_message", params(ChatPath, MessagePath, FencingHeader),
+    operation_id = "delete_message", params(ChatPath, MessagePath, FencingHeader, IfMatchHeader, Expectation),
     security(("bearer_token" = ["say"])),
     responses(
-        (status = 200, description = "The tombstone", body = MessageResponse),
+        (status = 200, description = "The tombstone", body = MessageResponse,
+            headers(("ETag", description = "The entity tag of the message"))),
         DeleteMessageProblems,
     ),
 )]
@@ -29,10 +30,12 @@ pub(crate) async fn delete_message(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathSequence(sequence): PathSequence,
-    Query(()): Query<()>,
+    Query(expectation): Query<Expectation>,
     _: Reserve<12>,
-) -> Result<Json<MessageResponse>, Problem> {
+) -> Result<Tagged<Json<MessageResponse>>, Problem> {
+    let scope = expectation.of(scope);
     let delete = async |scope: Scope| store.delete_message(&scope, &chat_id, sequence).await;
     let message = own_or_any(&scope, delete).await?;
-    Ok(Json(message.into()))
+    let tag = Some(message.entity_tag());
+    Ok(Tagged { tag, response: Json(message.into()) })
 }

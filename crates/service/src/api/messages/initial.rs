@@ -29,11 +29,16 @@ pub(crate) async fn persist_initial_messages(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(()): Query<()>,
-    body: MessagesBody,
+    mut body: MessagesBody,
 ) -> Result<(StatusCode, Json<AppendResponse>), Problem> {
     let shape = body.shape();
+    if body.expected_last_sequence(None)?.is_some() {
+        let detail = "is not a field here: the messages are compared with those of the chat";
+        return Err(Problem::invalid_body("/expected_last_sequence", detail));
+    }
+    let stated = body.stated_sequences();
     let messages = body.into_messages(Some("user"))?;
     let append = store.persist_initial_messages(&scope, &chat_id, messages).await;
     let append = append.map_err(|error| shape.problem(error))?;
-    Ok(AppendResponse::from_append(chat_id, append))
+    Ok(AppendResponse::from_append(chat_id, append, &stated))
 }

@@ -15,10 +15,37 @@ pub(crate) mod update;
 
 use persistence::StoreError;
 use records::{Permission, Scope};
+use utoipa::IntoParams;
+
+use crate::config::LimitsConfig;
+use crate::extract::{FromParams, Params};
+use crate::problem::Problem;
 
 pub(crate) use body::{AuthorRequest, MessageRequest};
 pub(crate) use request::{MESSAGES, MessagesBody};
-pub(crate) use response::{AppendResponse, AppendedResponse};
+pub(crate) use response::{AppendResponse, AppendedResponse, NotedResponse};
+
+/// The state of the chat that an edit depends on.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Expectation {
+    /// Change the message only if the chat has this `last_sequence`: nothing was appended since the caller read it.
+    #[param(value_type = Option<u64>)]
+    expected_last_sequence: Option<u64>,
+}
+
+impl FromParams for Expectation {
+    fn from_params(params: &mut Params, _limits: &LimitsConfig) -> Result<Self, Problem> {
+        let expected_last_sequence = params.take_in("expected_last_sequence", 0..=u64::MAX)?;
+        Ok(Self { expected_last_sequence })
+    }
+}
+
+impl Expectation {
+    fn of(self, scope: Scope) -> Scope {
+        Scope { expected_last_sequence: self.expected_last_sequence, ..scope }
+    }
+}
 
 /// Edits a message of the caller; if it is another person's, as a caller that may run the workflow.
 async fn own_or_any<T, F>(scope: &Scope, edit: impl Fn(Scope) -> F) -> Result<T, StoreError>

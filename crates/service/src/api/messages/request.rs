@@ -17,6 +17,9 @@ use crate::state::AppState;
 pub(crate) struct BatchRequest {
     /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
     messages: Vec<MessageRequest>,
+    /// Append them only if the chat has this `last_sequence`.
+    #[serde(default)]
+    expected_last_sequence: Option<u64>,
 }
 
 /// The list of messages of a body that appends.
@@ -28,8 +31,13 @@ impl LimitedLists for BatchRequest {
 }
 
 impl From<BatchRequest> for Vec<MessageRequest> {
+    /// What the batch expects is kept in its first message.
     fn from(batch: BatchRequest) -> Self {
-        batch.messages
+        let BatchRequest { mut messages, expected_last_sequence } = batch;
+        if let (Some(first), Some(_)) = (messages.first_mut(), expected_last_sequence) {
+            first.expected_last_sequence = expected_last_sequence;
+        }
+        messages
     }
 }
 
@@ -73,6 +81,26 @@ impl FromRequest<AppState> for MessagesBody {
 impl MessagesBody {
     pub(super) fn shape(&self) -> BatchShape {
         self.shape
+    }
+
+    /// Takes what the body expects; the query may expect the same.
+    pub(super) fn expected_last_sequence(
+        &mut self,
+        of_query: Option<u64>,
+    ) -> Result<Option<u64>, Problem> {
+        let of_body = self.messages.first_mut().and_then(|it| it.expected_last_sequence.take());
+        match (of_query, of_body) {
+            (Some(of_query), Some(of_body)) if of_query != of_body => {
+                let detail = "must be the same as in the query";
+                Err(Problem::invalid_body("/expected_last_sequence", detail))
+            }
+            _ => Ok(of_body.or(of_query)),
+        }
+    }
+
+    /// Returns where the caller believes that the messages are.
+    pub(super) fn stated_sequences(&self) -> Vec<Option<u64>> {
+        self.messages.iter().map(|message| message.sequence).collect()
     }
 
     /// Converts the messages; one without a role gets `default_role`.

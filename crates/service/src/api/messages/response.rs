@@ -22,6 +22,39 @@ pub(crate) struct AppendResponse {
     /// The parts of a transcript that are not stored; missing without a dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
     dropped: Option<Vec<UnreadResponse>>,
+    /// What the caller should know although everything is stored; missing if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    noted: Vec<NotedResponse>,
+}
+
+/// Something that differs from what the caller has said.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Noted)]
+pub(crate) struct NotedResponse {
+    /// The index of the message in the request.
+    index: usize,
+    /// The reason, as a stable word.
+    #[schema(example = "other_sequence")]
+    reason: &'static str,
+    /// The reason, as a sentence.
+    detail: String,
+}
+
+impl NotedResponse {
+    /// Notes which messages have another sequence than the caller has stated.
+    pub(crate) fn of_sequences(stated: &[Option<u64>], messages: &[Appended]) -> Vec<Self> {
+        stated.iter().zip(messages).enumerate().filter_map(Self::other_sequence).collect()
+    }
+
+    /// Notes that a message has another sequence than its sender believes.
+    fn other_sequence(
+        (index, (stated, message)): (usize, (&Option<u64>, &Appended)),
+    ) -> Option<Self> {
+        let stated = stated.filter(|stated| *stated != message.sequence)?;
+        let detail = format!("the message has the sequence {}, not {stated}", message.sequence);
+        Some(Self { index, reason: "other_sequence", detail })
+    }
 }
 
 /// An appended message.
@@ -47,13 +80,20 @@ impl From<Appended> for AppendedResponse {
 }
 
 impl AppendResponse {
-    pub(super) fn from_append(chat_id: ChatId, append: Append) -> (StatusCode, Json<Self>) {
+    /// `stated` are the sequences that the caller has said, if any.
+    pub(super) fn from_append(
+        chat_id: ChatId,
+        append: Append,
+        stated: &[Option<u64>],
+    ) -> (StatusCode, Json<Self>) {
+        let noted = NotedResponse::of_sequences(stated, &append.messages);
         let status = wire::write_status(append.messages.iter().map(|message| message.outcome));
         let response = Self {
             chat_id: chat_id.into(),
             last_sequence: append.last_sequence,
             messages: append.messages.into_iter().map(Into::into).collect(),
             dropped: None,
+            noted,
         };
         (status, Json(response))
     }
@@ -63,7 +103,7 @@ impl AppendResponse {
         append: Append,
         dropped: Vec<Dropped>,
     ) -> (StatusCode, Json<Self>) {
-        let (status, Json(response)) = Self::from_append(chat_id, append);
+        let (status, Json(response)) = Self::from_append(chat_id, append, &[]);
         let dropped = Some(dropped.into_iter().map(Into::into).collect());
         (status, Json(Self { dropped, ..response }))
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::MESSAGES;
-use crate::extract::{LimitedLists, ListJson};
+use crate::extract::{IdempotencyKey, Keyed, LimitedLists, ListJson};
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
@@ -31,6 +31,12 @@ pub(crate) struct TranscriptRequest {
     request_id: Option<EventId>,
 }
 
+impl Keyed for TranscriptRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("request_id", &mut self.request_id)
+    }
+}
+
 impl LimitedLists for TranscriptRequest {
     const LISTS: &'static [ListLimit] = &[MESSAGES];
 }
@@ -38,6 +44,12 @@ impl LimitedLists for TranscriptRequest {
 /// A transcript in a dialect of which several items may make one message.
 #[derive(Debug, Deserialize)]
 struct SplitTranscript(TranscriptRequest);
+
+impl Keyed for SplitTranscript {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        self.0.set_key(key)
+    }
+}
 
 impl LimitedLists for SplitTranscript {
     const LISTS: &'static [ListLimit] = &[ListLimit { field: "messages", items: 50_000 }];

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::own_or_any;
+use super::{Expectation, own_or_any};
 use crate::admission::Reserve;
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, PathSequence, Query};
-use crate::openapi::{ChatPath, FencingHeader, MessagePath};
+use crate::extract::{ChatScope, Json, Keyed, PathSequence, Query, Tagged};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, MessagePath};
 use crate::problem::{Problem, UpdateMessageProblems};
 use crate::wire::{MessageResponse, keep_null};
 
@@ -29,6 +29,8 @@ pub(crate) struct UpdateMessageRequest {
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
 }
+
+impl Keyed for UpdateMessageRequest {}
 
 impl TryFrom<UpdateMessageRequest> for MessageEdit {
     type Error = Problem;
@@ -49,10 +51,11 @@ impl TryFrom<UpdateMessageRequest> for MessageEdit {
 /// Users edit what they have written themselves; other messages need the permission `run`.
 #[utoipa::path(
     patch, path = "/api/chats/{app_id}/{chat_id}/messages/{sequence}", tag = "messages",
-    operation_id = "update_message", params(ChatPath, MessagePath, FencingHeader), request_body = UpdateMessageRequest,
+    operation_id = "update_message", params(ChatPath, MessagePath, FencingHeader, IfMatchHeader, Expectation), request_body = UpdateMessageRequest,
     security(("bearer_token" = ["say"])),
     responses(
-        (status = 200, description = "The edited message", body = MessageResponse),
+        (status = 200, description = "The edited message", body = MessageResponse,
+            headers(("ETag", description = "The entity tag of the message"))),
         UpdateMessageProblems,
     ),
 )]
@@ -60,13 +63,15 @@ pub(crate) async fn update_message(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Say>,
     PathSequence(sequence): PathSequence,
-    Query(()): Query<()>,
+    Query(expectation): Query<Expectation>,
     _: Reserve<12>,
     Json(request): Json<UpdateMessageRequest>,
-) -> Result<Json<MessageResponse>, Problem> {
+) -> Result<Tagged<Json<MessageResponse>>, Problem> {
+    let scope = expectation.of(scope);
     let edit: MessageEdit = request.try_into()?;
     let update =
         async |scope: Scope| store.update_message(&scope, &chat_id, sequence, edit.clone()).await;
     let message = own_or_any(&scope, update).await?;
-    Ok(Json(message.into()))
+    let tag = Some(message.entity_tag());
+    Ok(Tagged { tag, response: Json(message.into()) })
 }

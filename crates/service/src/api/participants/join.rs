@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use persistence::Store;
 use records::{Caller, DisplayName, UserId};
 use serde::Deserialize;
@@ -10,10 +9,10 @@ use utoipa::ToSchema;
 use super::ONLY_FOR_THEMSELVES;
 use super::response::ParticipantResponse;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, OptionalJson, Query, check_acts_for};
+use crate::extract::{ChatScope, Keyed, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{JoinProblems, Problem};
-use crate::wire::write_status;
+use crate::wire::Created;
 
 /// The user who joins: the caller, or the user that a service names.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -26,6 +25,8 @@ pub(crate) struct JoinRequest {
     #[schema(value_type = Option<String>, example = "Alice")]
     display_name: Option<DisplayName>,
 }
+
+impl Keyed for JoinRequest {}
 
 impl JoinRequest {
     /// Returns the user who joins.
@@ -47,8 +48,8 @@ impl JoinRequest {
     operation_id = "join_chat", params(ChatPath), request_body = Option<JoinRequest>,
     security(("bearer_token" = ["read"])),
     responses(
-        (status = 201, description = "The user is a participant now", body = ParticipantResponse),
-        (status = 200, description = "The user was a participant before", body = ParticipantResponse),
+        (status = 201, description = "The user is a participant now", body = Created<ParticipantResponse>),
+        (status = 200, description = "The user was a participant before", body = Created<ParticipantResponse>),
         JoinProblems,
     ),
 )]
@@ -57,9 +58,9 @@ pub(crate) async fn join_chat(
     ChatScope { scope, chat_id, .. }: ChatScope<Read>,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<JoinRequest>,
-) -> Result<(StatusCode, Json<ParticipantResponse>), Problem> {
+) -> Result<Created<ParticipantResponse>, Problem> {
     let user_id = request.user_id(&scope.caller)?;
     let name = request.display_name.as_ref();
     let joined = store.join_chat(&scope, &chat_id, &user_id, name).await?;
-    Ok((write_status([joined.outcome]), Json(joined.participant.into())))
+    Ok(Created::new(joined.participant, joined.outcome))
 }

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use persistence::Store;
 use records::TurnId;
-use serde::Serialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use crate::config::LimitsConfig;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::extract::{ChatScope, FromParams, Params, Query};
 use crate::openapi::{ChatPath, FencingHeader};
 use crate::problem::{DeleteResumePointsProblems, Problem};
 
@@ -27,21 +27,13 @@ impl FromParams for DeleteResumePointsQuery {
     }
 }
 
-/// The number of deleted resume points.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct DeleteResumePointsResponse {
-    /// The number of deleted resume points.
-    #[schema(example = 2)]
-    deleted: u64,
-}
-
-/// Deletes resume points. A worker does this after it has resumed the turn.
+/// Deletes resume points. A worker does this after it has resumed the turn. Idempotent.
 #[utoipa::path(
     delete, path = "/api/chats/{app_id}/{chat_id}/resume-points", tag = "turns",
     operation_id = "delete_resume_points", params(ChatPath, FencingHeader, DeleteResumePointsQuery),
     security(("bearer_token" = ["run"])),
     responses(
-        (status = 200, description = "The resume points are deleted", body = DeleteResumePointsResponse),
+        (status = 204, description = "The chat has no such resume points"),
         DeleteResumePointsProblems,
     ),
 )]
@@ -49,8 +41,8 @@ pub(crate) async fn delete_resume_points(
     State(store): State<Arc<dyn Store>>,
     ChatScope { scope, chat_id, .. }: ChatScope<Run>,
     Query(query): Query<DeleteResumePointsQuery>,
-) -> Result<Json<DeleteResumePointsResponse>, Problem> {
+) -> Result<StatusCode, Problem> {
     let request_id = query.request_id.as_ref();
-    let deleted = store.delete_resume_points(&scope, &chat_id, request_id).await?;
-    Ok(Json(DeleteResumePointsResponse { deleted }))
+    store.delete_resume_points(&scope, &chat_id, request_id).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

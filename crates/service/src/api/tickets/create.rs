@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::auth::TICKET_VALID_FOR;
 use crate::extract::needs::Read;
-use crate::extract::{Bearer, ChatScope, Json, OptionalJson, Query, check_acts_for};
+use crate::extract::{Bearer, ChatScope, Json, Keyed, OptionalJson, Query, check_acts_for};
 use crate::openapi::ChatPath;
 use crate::problem::{Problem, ProblemKind, TicketProblems};
 use crate::wire::Time;
@@ -34,6 +34,8 @@ pub(crate) struct NewTicketRequest {
     /// missing.
     permissions: Option<Vec<TicketPermission>>,
 }
+
+impl Keyed for NewTicketRequest {}
 
 /// A permission that a ticket can be for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]

@@ -3,7 +3,7 @@ use records::{EntryId, NewWalletEntry, Uuid7Ids};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::extract::{Json, Query, UnscopedUser};
+use crate::extract::{IdempotencyKey, Json, Keyed, Query, UnscopedUser};
 use crate::openapi::UserPath;
 use crate::problem::{DebitProblems, Problem};
 use crate::state::AppState;
@@ -24,6 +24,12 @@ pub(crate) struct ConsumeRequest {
     /// The idempotency key of the debit. Without it each request is a new debit.
     #[schema(value_type = Option<String>)]
     entry_id: Option<EntryId>,
+}
+
+impl Keyed for ConsumeRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("entry_id", &mut self.entry_id)
+    }
 }
 
 /// The balance afterwards.
@@ -70,6 +76,6 @@ pub(crate) async fn consume_tokens(
         reason: Some(request.reason.unwrap_or_else(|| "manual_consume".to_owned())),
     };
     let entry = state.store.debit(&wallet.scope, &wallet.user_id, new).await?;
-    let (remaining, entry_id) = (entry.balance, Some(entry.entry_id.into()));
+    let (remaining, entry_id) = (entry.balance, Some(entry.record.entry_id.into()));
     Ok(Json(ConsumeResponse { success: true, remaining, entry_id }))
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::api::messages::MessageRequest;
-use crate::extract::{LimitedLists, typed};
+use crate::extract::{IdempotencyKey, Keyed, LimitedLists, required_id, typed};
 use crate::problem::Problem;
 
 /// A finished turn.
@@ -26,9 +26,9 @@ use crate::problem::Problem;
     }]
 }))]
 pub(crate) struct TurnRequest {
-    /// The id of the turn within the chat, and its idempotency key.
-    #[schema(value_type = String)]
-    pub(super) request_id: TurnId,
+    /// The id of the turn within the chat, and its idempotency key. Required, here or as the header `Idempotency-Key`.
+    #[schema(value_type = Option<String>)]
+    request_id: Option<TurnId>,
     outcome: OutcomeField,
     /// The model connector that was used last.
     connector: Option<String>,
@@ -42,6 +42,12 @@ pub(crate) struct TurnRequest {
     /// At most 1,000 steps, together at most 8 MiB, in the order in which they started.
     #[serde(default)]
     steps: Vec<StepRequest>,
+}
+
+impl Keyed for TurnRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("request_id", &mut self.request_id)
+    }
 }
 
 impl LimitedLists for TurnRequest {
@@ -183,6 +189,7 @@ pub(super) struct ReadTurn {
 impl TurnRequest {
     /// Returns the turn with its deltas merged.
     pub(super) fn into_turn(self) -> Result<ReadTurn, Problem> {
+        let request_id = required_id("request_id", self.request_id)?;
         let mut buffer = TurnBuffer::default();
         (buffer.connector, buffer.mode) = (self.connector, self.mode);
         let (mut dropped, mut sent_at) = (Vec::new(), Vec::new());
@@ -200,7 +207,7 @@ impl TurnRequest {
             }
         }
         let steps = self.steps.into_iter().map(Into::into).collect();
-        let turn = buffer.finish(self.request_id, self.outcome.into());
+        let turn = buffer.finish(request_id, self.outcome.into());
         Ok(ReadTurn { turn: NewTurn { steps, ..turn }, dropped, sent_at })
     }
 }
@@ -223,7 +230,12 @@ fn receive(buffer: &mut TurnBuffer, mut message: JsonObject) -> Result<Received,
     let chunk: Chunk = typed(Value::Object(taken))?;
     let key = chunk.message_id.as_deref();
     if !chunk.delta {
-        let message = typed::<MessageRequest>(Value::Object(message))?.into_message(None, "")?;
+        let message = typed::<MessageRequest>(Value::Object(message))?;
+        if message.sequence.is_some() {
+            let rule = "must be omitted: the messages of a turn follow those of the chat";
+            return Err(Problem::invalid_body("/sequence", rule));
+        }
+        let message = message.into_message(None, "")?;
         if message.event_id.is_some() {
             let rule = "must be omitted: the ids of messages are derived from the turn";
             return Err(Problem::invalid_body("/event_id", rule));

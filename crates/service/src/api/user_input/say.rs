@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::extract::needs::Say;
-use crate::extract::{ChatScope, Json, PathUserId, Query, check_acts_for};
+use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, PathUserId, Query, check_acts_for};
 use crate::openapi::{ChatPath, FencingHeader, UserPath};
 use crate::problem::{Problem, SubmitProblems};
 use crate::submission::{Submission, Submitted};
@@ -26,6 +26,12 @@ pub(crate) struct SayRequest {
     /// Makes a retry safe.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
+}
+
+impl Keyed for SayRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("event_id", &mut self.event_id)
+    }
 }
 
 /// The stored input.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::say::SubmitResponse;
-use crate::extract::{Json, Query, UnscopedCaller, record_support};
+use crate::extract::{IdempotencyKey, Json, Keyed, Query, UnscopedCaller, record_support};
 use crate::problem::{Problem, ProblemKind, SubmitProblems};
 use crate::state::AppState;
 use crate::submission::Submission;
@@ -29,6 +29,12 @@ pub(crate) struct SubmitRequest {
     /// Makes a retry safe.
     #[schema(value_type = Option<String>)]
     event_id: Option<EventId>,
+}
+
+impl Keyed for SubmitRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("event_id", &mut self.event_id)
+    }
 }
 
 /// Returns the only chat that has a request with an id.

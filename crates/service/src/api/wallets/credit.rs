@@ -7,6 +7,7 @@ use super::{ChangeResponse, CreditRequest};
 use crate::extract::{BillScope, Json, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{CreditProblems, Problem};
+use crate::wire::Created;
 
 /// Credits tokens to a wallet.
 ///
@@ -16,14 +17,18 @@ use crate::problem::{CreditProblems, Problem};
     post, path = "/api/wallets/{app_id}/{user_id}/credit", tag = "wallets",
     operation_id = "credit_wallet", params(AppPath, UserPath), request_body = CreditRequest,
     security(("bearer_token" = ["bill"])),
-    responses((status = 200, description = "The credit", body = ChangeResponse), CreditProblems),
+    responses(
+        (status = 201, description = "The credit", body = Created<ChangeResponse>),
+        (status = 200, description = "The credit, which an earlier request has made", body = Created<ChangeResponse>),
+        CreditProblems,
+    ),
 )]
 pub(crate) async fn credit_wallet(
     State(store): State<Arc<dyn Store>>,
     BillScope(WalletScope { scope, user_id }): BillScope,
     Query(()): Query<()>,
     Json(request): Json<CreditRequest>,
-) -> Result<Json<ChangeResponse>, Problem> {
-    let entry = store.credit(&scope, &user_id, request.into()).await?;
-    Ok(Json(ChangeResponse::new(user_id, Some(entry))))
+) -> Result<Created<ChangeResponse>, Problem> {
+    let entry = store.credit(&scope, &user_id, request.try_into()?).await?;
+    Ok(ChangeResponse::created(user_id, entry))
 }

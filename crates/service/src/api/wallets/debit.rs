@@ -7,18 +7,19 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::ChangeResponse;
-use crate::extract::{BillScope, Json, Query, WalletScope};
+use crate::extract::{BillScope, IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{DebitProblems, Problem};
+use crate::wire::Created;
 
 /// Tokens to debit.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"entry_id": "call_42", "amount": 300, "reason": "gpt-4o call"}))]
 pub(crate) struct DebitRequest {
-    /// The idempotency key of the debit within the wallet.
-    #[schema(value_type = String)]
-    entry_id: EntryId,
+    /// The idempotency key of the debit within the wallet. Required, here or as the header `Idempotency-Key`.
+    #[schema(value_type = Option<String>)]
+    entry_id: Option<EntryId>,
     /// Whole tokens.
     #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]
     amount: i64,
@@ -28,6 +29,12 @@ pub(crate) struct DebitRequest {
     #[serde(default = "strict_by_default")]
     #[schema(default = true)]
     strict: bool,
+}
+
+impl Keyed for DebitRequest {
+    fn set_key(&mut self, key: &IdempotencyKey) -> Result<(), Problem> {
+        key.fill("entry_id", &mut self.entry_id)
+    }
 }
 
 fn strict_by_default() -> bool {
@@ -43,7 +50,8 @@ fn strict_by_default() -> bool {
     operation_id = "debit_wallet", params(AppPath, UserPath), request_body = DebitRequest,
     security(("bearer_token" = ["bill"])),
     responses(
-        (status = 200, description = "The debit, or null", body = ChangeResponse),
+        (status = 201, description = "The debit", body = Created<ChangeResponse>),
+        (status = 200, description = "The debit, which an earlier request has made; or null", body = Created<ChangeResponse>),
         DebitProblems,
     ),
 )]
@@ -52,13 +60,16 @@ pub(crate) async fn debit_wallet(
     BillScope(WalletScope { scope, user_id }): BillScope,
     Query(()): Query<()>,
     Json(request): Json<DebitRequest>,
-) -> Result<Json<ChangeResponse>, Problem> {
+) -> Result<Created<ChangeResponse>, Problem> {
     let DebitRequest { entry_id, amount, reason, strict } = request;
-    let new = NewWalletEntry { entry_id, amount, reason };
+    let new = NewWalletEntry { entry_id: required_id("entry_id", entry_id)?, amount, reason };
     let entry = if strict {
         Some(store.debit(&scope, &user_id, new).await?)
     } else {
         store.try_debit(&scope, &user_id, new).await?
     };
-    Ok(Json(ChangeResponse::new(user_id, entry)))
+    Ok(match entry {
+        Some(entry) => ChangeResponse::created(user_id, entry),
+        None => Created::nothing(ChangeResponse::new(user_id, None)),
+    })
 }

@@ -6,9 +6,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::WalletResponse;
-use crate::extract::{BillScope, Json, OptionalJson, Query, WalletScope};
+use crate::extract::{BillScope, Keyed, OptionalJson, Query, WalletScope};
 use crate::openapi::{AppPath, UserPath};
 use crate::problem::{EnsureWalletProblems, Problem};
+use crate::wire::Created;
 
 /// The initial state of a new wallet.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -21,6 +22,8 @@ pub(crate) struct EnsureWalletRequest {
     initial_balance: i64,
 }
 
+impl Keyed for EnsureWalletRequest {}
+
 /// Returns a wallet, and creates it if it does not exist.
 ///
 /// The initial balance is used only for a new wallet; an existing wallet is returned unchanged.
@@ -29,7 +32,8 @@ pub(crate) struct EnsureWalletRequest {
     operation_id = "ensure_wallet", params(AppPath, UserPath), request_body = Option<EnsureWalletRequest>,
     security(("bearer_token" = ["bill"])),
     responses(
-        (status = 200, description = "The wallet", body = WalletResponse),
+        (status = 201, description = "The new wallet", body = Created<WalletResponse>),
+        (status = 200, description = "The wallet that exists", body = Created<WalletResponse>),
         EnsureWalletProblems,
     ),
 )]
@@ -38,7 +42,7 @@ pub(crate) async fn ensure_wallet(
     BillScope(WalletScope { scope, user_id }): BillScope,
     Query(()): Query<()>,
     OptionalJson(request): OptionalJson<EnsureWalletRequest>,
-) -> Result<Json<WalletResponse>, Problem> {
+) -> Result<Created<WalletResponse>, Problem> {
     let wallet = store.ensure_wallet(&scope, &user_id, request.initial_balance).await?;
-    Ok(Json(wallet.into()))
+    Ok(wallet.into())
 }

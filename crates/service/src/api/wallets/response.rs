@@ -1,8 +1,9 @@
+use persistence::Written;
 use records::{UserId, Wallet, WalletEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::Time;
+use crate::wire::{Created, Time};
 
 /// A wallet.
 #[derive(Debug, Serialize, ToSchema)]
@@ -81,6 +82,11 @@ pub(crate) struct ChangeResponse {
 }
 
 impl ChangeResponse {
+    pub(super) fn created(user_id: UserId, entry: Written<WalletEntry>) -> Created<Self> {
+        let Written { record, outcome } = entry;
+        Created::new(Self::new(user_id, Some(record)), outcome)
+    }
+
     pub(super) fn new(user_id: UserId, entry: Option<WalletEntry>) -> Self {
         Self { user_id: user_id.into(), entry: entry.map(Into::into) }
     }

@@ -215,8 +215,7 @@ impl CachedChat {
         // A table fills at most seven eighths of its slots, and has a control byte for each slot.
         let ids = self.ids.capacity() * 8 / 7 * (size_of::<u64>() + 1);
         let texts = self.last_append.as_ref().map_or(0, |last| {
-            let Scope { app_id, caller, permission: _, grant: _, fencing_token: _, origin: _ } =
-                &last.scope;
+            let Scope { app_id, caller, .. } = &last.scope;
             let caller = match caller {
                 Caller::Service => 0,
                 Caller::Support { user_id } => user_id.as_str().len(),

@@ -121,14 +121,17 @@ impl MongoStore {
             let recall = self.inner.chat_cache.recall(chat_id, &open.event_ids());
             // The filter of an update sees only the ids in the tail. If one of the ids may be among the
             // remembered ones, the sealed messages are searched before the first update.
-            let may_be_there = may_repeat && recall.may_hold && looked_below.is_none();
+            // An update that depends on the number of messages does not compare ids.
+            let expected = scope.expected_last_sequence;
+            let may_hold = recall.may_hold || expected.is_some();
+            let may_be_there = may_repeat && may_hold && looked_below.is_none();
             let looked = looked_below.unwrap_or(0);
             // No message below this sequence has the id of a new message.
             let sealed_below = if recall.may_hold { looked } else { looked.max(recall.below) };
-            let condition = if may_repeat {
-                Condition::NoneOfTheIds { sealed_below }
-            } else {
-                Condition::NewIds { first_sequence: recall.first_sequence.max(probed) }
+            let condition = match expected {
+                Some(last_sequence) => Condition::NothingAppended { last_sequence },
+                None if may_repeat => Condition::NoneOfTheIds { sealed_below },
+                None => Condition::NewIds { first_sequence: recall.first_sequence.max(probed) },
             };
             let plans = open.plans();
             let fresh: Vec<&Entry> = plans
@@ -154,7 +157,7 @@ impl MongoStore {
             }
             let probe = self.probe_session(scope, chat_id).await?;
             probed = probe.tail.first_sequence;
-            if may_repeat && (recall.may_hold || probe.tail.first_sequence > sealed_below) {
+            if may_repeat && (may_hold || probe.tail.first_sequence > sealed_below) {
                 let ids = open.event_ids();
                 open.learn(self.find_sealed_duplicates(scope, chat_id, ids, &probe).await?);
                 looked_below = Some(probe.tail.first_sequence);

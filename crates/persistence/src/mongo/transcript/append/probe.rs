@@ -12,6 +12,7 @@ use crate::mongo::engine::read_at::ReadAt;
 use crate::mongo::transcript::reader::{Direction, SealedCursor};
 use crate::rules::batch::{Batch, Known, Plan};
 use crate::rules::fence::check_fence;
+use crate::rules::if_match::check_expected;
 use crate::store::Append;
 
 /// The result of reading a session: where its messages are, and the ids and digests of its tail.
@@ -180,12 +181,14 @@ pub(crate) fn answer_without_write(
     refusal(scope, chat_id, tail).map(Err)
 }
 
-/// Returns the error if the chat accepts no new messages from this caller: it has ended, or the fencing token
-/// is invalid.
+/// Returns the error if the chat accepts no new messages from this caller: it has ended, the fencing token is invalid, or
+/// it has another number of messages than the caller expects.
 pub(crate) fn refusal(scope: &Scope, chat_id: &ChatId, tail: &Tail) -> Option<StoreError> {
     if tail.status.is_ended() {
         let (chat_id, status) = (chat_id.clone(), tail.status);
         return Some(StoreError::ChatEnded { chat_id, status });
     }
-    check_fence(chat_id, scope.fencing_token, tail.fencing_token).err()
+    check_fence(chat_id, scope.fencing_token, tail.fencing_token)
+        .and_then(|()| check_expected(scope, chat_id, tail.last_sequence))
+        .err()
 }

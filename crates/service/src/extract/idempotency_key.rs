@@ -1,0 +1,95 @@
+use std::fmt::Display;
+use std::str::FromStr;
+
+use axum::extract::Request;
+use axum::http::{HeaderName, Method};
+use records::JsonObject;
+
+use crate::problem::Problem;
+use crate::wire::EmptyRequest;
+
+/// The header that makes a `POST` safe to repeat, as an id in its body does.
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A body that may get its ids from the header `Idempotency-Key`.
+pub(crate) trait Keyed {
+    /// Sets the ids of what the body creates.
+    ///
+    /// By default nothing: a request that sets a value, or creates what can exist only once, is safe to repeat
+    /// without an id.
+    fn set_key(&mut self, _key: &IdempotencyKey) -> Result<(), Problem> {
+        Ok(())
+    }
+}
+
+impl Keyed for JsonObject {}
+impl Keyed for EmptyRequest {}
+
+/// The key of a request, or of one of the records that it creates.
+#[derive(Debug, Clone)]
+pub(crate) struct IdempotencyKey {
+    text: String,
+    /// The JSON pointer to the record in the body.
+    pointer: String,
+}
+
+impl IdempotencyKey {
+    /// Returns the key of a `POST`; other methods are safe to repeat anyway.
+    ///
+    /// The quotation marks of a structured header field (RFC 9651) are not part of the key.
+    pub(super) fn of(request: &Request) -> Result<Option<Self>, Problem> {
+        let refuse = |detail| Err(Problem::invalid_parameter("Idempotency-Key", detail));
+        let mut values = request.headers().get_all(IDEMPOTENCY_KEY).iter();
+        let (Some(value), &Method::POST) = (values.next(), request.method()) else {
+            return Ok(None);
+        };
+        if values.next().is_some() {
+            return refuse("must be given only once");
+        }
+        let Ok(text) = value.to_str() else {
+            return refuse("must consist of visible ASCII characters");
+        };
+        let quoted = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let text = quoted.unwrap_or(text).to_owned();
+        if text.is_empty() {
+            refuse("is empty")
+        } else {
+            Ok(Some(Self { text, pointer: String::new() }))
+        }
+    }
+
+    /// Returns the key of the `index`-th record of a list, from 0: the key of the request, a slash and the index.
+    pub(crate) fn nth(&self, list: &str, index: usize) -> Self {
+        let pointer = format!("{}/{list}/{index}", self.pointer);
+        Self { text: format!("{}/{index}", self.text), pointer }
+    }
+
+    /// Returns the same key for a part of the body.
+    pub(crate) fn within(&self, part: &str) -> Self {
+        Self { text: self.text.clone(), pointer: format!("{}/{part}", self.pointer) }
+    }
+
+    /// Sets the id of a record, which must not have one.
+    pub(crate) fn fill<I>(&self, field: &str, id: &mut Option<I>) -> Result<(), Problem>
+    where
+        I: FromStr<Err: Display>,
+    {
+        if id.is_some() {
+            let pointer = format!("{}/{field}", self.pointer);
+            let detail = "must be missing: the header Idempotency-Key is this id";
+            return Err(Problem::invalid_body(pointer, detail));
+        }
+        let parsed = self.text.parse().map_err(|error: I::Err| {
+            let detail = format!("must be usable as {field}: {error}");
+            Problem::invalid_parameter("Idempotency-Key", detail)
+        })?;
+        *id = Some(parsed);
+        Ok(())
+    }
+}
+
+/// Returns the id of a record that must have one.
+pub(crate) fn required_id<I>(field: &str, id: Option<I>) -> Result<I, Problem> {
+    let detail = "is missing; it may also be given as the header Idempotency-Key";
+    id.ok_or_else(|| Problem::invalid_body(format!("/{field}"), detail))
+}
