@@ -104,7 +104,8 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
     }
 }
 
-fn data_dir(settings: &Settings) -> anyhow::Result<PathBuf> {
+/// Returns where the private mongod keeps its data.
+pub(crate) fn data_dir(settings: &Settings) -> anyhow::Result<PathBuf> {
     if let Some(data_dir) = &settings.mongod.data_dir {
         return Ok(data_dir.clone());
     }

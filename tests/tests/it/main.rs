@@ -11,6 +11,7 @@ mod presence;
 mod readers;
 mod writers;
 
+mod check;
 mod commands;
 mod credentials;
 mod embedded;

@@ -1,36 +1,58 @@
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use persistence::mongo::{IndexState, MongoStore};
-use persistence::{ChatSessions, Contexts, Store, StoreError};
-use records::{AppId, ChatId, JsonObject, NewChatSession, Scope, WorkflowName};
+use persistence::mongo::{FormatStatus, IndexReport, IndexState, MongoStore};
 use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, data_dir};
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exits with 1 if anything is wrong. Example:\n  reprise check --config \
-                        /etc/reprise.toml")]
-pub(crate) struct Arguments {}
+#[command(
+    after_help = "It leaves nothing in the database. Without --mongo-uri it uses the private mongod of a \
+                  running service, or starts one for the check. Exits with 1 if anything is wrong. \
+                  Examples:\n  reprise check --config /etc/reprise.toml\n  \
+                  reprise check --create-indexes"
+)]
+pub(crate) struct Arguments {
+    /// Create the missing indexes, as a service does when it starts.
+    #[arg(long)]
+    create_indexes: bool,
+}
 
-/// The result of a check: what is right, or the fault with advice.
-type Finding = Result<String, String>;
+/// The result of a check: what is right, or what is not, with advice.
+#[derive(Debug)]
+enum Finding {
+    Ok(String),
+    /// A service would work, but this needs attention.
+    Warning(String),
+    /// A service would not start, or would not be ready.
+    Fault(String),
+}
+use Finding::{Fault, Warning};
+
+/// How long a program at the address of the service may take to respond.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Checks everything that a server needs, and prints one line for each check.
-pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut report = Report { faults: 0 };
-    report.line("configuration", configuration(settings))?;
+    report.add("configuration", configuration(settings))?;
     for warning in settings.service().warnings() {
-        writeln!(std::io::stdout(), "WARN   {:<14} {warning}", "configuration")?;
+        report.add("configuration", Warning(warning.to_owned()))?;
     }
-    match Backend::join(settings).await {
-        Err(error) => report.line("connection", Err(format!("{error:#}")))?,
-        Ok(backend) => {
-            report.store(&backend).await?;
-            backend.close().await;
-        }
+    report.add("address", address(settings.server.listen).await)?;
+    if settings.service().has_issuers() {
+        report.add("issuers", issuers(settings).await)?;
     }
+    report.store(arguments, settings).await?;
     Ok(if report.faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -39,10 +61,11 @@ struct Report {
 }
 
 impl Report {
-    fn line(&mut self, what: &str, finding: Finding) -> std::io::Result<()> {
+    fn add(&mut self, what: &str, finding: Finding) -> std::io::Result<()> {
         let (mark, text) = match finding {
-            Ok(text) => ("ok   ", text),
-            Err(text) => {
+            Finding::Ok(text) => ("ok   ", text),
+            Warning(text) => ("WARN ", text),
+            Fault(text) => {
                 self.faults += 1;
                 ("FAULT", text)
             }
@@ -50,84 +73,224 @@ impl Report {
         writeln!(std::io::stdout(), "{mark}  {what:<14} {text}")
     }
 
-    async fn store(&mut self, backend: &Backend) -> std::io::Result<()> {
-        let server = match backend.store.describe_server().await {
+    async fn store(&mut self, arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
+        let trial = match Trial::prepare(settings) {
+            Ok(trial) => trial,
+            Err(error) => return Ok(self.add("connection", Fault(format!("{error:#}")))?),
+        };
+        match Backend::join(trial.as_ref().map_or(settings, |trial| &trial.settings)).await {
+            Err(error) => self.add("connection", Fault(format!("{error:#}")))?,
+            Ok(backend) => {
+                let place = match &trial {
+                    Some(trial) => {
+                        format!("a private mongod can run, data will be in {}", trial.place)
+                    }
+                    None => backend.place.clone(),
+                };
+                // What is created in a trial would be gone after it.
+                let creates = arguments.create_indexes && trial.is_none();
+                let reported = self.database(creates, &backend.store, place).await;
+                backend.close().await;
+                reported?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn database(
+        &mut self,
+        creates_indexes: bool,
+        store: &MongoStore,
+        place: String,
+    ) -> std::io::Result<()> {
+        let server = match store.describe_server().await {
             Ok(server) => server,
             Err(error) => {
                 let advice = "is it running, and is mongo.uri right?";
                 let cause = anyhow::Error::from(error);
-                return self.line("connection", Err(format!("{cause:#}; {advice}")));
+                return self.add("connection", Fault(format!("{cause:#}; {advice}")));
             }
         };
-        self.line("connection", Ok(backend.place.clone()))?;
-        self.line("server", version(&server))?;
-        self.line("replica set", replica_set(&server))?;
-        self.line("indexes", indexes(&backend.store).await)?;
-        self.line("write concern", durable_write(&backend.store).await)
+        self.add("connection", Finding::Ok(place))?;
+        self.add("server", version(&server))?;
+        self.add("replica set", replica_set(&server))?;
+        self.add("rights", rights(store).await)?;
+        self.add("format", format(store).await)?;
+        self.add("indexes", indexes(creates_indexes, store).await)?;
+        self.add("write concern", majority(store).await)
+    }
+}
+
+/// A place for the private mongod of a service that has never run: the check leaves nothing there.
+struct Trial {
+    settings: Settings,
+    /// Where a service would keep its data.
+    place: String,
+    _directory: TempDir,
+}
+
+impl Trial {
+    /// Returns `None` if there is a server or a data directory to check.
+    fn prepare(settings: &Settings) -> anyhow::Result<Option<Self>> {
+        if settings.mongo.uri.is_some() {
+            return Ok(None);
+        }
+        let planned = data_dir(settings)?;
+        let is_new = match planned.read_dir() {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
+        if !is_new {
+            return Ok(None);
+        }
+        // In the directory below which the data will be, so that its rights and its disk are checked too.
+        let existing = planned.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+        let directory = TempDir::with_prefix_in(".reprise-check-", existing).map_err(|error| {
+            anyhow::anyhow!(
+                "cannot keep data in {}: {error}; set mongod.data_dir or mongo.uri",
+                planned.display()
+            )
+        })?;
+        let mut settings = settings.clone();
+        settings.mongod.data_dir = Some(directory.path().join("data"));
+        Ok(Some(Self { settings, place: planned.display().to_string(), _directory: directory }))
     }
 }
 
 fn configuration(settings: &Settings) -> Finding {
-    let config = settings.service();
-    let listen = settings.server.listen;
-    config.check(listen).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
-    Ok(format!("would listen on {listen}"))
+    match settings.service().check(settings.server.listen) {
+        Ok(()) => Finding::Ok("every setting can be used".to_owned()),
+        Err(error) => Fault(format!("{:#}", anyhow::Error::from(error))),
+    }
+}
+
+/// Listens for a moment.
+async fn address(listen: SocketAddr) -> Finding {
+    match TcpListener::bind(listen).await {
+        Ok(_) => Finding::Ok(format!("would listen on {listen}")),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            let is_ours = timeout(PROBE_TIMEOUT, is_reprise(listen)).await;
+            if matches!(is_ours, Ok(Ok(true))) {
+                return Warning(format!("a running service of Reprise listens on {listen}"));
+            }
+            let advice = "stop that program, or choose another address with server.listen";
+            Fault(format!("another program listens on {listen}: {advice}"))
+        }
+        Err(error) => Fault(format!(
+            "cannot listen on {listen}: {error}; choose another address with server.listen"
+        )),
+    }
+}
+
+/// Asks the program that listens on an address whether it is alive, as only a service of Reprise says it.
+async fn is_reprise(address: SocketAddr) -> std::io::Result<bool> {
+    const MAX_RESPONSE: u64 = 4_096;
+    let mut connection = TcpStream::connect(address).await?;
+    let request =
+        format!("GET /api/health/live HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes()).await?;
+    let mut response = Vec::new();
+    connection.take(MAX_RESPONSE).read_to_end(&mut response).await?;
+    Ok(String::from_utf8_lossy(&response).ends_with(r#"{"status":"ok"}"#))
+}
+
+async fn issuers(settings: &Settings) -> Finding {
+    match settings.service().check_issuers().await {
+        Ok(()) => Finding::Ok("the keys of tokens can be fetched".to_owned()),
+        Err(error) => Fault(format!(
+            "{:#}; until then every token is refused with 503",
+            anyhow::Error::from(error)
+        )),
+    }
 }
 
 fn version(server: &Value) -> Finding {
     let version = server["version"].as_str().unwrap_or("unknown");
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major >= 6) {
-        return Ok(format!("MongoDB {version}"));
+        return Finding::Ok(format!("MongoDB {version}"));
     }
-    Err(format!("MongoDB {version}: 6.0 or newer is needed, upgrade the server"))
+    Fault(format!("MongoDB {version}: 6.0 or newer is needed, upgrade the server"))
 }
 
 fn replica_set(server: &Value) -> Finding {
     let Some(name) = server["set_name"].as_str() else {
-        return Err("not a replica set: start mongod with --replSet, then run rs.initiate()".into());
+        return Fault(
+            "not a replica set: start mongod with --replSet, then run rs.initiate()".into(),
+        );
     };
     if !server["is_primary"].as_bool().unwrap_or(false) {
-        return Err(format!("{name} has no primary that can be reached: check its members"));
+        return Fault(format!("{name} has no primary that can be reached: check its members"));
     }
     let members = &server["members"];
     let plural = if *members == 1 { "" } else { "s" };
-    Ok(format!("{name}, {members} member{plural}"))
+    Finding::Ok(format!("{name}, {members} member{plural}"))
 }
 
-async fn indexes(store: &MongoStore) -> Finding {
-    let reports = store.ensure_indexes().await.map_err(|error| {
-        let cause = anyhow::Error::from(error);
-        format!("{cause:#}; does the user have the right to create indexes?")
-    })?;
-    let in_the_way: Vec<String> = reports
-        .iter()
-        .filter(|report| report.state == IndexState::Conflicting)
-        .map(|report| format!("{}.{}", report.collection, report.name))
-        .collect();
-    if in_the_way.is_empty() {
-        return Ok(format!("all {} exist", reports.len()));
-    }
-    Err(format!("conflicting indexes prevent {}: drop them", in_the_way.join(", ")))
-}
-
-/// Creates a chat as a server would, with majority and journal; always the same one.
-async fn durable_write(store: &MongoStore) -> Finding {
-    let attempt = async {
-        store.ping().await?;
-        let scope = Scope::service(AppId::parse("reprise_check")?);
-        let chat_id = ChatId::parse("reprise_check")?;
-        let new = NewChatSession::of(WorkflowName::parse("reprise check")?);
-        let new = NewChatSession { chat_id: Some(chat_id.clone()), ..new };
-        match store.create_chat(&scope, new).await {
-            Ok(_) | Err(StoreError::ChatExists(_)) => {}
-            Err(error) => return Err(error.into()),
+async fn rights(store: &MongoStore) -> Finding {
+    match store.missing_rights().await {
+        Ok(missing) if missing.is_empty() => {
+            Finding::Ok("the user may do everything that a service does".to_owned())
         }
-        store.update_context_snapshot(&scope, &chat_id, JsonObject::new()).await?;
-        anyhow::Ok(())
+        Ok(missing) => Fault(format!(
+            "the user lacks the actions {}: give it the role readWrite on the database",
+            missing.join(", ")
+        )),
+        Err(error) => Fault(format!("{:#}", anyhow::Error::from(error))),
+    }
+}
+
+async fn format(store: &MongoStore) -> Finding {
+    match store.inspect_format().await {
+        Ok(None) => Finding::Ok("the database is new".to_owned()),
+        Ok(Some(FormatStatus { stored, newest, .. })) if stored > newest => Fault(format!(
+            "the database is at format {stored}, and this release knows formats up to {newest}: \
+             upgrade this program"
+        )),
+        Ok(Some(FormatStatus { stored, newest, pending })) if stored < newest => Warning(format!(
+            "the database is at format {stored} of {newest}: {} are refused until `reprise upgrade \
+             --finish` is run",
+            pending.join(", ")
+        )),
+        Ok(Some(FormatStatus { stored, .. })) => Finding::Ok(format!("format {stored}")),
+        Err(error) => Fault(format!("{:#}", anyhow::Error::from(error))),
+    }
+}
+
+async fn indexes(creates: bool, store: &MongoStore) -> Finding {
+    let reports =
+        if creates { store.ensure_indexes().await } else { store.inspect_indexes().await };
+    let reports = match reports {
+        Ok(reports) => reports,
+        Err(error) => return Fault(format!("{:#}", anyhow::Error::from(error))),
     };
-    match attempt.await {
-        Ok(()) => Ok("majority and journal, written to the chat reprise_check".into()),
-        Err(error) => Err(format!("{error:#}; can a majority of the members be reached?")),
+    let missing = named(&reports, IndexState::Missing);
+    let (all, count) = (reports.len(), missing.len());
+    let conflicting = named(&reports, IndexState::Conflicting);
+    if !conflicting.is_empty() {
+        let names = conflicting.join(", ");
+        return Fault(format!("conflicting indexes prevent {names}: drop them"));
+    }
+    let advice = "a service creates them when it starts; to do it now, add --create-indexes";
+    match count {
+        0 => Finding::Ok(format!("all {all} exist")),
+        count if count == all => Warning(format!("none of the {all} exists yet: {advice}")),
+        count => Warning(format!("{count} of {all} are missing: {}; {advice}", missing.join(", "))),
+    }
+}
+
+/// Returns the names of the indexes that are in a state, such as `apps.by_status`.
+fn named(reports: &[IndexReport], state: IndexState) -> Vec<String> {
+    let found = reports.iter().filter(|report| report.state == state);
+    found.map(|report| format!("{}.{}", report.collection, report.name)).collect()
+}
+
+async fn majority(store: &MongoStore) -> Finding {
+    match store.confirm_majority().await {
+        Ok(()) => Finding::Ok("a majority of the members confirms writes".to_owned()),
+        Err(error) => Fault(format!(
+            "{:#}; can a majority of the members be reached?",
+            anyhow::Error::from(error)
+        )),
     }
 }

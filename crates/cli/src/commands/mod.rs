@@ -23,7 +23,7 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
     match command {
         Command::Serve(_) => serve::run(&settings).await.map(|()| ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(&arguments, &settings).await,
-        Command::Check(_) => check::run(&settings).await,
+        Command::Check(arguments) => check::run(&arguments, &settings).await,
         Command::History(arguments) => {
             history::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }

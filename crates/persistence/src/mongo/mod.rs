@@ -23,6 +23,7 @@ mod context_history;
 mod contexts;
 mod exchanges;
 mod input_requests;
+mod inspection;
 mod leases;
 mod members;
 mod messages;
@@ -196,24 +197,6 @@ impl MongoStore {
     /// Creates the missing indexes, and returns the state of each index.
     pub async fn ensure_indexes(&self) -> Result<Vec<IndexReport>, StoreError> {
         indexes::ensure(self).await
-    }
-
-    /// Returns the server's version and its role, from the replies to `buildInfo` and `hello`, as JSON.
-    pub async fn describe_server(&self) -> Result<serde_json::Value, StoreError> {
-        let reply = self
-            .read(|| async {
-                let version = self.inner.database.run_command(doc! { "buildInfo": 1 }).await?;
-                let hello = self.inner.database.run_command(doc! { "hello": 1 }).await?;
-                Ok((version, hello))
-            })
-            .await?;
-        let (version, hello) = reply;
-        Ok(serde_json::json!({
-            "version": version.get_str("version").unwrap_or("unknown"),
-            "set_name": hello.get_str("setName").ok(),
-            "is_primary": hello.get_bool("isWritablePrimary").unwrap_or(false),
-            "members": hello.get_array("hosts").map_or(0, Vec::len),
-        }))
     }
 }
 

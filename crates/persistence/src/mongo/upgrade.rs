@@ -37,16 +37,22 @@ pub struct FinishedUpgrade {
     pub marked: u64,
 }
 
+impl FormatStatus {
+    fn of(stored: i64) -> Self {
+        let pending = Shape::ALL.into_iter().filter(|shape| shape.format() > stored);
+        Self { stored, newest: NEWEST_VERSION, pending: pending.map(Shape::name).collect() }
+    }
+}
+
 impl MongoStore {
     /// Returns the format of the database. In a new database it stores the newest format first.
     pub async fn format_status(&self) -> Result<FormatStatus, StoreError> {
-        let stored = self.read(|| self.stored_format()).await?;
-        let pending = Shape::ALL.into_iter().filter(|shape| shape.format() > stored);
-        Ok(FormatStatus {
-            stored,
-            newest: NEWEST_VERSION,
-            pending: pending.map(Shape::name).collect(),
-        })
+        Ok(FormatStatus::of(self.read(|| self.stored_format()).await?))
+    }
+
+    /// Returns the format of the database, and stores nothing; `None` for a new database.
+    pub async fn inspect_format(&self) -> Result<Option<FormatStatus>, StoreError> {
+        Ok(self.read(|| self.find_format()).await?.map(FormatStatus::of))
     }
 
     /// Logs a warning if an upgrade is not finished, or if a newer release has upgraded the database.

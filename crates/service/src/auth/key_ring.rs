@@ -199,6 +199,13 @@ async fn follow_url(shared: Arc<Shared>, url: IssuerUrl, interval: Duration, met
     }
 }
 
+/// Fetches the keys of an issuer once, to see whether they can be used.
+pub(super) async fn fetch_keys(url: &str, algorithm: Algorithm) -> Result<(), String> {
+    let url = IssuerUrl::parse(url)?;
+    let body = IssuerClient::new().get(&url).await.map_err(|error| error.to_string())?;
+    parse(&body, algorithm).map(drop)
+}
+
 /// Reads the file again and again. Its content is compared, because the time of a change may be coarse.
 async fn follow_file(shared: Arc<Shared>, path: PathBuf, metrics: KeyMetrics) {
     let (mut seen, mut has_failed) = (None, false);

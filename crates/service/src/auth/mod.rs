@@ -123,6 +123,18 @@ impl Authenticator {
         read(config).map(drop)
     }
 
+    /// Fetches the keys that checked settings name by an address, and the description of the issuer of sign-in.
+    pub(crate) async fn check_issuers(config: &AuthConfig) -> Result<(), ConfigError> {
+        if let (AuthMode::Jwt, Some(url), Some(algorithm)) =
+            (config.mode, &config.jwks_url, config.algorithm)
+        {
+            let name = "jwks_url";
+            let failed = |detail| ConfigError::Unreachable { name, detail };
+            key_ring::fetch_keys(url, algorithm).await.map_err(failed)?;
+        }
+        SignIn::check_issuer(config).await
+    }
+
     /// Returns the layer that lets pages of the allowed origins read responses; `None` if there are none.
     pub(crate) fn cors(&self) -> Option<CorsLayer> {
         match self {

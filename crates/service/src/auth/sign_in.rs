@@ -25,6 +25,7 @@ use tokio::sync::OnceCell;
 use super::cookies::{self, SameSite};
 use super::issuer_client::{IssuerClient, IssuerUrl};
 use super::jwt::Verifier;
+use super::key_ring::fetch_keys;
 use super::{Apps, Role};
 use crate::config::{Algorithm, AuthConfig, AuthMode, ConfigError, SignInConfig};
 use crate::metrics::KeyMetrics;
@@ -65,6 +66,27 @@ struct Discovery {
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+}
+
+impl Discovery {
+    /// Fetches the description of an issuer, and refuses one that cannot be used.
+    async fn fetch(
+        client: &IssuerClient,
+        url: &IssuerUrl,
+        issuer: Option<&str>,
+    ) -> Result<Self, String> {
+        let wrong = |what: &str| format!("the description of the issuer: {what}");
+        let body = client.get(url).await.map_err(|error| error.to_string())?;
+        let found: Self =
+            serde_json::from_slice(&body).map_err(|error| wrong(&error.to_string()))?;
+        if Some(&*found.issuer) != issuer {
+            return Err(wrong("it names another issuer"));
+        }
+        for url in [&found.authorization_endpoint, &found.token_endpoint, &found.jwks_uri] {
+            IssuerUrl::parse(url).map_err(wrong)?;
+        }
+        Ok(found)
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -180,6 +202,15 @@ impl SignIn {
             Ok(_) => refused("public_url", "it must have no path"),
             Err(_) => refused("public_url", "it is not a URL"),
         }
+    }
+
+    /// Fetches the description and the keys of the issuer, if the settings name one.
+    pub(super) async fn check_issuer(config: &AuthConfig) -> Result<(), ConfigError> {
+        let Some((url, _)) = Self::checked(config)? else { return Ok(()) };
+        let failed = |detail| ConfigError::Unreachable { name: "sign_in.issuer", detail };
+        let issuer = config.sign_in.issuer.as_deref();
+        let found = Discovery::fetch(&IssuerClient::new(), &url, issuer).await.map_err(failed)?;
+        fetch_keys(&found.jwks_uri, config.sign_in.algorithm).await.map_err(failed)
     }
 
     /// Returns why a request with the cookie of a session does not come from a page of this service.
@@ -317,15 +348,9 @@ impl SignIn {
 
     async fn discover(&self) -> Result<Provider, Problem> {
         let wrong = |what: &str| unreachable(format!("the description of the issuer: {what}"));
-        let body = self.client.get(&self.issuer).await.map_err(unreachable)?;
-        let found: Discovery =
-            serde_json::from_slice(&body).map_err(|error| wrong(&error.to_string()))?;
-        if Some(&found.issuer) != self.config.issuer.as_ref() {
-            return Err(wrong("it names another issuer"));
-        }
-        for url in [&found.authorization_endpoint, &found.token_endpoint, &found.jwks_uri] {
-            IssuerUrl::parse(url).map_err(wrong)?;
-        }
+        let expected = self.config.issuer.as_deref();
+        let found = Discovery::fetch(&self.client, &self.issuer, expected).await;
+        let found = found.map_err(unreachable)?;
         let verifier = Verifier::new(&AuthConfig {
             mode: AuthMode::Jwt,
             algorithm: Some(self.config.algorithm),

@@ -81,6 +81,15 @@ pub enum ConfigError {
         /// What is wrong with it.
         detail: &'static str,
     },
+    /// What an issuer publishes cannot be fetched, or cannot be used. The address is not repeated, because it may hold
+    /// a secret.
+    #[error("what auth.{name} names cannot be used: {detail}")]
+    Unreachable {
+        /// The name of the setting.
+        name: &'static str,
+        /// Why it cannot be used.
+        detail: String,
+    },
     /// A setting of sign-in is not usable. It is not repeated, because it may hold a secret.
     #[error("auth.sign_in.{name} is not usable: {detail}")]
     SignIn {

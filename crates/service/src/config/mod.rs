@@ -499,4 +499,17 @@ impl Config {
         }
         Authenticator::check(&self.auth)
     }
+
+    /// Fetches what the settings name at the addresses of issuers, to refuse what cannot be fetched or used.
+    ///
+    /// A service starts without it, because an issuer may be away for a while. Its callers get 503 until then.
+    pub async fn check_issuers(&self) -> Result<(), ConfigError> {
+        Authenticator::check_issuers(&self.auth).await
+    }
+
+    /// Returns whether the settings name an issuer by an address.
+    pub fn has_issuers(&self) -> bool {
+        let AuthConfig { mode, jwks_url, sign_in, .. } = &self.auth;
+        *mode == AuthMode::Jwt && (jwks_url.is_some() || sign_in.issuer.is_some())
+    }
 }

@@ -93,16 +93,8 @@ impl MongoStore {
     /// Reads the format of the database. In a new database it stores the newest format first.
     pub(crate) async fn stored_format(&self) -> Result<i64, Failure> {
         loop {
-            if let Some(raw) = self.inner.store_format.find_one(format_filter()).await? {
-                return Ok(format_number(&raw)?);
-            }
-            // A collection without documents counts as well, because a running process has created it.
-            let ours = COLLECTIONS.iter().map(|stored| stored.name);
-            let ours: Vec<&str> = ours.filter(|name| *name != STORE_FORMAT).collect();
-            let ours = doc! { "name": { "$in": ours } };
-            let traces = self.inner.database.list_collection_names().filter(ours).await?;
-            if !traces.is_empty() {
-                return Ok(SCHEMA_VERSION);
+            if let Some(format) = self.find_format().await? {
+                return Ok(format);
             }
             let now = DateTime::from_chrono(self.inner.clock.now());
             let first = encode(&FormatDocument::new(NEWEST_VERSION, now))?;
@@ -113,6 +105,19 @@ impl MongoStore {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Reads the format of the database; `None` for a new database.
+    pub(crate) async fn find_format(&self) -> Result<Option<i64>, Failure> {
+        if let Some(raw) = self.inner.store_format.find_one(format_filter()).await? {
+            return Ok(Some(format_number(&raw)?));
+        }
+        // A collection without documents counts as well, because a running process has created it.
+        let ours = COLLECTIONS.iter().map(|stored| stored.name);
+        let ours: Vec<&str> = ours.filter(|name| *name != STORE_FORMAT).collect();
+        let ours = doc! { "name": { "$in": ours } };
+        let traces = self.inner.database.list_collection_names().filter(ours).await?;
+        Ok((!traces.is_empty()).then_some(SCHEMA_VERSION))
     }
 }
 

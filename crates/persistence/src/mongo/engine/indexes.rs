@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use bson::{Document, RawDocumentBuf, doc};
+use bson::{Bson, Document, RawDocumentBuf, doc};
+use futures::TryStreamExt as _;
 use mongodb::options::IndexOptions;
 use mongodb::{Collection, IndexModel};
 
@@ -9,7 +10,7 @@ use crate::mongo::MongoStore;
 use crate::mongo::collections::COLLECTIONS;
 use crate::mongo::engine::failure::{Failure, code};
 
-/// The state of an index after [`MongoStore::ensure_indexes`](crate::mongo::MongoStore::ensure_indexes).
+/// The state of an index that the store needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexReport {
     /// The collection of the index.
@@ -25,6 +26,8 @@ pub struct IndexReport {
 pub enum IndexState {
     /// The index exists, or was created now.
     Ready,
+    /// The index does not exist. A service creates it when it starts.
+    Missing,
     /// Another index has the same keys and another name, or the same name and other keys. If it has
     /// the same keys, queries use it.
     Conflicting,
@@ -32,6 +35,8 @@ pub enum IndexState {
 
 /// 85: same keys, other name or options; 86: same name, other keys.
 const CONFLICTS: [i32; 2] = [85, 86];
+/// The collection does not exist.
+const NAMESPACE_NOT_FOUND: i32 = 26;
 
 /// Creates the missing indexes.
 ///
@@ -71,6 +76,29 @@ async fn create(
     }
 }
 
+/// Returns the state of each index, and creates none.
+pub(crate) async fn inspect(store: &MongoStore) -> Result<Vec<IndexReport>, StoreError> {
+    let mut reports = Vec::new();
+    for stored in COLLECTIONS {
+        let collection = store.inner.database.collection(stored.name);
+        let existing = store.read(|| existing(&collection)).await?;
+        reports.extend(stored.indexes.iter().map(|index| IndexReport {
+            collection: stored.name.to_owned(),
+            name: index.name.to_owned(),
+            state: index.state_among(&existing),
+        }));
+    }
+    Ok(reports)
+}
+
+async fn existing(collection: &Collection<RawDocumentBuf>) -> Result<Vec<IndexModel>, Failure> {
+    match collection.list_indexes().await {
+        Ok(found) => Ok(found.try_collect().await?),
+        Err(error) if code(&error) == Some(NAMESPACE_NOT_FOUND) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// An index that the store needs. If its name ends in `_ttl`, it removes expired documents.
 #[derive(Debug)]
 pub(crate) struct Index {
@@ -90,6 +118,24 @@ impl Index {
         Self { required_field: Some(field), ..self }
     }
 
+    /// Returns the state of this index in a collection that has these, as the server would if it were created.
+    fn state_among(&self, existing: &[IndexModel]) -> IndexState {
+        let needed = self.model();
+        let name = |index: &IndexModel| index.options.as_ref().and_then(|it| it.name.clone());
+        let filter = |index: &IndexModel| {
+            index.options.as_ref().and_then(|it| it.partial_filter_expression.clone())
+        };
+        let is_alike = |index: &&IndexModel| {
+            orders(&index.keys) == orders(&needed.keys) && filter(index) == filter(&needed)
+        };
+        match existing.iter().find(|index| name(index) == name(&needed)) {
+            Some(named) if is_alike(&named) => IndexState::Ready,
+            Some(_) => IndexState::Conflicting,
+            None if existing.iter().any(|index| is_alike(&index)) => IndexState::Conflicting,
+            None => IndexState::Missing,
+        }
+    }
+
     fn model(&self) -> IndexModel {
         let removes_expired = self.name.ends_with("_ttl").then_some(Duration::ZERO);
         let partial = self.required_field.map(|field| doc! { field: { "$exists": true } });
@@ -102,4 +148,15 @@ impl Index {
             self.keys.iter().map(|(field, order)| ((*field).to_owned(), (*order).into())).collect();
         IndexModel::builder().keys(keys).options(options).build()
     }
+}
+
+/// Returns the fields of an index and their orders, whatever type of number an order has.
+fn orders(keys: &Document) -> Vec<(&str, Option<bool>)> {
+    let is_ascending = |order: &Bson| match order {
+        Bson::Int32(order) => Some(*order > 0),
+        Bson::Int64(order) => Some(*order > 0),
+        Bson::Double(order) => Some(*order > 0.0),
+        _ => None,
+    };
+    keys.iter().map(|(field, order)| (field.as_str(), is_ascending(order))).collect()
 }

@@ -1,0 +1,212 @@
+//! `reprise check` changes nothing, and tells everything that would keep a service from working.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
+
+use anyhow::Result;
+use futures::TryStreamExt as _;
+use local_mongod::{LocalMongod, Options};
+use mongodb::Client;
+use mongodb::bson::{Document, RawDocumentBuf, doc};
+use secrecy::ExposeSecret as _;
+use serde_json::json;
+use tests::binary::run;
+use tests::client::APP;
+use tests::database::Database;
+use tests::service::Service;
+use tests::settings::Settings;
+
+/// The report of a check, and whether it found nothing wrong.
+async fn check(settings: &Settings, options: &[&str]) -> Result<(String, bool)> {
+    let output = run(&[&["check"], options].concat(), settings).await?;
+    Ok((String::from_utf8(output.stdout)?, output.status.success()))
+}
+
+/// The line of a report about a subject.
+fn line<'a>(report: &'a str, subject: &str) -> &'a str {
+    report.lines().find(|line| line[7..].starts_with(subject)).unwrap_or_default()
+}
+
+/// The server's own collections, to which it writes even when it is left alone.
+fn is_of_server(database: &str, collection: &str) -> bool {
+    match database {
+        "local" => true,
+        // Retryable writes and transactions of clients are there.
+        "config" => collection != "transactions",
+        "admin" => collection == "system.keys",
+        _ => false,
+    }
+}
+
+/// Every database, as far as a client sees it: collections, options, indexes and documents.
+async fn everything(uri: &str) -> Result<BTreeMap<String, Vec<String>>> {
+    let client = Client::with_uri_str(uri).await?;
+    let mut everything = BTreeMap::new();
+    for name in client.list_database_names().await? {
+        let database = client.database(&name);
+        let mut collections = database.list_collections().await?;
+        while let Some(found) = collections.try_next().await? {
+            if is_of_server(&name, &found.name) {
+                continue;
+            }
+            let mut content = vec![format!("{found:?}")];
+            let collection = database.collection::<RawDocumentBuf>(&found.name);
+            let indexes: Vec<_> = collection.list_indexes().await?.try_collect().await?;
+            content.extend(indexes.iter().map(|index| format!("{index:?}")));
+            let documents: Vec<_> = collection.find(doc! {}).await?.try_collect().await?;
+            content.extend(documents.iter().map(|document| format!("{document:?}")));
+            everything.insert(format!("{name}.{}", found.name), content);
+        }
+    }
+    Ok(everything)
+}
+
+#[tokio::test]
+async fn check_changes_nothing_on_an_empty_server_and_on_one_in_use() -> Result<()> {
+    let mongod = LocalMongod::start(Options::for_tests()).await?;
+    let settings = Settings::at(mongod.uri(), "reprise");
+    let before = everything(mongod.uri()).await?;
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right, "{report}");
+    let of_indexes = line(&report, "indexes");
+    for part in ["WARN", "none of the ", "--create-indexes"] {
+        assert!(of_indexes.contains(part), "{report}");
+    }
+    assert_eq!(everything(mongod.uri()).await?, before);
+
+    let service = Service::start(&settings).await?;
+    let chat = service.client()?.create_chat("Generator").await?;
+    chat.append(&[json!({ "role": "user", "content": "hello" })]).await?;
+    let before = everything(mongod.uri()).await?;
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right && !report.contains("WARN"), "{report}");
+    assert_eq!(everything(mongod.uri()).await?, before);
+    service.stop().await?;
+
+    let chats = Client::with_uri_str(mongod.uri()).await?.database("reprise");
+    let chats = chats.collection::<Document>("chat_sessions");
+    chats.drop_index("idx_status").await?;
+    let (report, _) = check(&settings, &[]).await?;
+    let missing = "WARN   indexes        1 of ";
+    assert!(line(&report, "indexes").starts_with(missing), "{report}");
+    assert!(line(&report, "indexes").contains("missing: chat_sessions.idx_status;"), "{report}");
+    let (report, is_right) = check(&settings, &["--create-indexes"]).await?;
+    assert!(is_right && line(&report, "indexes").starts_with("ok "), "{report}");
+    assert!(chats.list_index_names().await?.contains(&"idx_status".to_owned()));
+
+    chats.drop_index("idx_status").await?;
+    let other = mongodb::IndexModel::builder().keys(doc! { "status": 1.0 }).build();
+    chats.create_index(other).await?;
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(!is_right && line(&report, "indexes").starts_with("FAULT"), "{report}");
+    mongod.stop().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn check_leaves_no_data_directory_behind() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let planned = folder.path().join("data");
+    let settings = Settings::embedded(&planned);
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right, "{report}");
+    let place = format!("data will be in {}", planned.display());
+    assert!(line(&report, "connection").ends_with(&place), "{report}");
+    assert_eq!(folder.path().read_dir()?.count(), 0);
+
+    let file = folder.path().join("file");
+    std::fs::write(&file, "")?;
+    let (report, is_right) = check(&Settings::embedded(&file), &[]).await?;
+    assert!(!is_right && line(&report, "connection").starts_with("FAULT"), "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn check_tells_what_would_keep_a_service_from_working() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let taken = taken.local_addr()?;
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+    let tokens = settings.clone().with("auth.mode", "jwt").with("auth.algorithm", "RS256");
+    let no_issuer = tokens.with("auth.jwks_url", format!("http://{free}/jwks.json"));
+    let silent = settings.clone().with("server.listen", taken);
+    let foreign = settings.clone().with("server.listen", "192.0.2.1:8080");
+    let foreign = foreign.with("auth.mode", "jwt").with("auth.algorithm", "HS256");
+    let foreign = foreign.with("auth.secret", "a secret of at least thirty-two bytes");
+    for (broken, subject, advice) in [
+        (silent, "address", "choose another address with server.listen"),
+        (foreign, "address", "choose another address with server.listen"),
+        (no_issuer, "issuers", "what auth.jwks_url names cannot be used"),
+    ] {
+        let (report, is_right) = check(&broken, &[]).await?;
+        let found = line(&report, subject);
+        assert!(!is_right && found.starts_with("FAULT") && found.contains(advice), "{report}");
+    }
+
+    let formats = database.raw().collection::<Document>("store_format");
+    let newer = doc! { "_id": "format", "schema_version": 1_i64, "format": 99_i64 };
+    let changed_at = mongodb::bson::DateTime::now();
+    formats
+        .insert_one(
+            [newer, doc! { "changed_at": changed_at }].into_iter().flatten().collect::<Document>(),
+        )
+        .await?;
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(!is_right && line(&report, "format").contains("upgrade this program"), "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn check_knows_the_address_of_a_running_service() -> Result<()> {
+    let database = Database::create().await?;
+    let service = Service::start(&Settings::of(&database)).await?;
+    let address = service.url().trim_start_matches("http://");
+    let settings = Settings::of(&database).with("server.listen", address);
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right && line(&report, "address").starts_with("WARN"), "{report}");
+    service.stop().await
+}
+
+#[tokio::test]
+async fn check_tells_which_rights_a_user_lacks() -> Result<()> {
+    let credentials_for = Some("reprise".to_owned());
+    let mongod = LocalMongod::start(Options { credentials_for, ..Options::for_tests() }).await?;
+    let uri = mongod.uri_with_credentials();
+    let uri = uri.expose_secret();
+    for (database, is_allowed) in [("reprise", true), ("other", false)] {
+        let (report, is_right) = check(&Settings::at(uri, database), &[]).await?;
+        let of_rights = line(&report, "rights");
+        assert_eq!(is_right, is_allowed, "{report}");
+        assert_eq!(of_rights.contains("the role readWrite"), !is_allowed, "{report}");
+    }
+    mongod.stop().await;
+    Ok(())
+}
+
+/// The secondaries stay in the set, and copy nothing.
+#[tokio::test]
+async fn check_tells_that_no_majority_confirms_writes() -> Result<()> {
+    let mongod = LocalMongod::start(Options { members: 3, ..Options::for_tests() }).await?;
+    let settings = Settings::at(mongod.uri(), "reprise").with("mongo.deadline_ms", 2_000);
+    let (report, is_right) = check(&settings, &[]).await?;
+    assert!(is_right, "{report}");
+    let primary = mongod.primary().await.map(local_mongod::Member::port);
+    for member in mongod.members().iter().filter(|member| Some(member.port()) != primary) {
+        let admin = Client::with_uri_str(member.uri()).await?.database("admin");
+        let stop = doc! { "configureFailPoint": "stopReplProducer", "mode": "alwaysOn" };
+        admin.run_command(stop).await?;
+    }
+    let w1 = format!("{}&w=1", mongod.uri());
+    let traffic = Client::with_uri_str(w1).await?.database(APP).collection("traffic");
+    // One reply of the primary may have been on its way.
+    for _ in 0..20 {
+        traffic.insert_one(doc! {}).await?;
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let (report, is_right) = check(&settings, &[]).await?;
+    let found = line(&report, "write concern");
+    assert!(!is_right && found.starts_with("FAULT"), "{report}");
+    mongod.kill_hard().await?;
+    Ok(())
+}
