@@ -39,6 +39,13 @@ impl Settings {
         self
     }
 
+    /// Adds a variable of the environment that is no setting, such as `MONGOD`.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: impl Display) -> Self {
+        self.0.push((name.to_owned(), value.to_string()));
+        self
+    }
+
     /// Passes them to a process.
     pub fn apply(&self, command: &mut Command) {
         command.envs(self.0.iter().map(|(name, value)| (name, value)));

@@ -16,8 +16,6 @@ use crate::settings::{LogFormat, Settings};
 pub(crate) struct Backend {
     pub(crate) store: MongoStore,
     pub(crate) mongod: Option<LocalMongod>,
-    /// The location of the data, as text for people.
-    pub(crate) place: String,
     /// How long writes without a caller may take to end.
     grace: Duration,
 }
@@ -26,10 +24,9 @@ impl Backend {
     /// Opens the store for a server, which owns the private mongod.
     pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Self> {
         if let Some(uri) = &settings.mongo.uri {
-            return Self::at(settings, uri.clone(), "the MongoDB of mongo.uri").await;
+            return Self::at(settings, uri.clone()).await;
         }
-        let data_dir = data_dir(settings)?;
-        let place = data_dir.display().to_string();
+        let (data_dir, place) = (data_dir(settings)?, place(settings)?);
         let message = format!("starting a private mongod, data in {place}");
         logging::tell(settings.log.format, &message);
         let options = Options {
@@ -39,7 +36,7 @@ impl Backend {
         };
         let mongod = LocalMongod::start(options).await?;
         let uri = mongod.uri_with_credentials();
-        Ok(Self { mongod: Some(mongod), ..Self::at(settings, uri, &place).await? })
+        Ok(Self { mongod: Some(mongod), ..Self::at(settings, uri).await? })
     }
 
     /// Opens the store for a command, and uses the private mongod of a running server if there is one.
@@ -47,7 +44,7 @@ impl Backend {
         if settings.mongo.uri.is_none() {
             let data_dir = data_dir(settings)?;
             if let Some(uri) = local_mongod::attach(&data_dir).await? {
-                return Self::at(settings, uri, &data_dir.display().to_string()).await;
+                return Self::at(settings, uri).await;
             }
         }
         Self::open(settings).await
@@ -64,11 +61,11 @@ impl Backend {
         done
     }
 
-    async fn at(settings: &Settings, uri: SecretString, place: &str) -> anyhow::Result<Self> {
+    async fn at(settings: &Settings, uri: SecretString) -> anyhow::Result<Self> {
         let options = mongo_options(settings, uri);
         let store = MongoStore::connect(&options).await?;
         let grace = Duration::from_millis(settings.limits.shutdown_grace_ms);
-        Ok(Self { store, mongod: None, place: place.to_owned(), grace })
+        Ok(Self { store, mongod: None, grace })
     }
 
     /// Ends writes whose callers have disconnected, then stops the private mongod, if there is one.
@@ -102,6 +99,14 @@ pub(crate) fn mongo_options(settings: &Settings, uri: SecretString) -> MongoOpti
         audit_keep: settings.audit.keep(),
         ..MongoOptions::new(uri, &settings.mongo.database)
     }
+}
+
+/// Returns where the data are, as text for people.
+pub(crate) fn place(settings: &Settings) -> anyhow::Result<String> {
+    if settings.mongo.uri.is_some() {
+        return Ok("the MongoDB of mongo.uri".to_owned());
+    }
+    Ok(data_dir(settings)?.display().to_string())
 }
 
 /// Returns where the private mongod keeps its data.

@@ -9,6 +9,9 @@ pub use config::{
 mod router;
 pub use router::router;
 
+mod starting;
+pub use starting::Starting;
+
 mod sweeps;
 pub use sweeps::{expire_input_requests, interrupt_abandoned_chats};
 

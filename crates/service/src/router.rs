@@ -212,10 +212,19 @@ fn with_method_check(router: Router<AppState>) -> Router<AppState> {
 /// Adds the middleware around all routes; the last layer is the outermost.
 fn with_layers(router: Router<AppState>, state: AppState) -> Router {
     let cors = option_layer(state.authenticator.cors());
-    router
+    let answering = router
         .layer(CatchPanicLayer::custom(panicked))
         .layer(from_fn(answer_if_none_match))
-        .layer(from_fn(respond))
+        .layer(from_fn(respond));
+    with_headers(answering)
+        .layer(cors)
+        .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))
+        .with_state(state)
+}
+
+/// Sets the headers that every response has.
+pub(crate) fn with_headers<S: Clone + Send + Sync + 'static>(router: Router<S>) -> Router<S> {
+    router
         .layer(always(header::CACHE_CONTROL, "no-store"))
         // The dashboard sets its own policy.
         .layer(SetResponseHeaderLayer::if_not_present(
@@ -224,9 +233,6 @@ fn with_layers(router: Router<AppState>, state: AppState) -> Router {
         ))
         .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(always(REPRISE_VERSION, env!("CARGO_PKG_VERSION")))
-        .layer(cors)
-        .layer(from_fn_with_state(Arc::clone(&state.metrics), observe))
-        .with_state(state)
 }
 
 /// Sets a header of every response.

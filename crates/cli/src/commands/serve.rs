@@ -1,5 +1,6 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::Backend;
+use crate::backend::{self, Backend};
 use crate::settings::{LogFormat, Settings};
 
 #[derive(Debug, clap::Args)]
@@ -37,20 +38,21 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     let listener = TcpListener::bind(settings.server.listen).await.with_context(|| {
         format!("cannot listen on {}; choose another with --listen", settings.server.listen)
     })?;
+    announce(settings, &listener)?;
+    let starting = service::Starting::default();
+    let mut serving = pin!(service::serve(listener, starting.router(), &config, shutdown.clone()));
     let backend = tokio::select! {
         backend = Backend::open(settings) => backend?,
+        served = &mut serving => return served.context(SERVER_FAILED),
         () = shutdown.cancelled() => return Ok(()),
     };
     let store: Arc<dyn Store> = Arc::new(backend.store.clone());
-    let app = service::router(Arc::clone(&store), config.clone())?;
-    announce(settings.log.format, &listener, &backend)?;
+    starting.finish(service::router(Arc::clone(&store), config.clone())?);
     tokio::spawn(prepare(backend.store.clone()));
     let expiring = tokio::spawn(service::expire_input_requests(Arc::clone(&store)));
     let interrupting = tokio::spawn(service::interrupt_abandoned_chats(store));
     let served = tokio::select! {
-        served = service::serve(listener, app, &config, shutdown.clone()) => {
-            served.context("the HTTP server failed")
-        }
+        served = serving => served.context(SERVER_FAILED),
         ended = ended(backend.mongod.as_ref()) => Err(ended),
     };
     signals.abort();
@@ -60,11 +62,13 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<()> {
     served
 }
 
+const SERVER_FAILED: &str = "the HTTP server failed";
+
 /// Prints the address and the place of the data: two lines, or one JSON object beside a log in JSON.
-fn announce(format: LogFormat, listener: &TcpListener, backend: &Backend) -> anyhow::Result<()> {
-    let (url, place) = (format!("http://{}", listener.local_addr()?), &backend.place);
+fn announce(settings: &Settings, listener: &TcpListener) -> anyhow::Result<()> {
+    let (url, place) = (format!("http://{}", listener.local_addr()?), backend::place(settings)?);
     let mut out = std::io::stdout();
-    match format {
+    match settings.log.format {
         LogFormat::Text => writeln!(out, "listening on {url}\ndata in {place}")?,
         LogFormat::Json => writeln!(out, "{}", json!({ "listening": url, "data": place }))?,
     }

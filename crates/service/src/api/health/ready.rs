@@ -28,7 +28,8 @@ pub(crate) struct ReadyResponse {
 /// The checks that readiness consists of.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Checks {
-    /// `ok`, `unavailable`, or `not-a-replica-set` for a server that must become a replica set first.
+    /// `ok`, `unavailable`, `starting` while the service fetches or starts its own database, or `not-a-replica-set` for a
+    /// server that must become a replica set first.
     #[schema(example = "ok")]
     store: &'static str,
     /// How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none.
@@ -60,7 +61,16 @@ pub(crate) async fn ready(
         "ok" => (StatusCode::OK, "ready"),
         _ => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
     };
-    let checks = Checks { store, live };
+    response(code, status, Checks { store, live })
+}
+
+/// Returns that the service is not ready, because its store is being started.
+pub(crate) async fn starting() -> impl IntoResponse {
+    let checks = Checks { store: "starting", live: "polling" };
+    response(StatusCode::SERVICE_UNAVAILABLE, "unavailable", checks)
+}
+
+fn response(code: StatusCode, status: &'static str, checks: Checks) -> impl IntoResponse {
     let retry_after = (code != StatusCode::OK).then_some([(RETRY_AFTER, "1")]);
     (code, retry_after, Json(ReadyResponse { status, checks }))
 }
