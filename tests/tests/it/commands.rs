@@ -49,7 +49,7 @@ async fn check_says_what_to_do_about_a_server_that_is_away() -> Result<()> {
     let findings: Vec<_> = report.lines().map(finding).collect();
     let of_settings = [("ok", "configuration"), ("ok", "address")];
     assert_eq!(findings, [&of_settings[..], &[("FAULT", "connection")]].concat(), "{report}");
-    assert!(report.contains("is it running, and is mongo.uri right?"), "{report}");
+    assert!(report.contains("start it, or correct the address in mongo.uri"), "{report}");
     Ok(())
 }
 

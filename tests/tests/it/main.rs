@@ -14,6 +14,7 @@ mod writers;
 mod check;
 mod commands;
 mod credentials;
+mod database_errors;
 mod embedded;
 mod identity_under_load;
 mod keys;

@@ -62,5 +62,9 @@ async fn a_standalone_server_is_never_ready_and_every_report_says_what_to_do() -
     let report = String::from_utf8(run(&["check"], &settings).await?.stdout)?;
     let fault = report.lines().find(|line| line.contains("replica set")).context("no finding")?;
     ensure!(fault.starts_with("FAULT") && fault.contains("rs.initiate()"), "{report}");
+
+    let register = run(&["apps", "register", "acme_corp"], &settings).await?;
+    let said = String::from_utf8(register.stderr)?;
+    ensure!(said.contains("rs.initiate()") && !said.contains("Kind:"), "{said}");
     service.stop().await
 }

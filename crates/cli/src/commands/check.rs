@@ -104,9 +104,8 @@ impl Report {
         let server = match store.describe_server().await {
             Ok(server) => server,
             Err(error) => {
-                let advice = "is it running, and is mongo.uri right?";
                 let cause = anyhow::Error::from(error);
-                return self.add("connection", Fault(format!("{cause:#}; {advice}")));
+                return self.add("connection", Fault(format!("{cause:#}")));
             }
         };
         self.add("connection", Finding::Ok(place))?;

@@ -6,8 +6,8 @@
 //! no further one is begun.
 
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -24,6 +24,9 @@ use crate::{BoxError, StoreError};
 
 /// The time after which a caller that got `Unavailable` may retry.
 pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// The cause of a failure of which nothing else is known.
+const NO_ANSWER: &str = "the database did not answer in time";
 
 /// How long after the deadline of its call a write may continue, to commit or abort its transaction.
 ///
@@ -93,6 +96,8 @@ struct Ledger {
     is_under_way: AtomicBool,
     /// Whether the caller was cancelled or has stopped waiting.
     is_abandoned: AtomicBool,
+    /// What the driver has said last. It tells more than a deadline that passes.
+    cause: Mutex<Option<String>>,
 }
 
 impl Ledger {
@@ -105,8 +110,14 @@ impl Ledger {
         self.may_have_applied.store(true, Ordering::Release);
     }
 
+    fn note_cause(&self, cause: &BoxError) {
+        *self.cause.lock().unwrap_or_else(PoisonError::into_inner) = Some(cause.to_string());
+    }
+
     /// Returns the error for a caller whose deadline has passed.
     fn deadline_error(&self, source: BoxError) -> StoreError {
+        let cause = self.cause.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let source = cause.map_or(source, BoxError::from);
         if self.may_have_applied() || self.is_under_way.load(Ordering::SeqCst) {
             StoreError::OutcomeUnknown { source }
         } else {
@@ -213,7 +224,7 @@ impl MongoStore {
         match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(gone)) => Err(StoreError::OutcomeUnknown { source: gone.into() }),
-            Err(elapsed) => Err(ledger.deadline_error(elapsed.into())),
+            Err(_) => Err(ledger.deadline_error(NO_ANSWER.into())),
         }
     }
 
@@ -294,7 +305,9 @@ impl MongoStore {
             let slot = match slots {
                 Some(slots) => match timeout_at(deadline, slots.acquire()).await {
                     Ok(slot) => slot.ok(),
-                    Err(elapsed) => return Err(ledger.deadline_error(elapsed.into())),
+                    Err(_) => {
+                        return Err(ledger.deadline_error("too many writes are waiting".into()));
+                    }
                 },
                 None => None,
             };
@@ -310,7 +323,7 @@ impl MongoStore {
             let failure = match timeout_at(bound, attempt(this)).await {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(failure)) => failure,
-                Err(elapsed) => Failure::Unfinished(elapsed.into()),
+                Err(_) => Failure::Unfinished(NO_ANSWER.into()),
             };
             if let Some(reason) = failure.reason() {
                 metrics.failed(direction, reason);
@@ -320,11 +333,15 @@ impl MongoStore {
             }
             ledger.is_under_way.store(false, Ordering::SeqCst);
             drop(slot);
+            let driver = failure.driver_text();
             let error = match failure.into_final() {
                 Ok(answer) => return Err(ledger.refused(answer)),
                 Err(error) => error,
             };
-            tracing::debug!(error = %error, may_have_applied = ledger.may_have_applied(), "an attempt failed");
+            if driver.is_some() {
+                ledger.note_cause(&error);
+            }
+            tracing::debug!(error = %error, driver, may_have_applied = ledger.may_have_applied(), "an attempt failed");
             is_first = false;
             let is_back = async {
                 sleep(pauses.next().unwrap_or_default()).await;

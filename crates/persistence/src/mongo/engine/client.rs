@@ -3,6 +3,8 @@ use std::time::Duration;
 use mongodb::options::{Acknowledgment, ClientOptions, ReadConcern, ReadPreference, WriteConcern};
 use secrecy::{ExposeSecret as _, SecretString};
 
+use crate::BoxError;
+use crate::mongo::engine::driver_error::DriverError;
 use crate::mongo::{QueueBounds, SealingBounds};
 use crate::store::ContextVersionPage;
 
@@ -66,7 +68,13 @@ pub enum ConnectError {
     Credentials,
     /// The driver refuses the connection string or an option.
     #[error("the connection string or an option cannot be used")]
-    Refused(#[from] mongodb::error::Error),
+    Refused(#[source] BoxError),
+}
+
+impl From<mongodb::error::Error> for ConnectError {
+    fn from(error: mongodb::error::Error) -> Self {
+        Self::Refused(DriverError::from(error).into())
+    }
 }
 
 /// The timeout of server selection.

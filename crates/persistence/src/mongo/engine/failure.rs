@@ -5,6 +5,7 @@ use mongodb::error::{
 use records::Invalid;
 
 use crate::metrics::FailureReason;
+use crate::mongo::engine::driver_error::DriverError;
 use crate::{BoxError, StoreError};
 
 /// The failure of one attempt at a call.
@@ -33,6 +34,14 @@ impl Failure {
         }
     }
 
+    /// Returns what the driver says, for its experts.
+    pub(crate) fn driver_text(&self) -> Option<String> {
+        match self {
+            Self::Driver(error) => Some(error.to_string()),
+            _ => None,
+        }
+    }
+
     /// Returns whether a write of the attempt may have been applied.
     pub(crate) fn may_have_applied(&self) -> bool {
         match self {
@@ -48,9 +57,9 @@ impl Failure {
             Self::Decided(error) => Ok(error),
             Self::Driver(error) if lacks_transactions(&error) => Ok(StoreError::NotAReplicaSet),
             Self::Driver(error) if classify_error(&error) == ErrorClass::Refused => {
-                Ok(StoreError::Refused { source: error.into() })
+                Ok(StoreError::Refused { source: DriverError::from(error).into() })
             }
-            Self::Driver(error) => Err(error.into()),
+            Self::Driver(error) => Err(DriverError::from(error).into()),
             Self::NotDurable(source) | Self::Unfinished(source) => Err(source),
             Self::Ended(reason) => Err(reason.into()),
         }
