@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    apps, audit, check, demo, history, keys, resume_sweep, serve, stats, tokens, upgrade, wallets,
+    apps, audit, check, config, demo, history, keys, resume_sweep, serve, stats, tokens, upgrade,
+    wallets,
 };
 use crate::settings::{Settings, SettingsError};
 
@@ -17,7 +18,7 @@ use crate::settings::{Settings, SettingsError};
                   REPRISE__SECTION__KEY variables, then flags."
 )]
 pub(crate) struct Arguments {
-    /// A TOML file with settings; deploy/config.default.toml lists them all.
+    /// A TOML file with settings; `reprise config --defaults` prints them all.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Demo(demo::Arguments),
     /// Check settings, connection and database; print what to do about each fault.
     Check(check::Arguments),
+    /// Print the settings as they are in force, or the file with the defaults.
+    Config(config::Arguments),
     /// Print the messages of a chat, one JSON object a line.
     History(history::Arguments),
     /// Pause the running chats whose lease has expired.

@@ -3,12 +3,13 @@ use std::time::Duration;
 
 use config::{Config, Environment, File, FileFormat};
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-const DEFAULTS: &str = include_str!("../../../deploy/config.default.toml");
+/// The default settings, as a file.
+pub(crate) const DEFAULTS: &str = include_str!("../../../deploy/config.default.toml");
 
 /// All settings; `deploy/config.default.toml` explains each of them.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Settings {
     pub(crate) server: service::ServerConfig,
@@ -23,24 +24,25 @@ pub(crate) struct Settings {
     pub(crate) log: Log,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mongo {
     /// A secret, because it may carry a password.
+    #[serde(serialize_with = "service::hidden")]
     pub(crate) uri: Option<SecretString>,
     pub(crate) database: String,
     pub(crate) deadline_ms: u64,
     pub(crate) max_pool_size: u32,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mongod {
     pub(crate) data_dir: Option<PathBuf>,
     pub(crate) cache_size_gb: f64,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Audit {
     pub(crate) keep_days: u32,
@@ -54,14 +56,14 @@ impl Audit {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) filter: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
     Text,

@@ -3,7 +3,7 @@
 mod config;
 pub use config::{
     Algorithm, AppSettings, AppsConfig, AuthConfig, AuthMode, Config, ConfigError, LimitsConfig,
-    MetricsConfig, ServerConfig, SignInConfig, WalletsConfig,
+    MetricsConfig, ServerConfig, SignInConfig, WalletsConfig, hidden, listen_address,
 };
 
 mod router;

@@ -442,6 +442,7 @@ async fn the_help_says_how_it_is_used() -> Result<()> {
         "serve",
         "demo",
         "check",
+        "config",
         "history",
         "stats",
         "apps",

@@ -3,6 +3,7 @@
 pub(crate) mod apps;
 pub(crate) mod audit;
 pub(crate) mod check;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod history;
 pub(crate) mod keys;
@@ -24,6 +25,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Serve(_) => serve::run(&settings).await.map(|()| ExitCode::SUCCESS),
         Command::Demo(arguments) => demo::run(&arguments, &settings).await,
         Command::Check(arguments) => check::run(&arguments, &settings).await,
+        Command::Config(arguments) => {
+            config::run(&arguments, &settings).map(|()| ExitCode::SUCCESS)
+        }
         Command::History(arguments) => {
             history::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }

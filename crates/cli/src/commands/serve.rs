@@ -21,7 +21,7 @@ use crate::settings::{LogFormat, Settings};
                         reprise serve --mongo-uri 'mongodb://db.example.org/?replicaSet=rs0'")]
 pub(crate) struct Arguments {
     /// The address on which the HTTP API listens.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = service::listen_address)]
     pub(crate) listen: Option<SocketAddr>,
 }
 

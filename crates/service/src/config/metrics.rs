@@ -1,11 +1,11 @@
 use records::AppId;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::listed;
 
 /// The settings of the metrics.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetricsConfig {
     /// Whether every caller may read the metrics. Otherwise, with authentication, only the roles `service` and

@@ -5,7 +5,7 @@ use std::time::Duration;
 use persistence::Billing;
 use records::Visibility;
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::admission::TrustedProxies;
 use crate::auth::Authenticator;
@@ -17,11 +17,18 @@ pub use error::ConfigError;
 mod listed;
 use listed::listed;
 
+mod listen_address;
+pub use listen_address::listen_address;
+
+mod hidden;
+pub use hidden::hidden;
+use hidden::without_query;
+
 mod metrics;
 pub use metrics::MetricsConfig;
 
 /// The settings of the service.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// The network.
@@ -39,10 +46,11 @@ pub struct Config {
 }
 
 /// The settings of the network.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerConfig {
     /// The address to listen on.
+    #[serde(deserialize_with = "listen_address::deserialize")]
     pub listen: SocketAddr,
     /// The networks of the proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`.
     #[serde(deserialize_with = "listed")]
@@ -65,7 +73,7 @@ impl ServerConfig {
 }
 
 /// The settings of authentication.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuthConfig {
     /// Whether callers must send a token.
@@ -73,13 +81,13 @@ pub struct AuthConfig {
     /// The only algorithm that tokens may be signed with.
     pub algorithm: Option<Algorithm>,
     /// The shared secret of HS256, at least 32 bytes.
-    #[serde(deserialize_with = "unless_empty")]
+    #[serde(deserialize_with = "unless_empty", serialize_with = "hidden")]
     pub secret: Option<SecretString>,
     /// The file with the public keys of RS256 or ES256: PEM or JWKS. It is read again when it changes.
     #[serde(deserialize_with = "unless_empty")]
     pub key_file: Option<PathBuf>,
     /// The address at which the issuer lists its public keys as JWKS: https, or http on a loopback address.
-    #[serde(deserialize_with = "unless_empty")]
+    #[serde(deserialize_with = "unless_empty", serialize_with = "without_query")]
     pub jwks_url: Option<String>,
     /// How often the keys are fetched, in seconds, from 1 to 86,400.
     pub jwks_refresh_sec: u64,
@@ -100,7 +108,7 @@ pub struct AuthConfig {
 }
 
 /// The settings of sign-in by OIDC. It is off without an issuer.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SignInConfig {
     /// The address of the issuer, which has its description below `/.well-known/openid-configuration`: https, or
@@ -110,7 +118,7 @@ pub struct SignInConfig {
     /// The name under which the issuer knows this service.
     pub client_id: String,
     /// The secret that the issuer has given to this service; none for a public client.
-    #[serde(deserialize_with = "unless_empty")]
+    #[serde(deserialize_with = "unless_empty", serialize_with = "hidden")]
     pub client_secret: Option<SecretString>,
     /// The algorithm of the ID tokens: RS256 or ES256.
     pub algorithm: Algorithm,
@@ -167,7 +175,7 @@ where
 }
 
 /// Whether callers must send a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMode {
     /// Open mode: every caller may do everything. Allowed only on a loopback address.
@@ -177,7 +185,7 @@ pub enum AuthMode {
 }
 
 /// A signature algorithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     /// HMAC with SHA-256 and a shared secret.
     HS256,
@@ -188,8 +196,8 @@ pub enum Algorithm {
 }
 
 /// The settings of the registry of apps.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(from = "AppsFields")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "AppsFields", into = "AppsFields")]
 pub struct AppsConfig {
     /// Whether apps that are not registered are refused.
     pub require_registered: bool,
@@ -203,7 +211,7 @@ pub struct AppsConfig {
 /// The settings of the registry of apps as they are written, in one table.
 ///
 /// A flattened struct would not read them from the environment, where every value is a string.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct AppsFields {
     require_registered: bool,
@@ -215,7 +223,13 @@ struct AppsFields {
 
 impl Default for AppsFields {
     fn default() -> Self {
-        let AppsConfig { require_registered, cache_ms, settings } = AppsConfig::default();
+        AppsConfig::default().into()
+    }
+}
+
+impl From<AppsConfig> for AppsFields {
+    fn from(config: AppsConfig) -> Self {
+        let AppsConfig { require_registered, cache_ms, settings } = config;
         let AppSettings { default_visibility, users_may_run, support_access } = settings;
         Self { require_registered, cache_ms, default_visibility, users_may_run, support_access }
     }
@@ -262,7 +276,7 @@ impl AppsConfig {
 }
 
 /// The settings of wallets.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WalletsConfig {
     /// Whether the tokens of calls are debited from the wallet of the chat's user. A balance that is too low
@@ -277,7 +291,7 @@ impl WalletsConfig {
 }
 
 /// Limits and timeouts.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
     /// The largest request body, in bytes.
