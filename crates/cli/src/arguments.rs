@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Apps(apps::Arguments),
     /// Create, list and revoke API keys.
     Keys(keys::Arguments),
-    /// Revoke tokens, and list the revoked ones.
+    /// Make tokens, revoke them, and list the revoked ones.
     Tokens(tokens::Arguments),
     /// Print who managed what, and what support read.
     Audit(audit::Arguments),

@@ -28,6 +28,7 @@ mod dashboard;
 mod openapi;
 
 mod auth;
+pub use auth::{MintError, NewToken};
 mod extract;
 mod metrics;
 mod offload;

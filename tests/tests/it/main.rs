@@ -19,6 +19,7 @@ mod embedded;
 mod identity_under_load;
 mod keys;
 mod metrics;
+mod mint;
 mod rolling_restart;
 mod standalone;
 mod start;

@@ -79,7 +79,7 @@ struct CreateArguments {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum KeyRole {
+pub(crate) enum KeyRole {
     /// A program that acts for whole apps.
     Service,
     /// A person who monitors the service and manages the registry of apps.
@@ -88,6 +88,18 @@ enum KeyRole {
     Support,
     /// A person.
     User,
+}
+
+impl KeyRole {
+    /// Returns the role as a claim of a token; `None` for a user.
+    pub(crate) fn claim(self) -> Option<&'static str> {
+        match self {
+            Self::Service => Some("service"),
+            Self::Operator => Some("operator"),
+            Self::Support => Some("support"),
+            Self::User => None,
+        }
+    }
 }
 
 /// Keys in one page.

@@ -1,4 +1,6 @@
 use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::bail;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -7,11 +9,13 @@ use persistence::mongo::MongoStore;
 use persistence::{AuditLog as _, Revocations as _};
 use records::{
     Actor, AppId, AuditAction, Clock as _, NewRevocation, Revocation, RevocationKey,
-    RevocationTarget, SystemClock, TokenId, UserId, truncated,
+    RevocationTarget, SystemClock, TeamId, TokenId, UserId, truncated,
 };
 use serde_json::json;
+use service::NewToken;
 
 use crate::backend::Backend;
+use crate::commands::keys::KeyRole;
 use crate::settings::Settings;
 use crate::terminal::{safe_json, safe_line};
 
@@ -19,6 +23,7 @@ use crate::terminal::{safe_json, safe_line};
 #[command(
     after_help = "A running service refuses a revoked token within limits.recheck_ms, and ends its \
                   streams. Examples:\n  \
+                  reprise tokens mint --user alice --app acme_corp --expires-in 8h\n  \
                   reprise tokens revoke --id 4f1c9d --expires 2026-12-01T00:00:00Z\n  \
                   reprise tokens revoke --user alice --issued-before now\n  \
                   reprise tokens revoke --user mallory --app acme_corp\n  \
@@ -31,6 +36,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Make a token with the key of an issuer, and print it. It needs no database, and leaves no entry in the audit log.
+    Mint(Mint),
     /// Refuse a token, or the tokens of a user, although they are valid.
     Revoke(Revoke),
     /// Accept revoked tokens again.
@@ -41,6 +48,41 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Args)]
+struct Mint {
+    /// The user, or the name of a program: the claim `sub`.
+    #[arg(long)]
+    user: UserId,
+
+    /// What the bearer is.
+    #[arg(long, value_enum, default_value_t = KeyRole::User)]
+    role: KeyRole,
+
+    /// The team that the user acts for.
+    #[arg(long)]
+    team: Option<TeamId>,
+
+    /// An app that the bearer may use. Repeat it for several.
+    #[arg(long = "app", value_name = "APP", required_unless_present = "all_apps")]
+    apps: Vec<AppId>,
+
+    /// The bearer may use every app.
+    #[arg(long, conflicts_with = "apps")]
+    all_apps: bool,
+
+    /// How long the token is valid, such as 90s, 15m, 8h or 30d; at most 366d.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = lifetime)]
+    expires_in: Duration,
+
+    /// The file with the private key, or with the secret of HS256; by default auth.secret.
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+
+    /// The name of the key, if auth.key_file or auth.jwks_url lists several.
+    #[arg(long)]
+    kid: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -79,11 +121,17 @@ const PAGE: usize = 1_000;
 
 /// Runs a command on the revoked tokens.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
+    if let Verb::Mint(mint) = &arguments.verb {
+        let token = mint.token().mint(&settings.auth).await?;
+        return Ok(writeln!(std::io::stdout(), "{token}")?);
+    }
     Backend::with_store(settings, async |store| execute(&arguments.verb, store).await).await
 }
 
 async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
     match verb {
+        // It needs no store.
+        Verb::Mint(_) => Ok(()),
         Verb::Revoke(Revoke { target, expires, issued_before }) => {
             let (issued_until, expires_at) = (*issued_before, *expires);
             let new = NewRevocation { key: target.key()?, issued_until, expires_at };
@@ -120,6 +168,20 @@ async fn list(
     }
 }
 
+impl Mint {
+    fn token(&self) -> NewToken {
+        NewToken {
+            subject: self.user.clone(),
+            role: self.role.claim(),
+            team: self.team.clone(),
+            apps: (!self.all_apps).then(|| self.apps.clone()),
+            lifetime: self.expires_in,
+            key: self.key.clone(),
+            kid: self.kid.clone(),
+        }
+    }
+}
+
 impl Target {
     fn key(&self) -> anyhow::Result<RevocationKey> {
         let target = match (&self.id, &self.user) {
@@ -129,6 +191,23 @@ impl Target {
         };
         Ok(RevocationKey { target, app_id: self.app.clone() })
     }
+}
+
+/// Reads a time span of whole seconds, minutes, hours or days.
+fn lifetime(text: &str) -> Result<Duration, String> {
+    const MAX: Duration = Duration::from_hours(366 * 24);
+    let wrong = || String::from("write a time such as 90s, 15m, 8h or 30d, and at most 366d");
+    let (count, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let count: u64 = count.parse().map_err(|_| wrong())?;
+    let lifetime = Duration::from_secs(count.saturating_mul(seconds));
+    if lifetime.is_zero() || lifetime > MAX { Err(wrong()) } else { Ok(lifetime) }
 }
 
 /// Reads a time as RFC 3339, or `now`.

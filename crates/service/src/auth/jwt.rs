@@ -18,6 +18,7 @@ pub(super) const NOT_VALID: Refusal = "the bearer token is not valid";
 
 /// Verifies tokens against configured keys, with one pinned algorithm.
 pub(crate) struct Verifier {
+    algorithm: Algorithm,
     keys: KeyRing,
     validation: Validation,
 }
@@ -42,9 +43,15 @@ impl Verifier {
         }
         signatures::install();
         Ok(Self {
+            algorithm,
             keys: KeyRing::load(config, algorithm)?,
             validation: validation(config, algorithm),
         })
+    }
+
+    /// Returns the only algorithm of tokens.
+    pub(super) fn algorithm(&self) -> Algorithm {
+        self.algorithm
     }
 
     /// Starts to follow the changes of the keys.
