@@ -4,6 +4,7 @@ mod arguments;
 mod backend;
 mod commands;
 mod logging;
+mod output;
 mod progress;
 mod settings;
 mod terminal;

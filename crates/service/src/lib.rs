@@ -21,6 +21,7 @@ mod serve;
 pub use serve::serve;
 
 pub mod history;
+pub mod responses;
 
 mod admission;
 mod api;

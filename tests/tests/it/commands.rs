@@ -9,11 +9,13 @@ use records::{
     AppId, ChatStatus, Lease, MemberRole, MessageBody, NewChatSession, NewLease, Owner, Scope,
     UserId, WorkflowName,
 };
+use reqwest::Method;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::binary::run;
 use tests::client::APP;
 use tests::database::Database;
+use tests::service::Service;
 use tests::settings::Settings;
 use tests::transcript;
 use tests::waiting::until;
@@ -259,6 +261,60 @@ async fn tokens_are_revoked_listed_and_lifted() -> Result<()> {
         assert_eq!(code, Some(2), "{wrong:?}: {said}");
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn json_is_the_same_as_in_the_api() -> Result<()> {
+    let database = Database::create().await?;
+    let settings = Settings::of(&database);
+    let service = Service::start(&settings).await?;
+    let client = service.client()?;
+    client.create_chat("Generator").await?;
+    let json = async |arguments: &[&str]| -> Result<Vec<Value>> {
+        let output = run(&[arguments, &["--json"]].concat(), &settings).await?;
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {complaints}");
+        let lines = String::from_utf8(output.stdout)?;
+        Ok(lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+    };
+    let api = async |path: &str| client.call(Method::GET, path, None).await;
+    let registered = json(&["apps", "register", APP]).await?;
+    assert_eq!(registered, [api(&format!("/api/apps/{APP}")).await?]);
+    json(&["apps", "register", "globex"]).await?;
+    let listed = json(&["apps", "list"]).await?;
+    assert_eq!(Value::from(listed), api("/api/apps").await?["apps"]);
+    let shown = json(&["stats", "show", APP]).await?;
+    assert_eq!(shown, [api(&format!("/api/stats/{APP}")).await?]);
+    let shown = json(&["stats", "show", APP, "Generator"]).await?;
+    let names = |stats: &Value| -> Vec<String> {
+        stats.as_object().map(|it| it.keys().cloned().collect()).unwrap_or_default()
+    };
+    let of_api = api(&format!("/api/stats/{APP}/Generator")).await?;
+    assert_eq!((shown.len(), names(&shown[0])), (1, names(&of_api)));
+    assert!(shown[0]["chats"] == 1 && !names(&of_api).is_empty());
+
+    let verified = json(&["stats", "verify"]).await?;
+    assert_eq!(verified, [json!({ "workflows": 1, "differences": 0 })]);
+    let verified = json(&["wallets", "verify"]).await?;
+    assert_eq!(verified, [json!({ "wallets": 0, "differences": 0 })]);
+    let upgrade = json(&["upgrade"]).await?;
+    assert_eq!(upgrade, [json!({ "stored": 2, "newest": 2, "pending": [] })]);
+    let findings = json(&["check"]).await?;
+    assert!(findings.len() > 5, "{findings:?}");
+    for finding in findings {
+        assert_eq!(finding["result"], "ok", "{finding}");
+        assert!(finding["check"].is_string() && finding["detail"].is_string(), "{finding}");
+    }
+    let created = json(&["keys", "create", "--role", "service", "--all-apps"]).await?;
+    let id = created[0]["id"].as_str().context("no id")?;
+    assert!(created[0]["key"].as_str().is_some_and(|key| key.contains(id)), "{created:?}");
+    let revoked = json(&["keys", "revoke", id]).await?;
+    assert!(revoked[0]["revoked_at"].is_string(), "{revoked:?}");
+    let revoked = json(&["tokens", "revoke", "--user", "alice"]).await?;
+    // The revocation of the key is listed too.
+    assert!(json(&["tokens", "list"]).await?.ends_with(&revoked));
+    assert!(json(&["resume-sweep"]).await?.is_empty());
+    service.stop().await
 }
 
 #[tokio::test]

@@ -1,5 +1,3 @@
-use std::io::Write as _;
-
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use persistence::mongo::MongoStore;
@@ -10,6 +8,7 @@ use records::{
 };
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -17,6 +16,8 @@ use crate::settings::Settings;
                         reprise apps register acme_corp\n  reprise apps disable acme_corp\n  \
                         reprise apps set acme_corp --users-may-run true --support-access default")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    output: Output,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -85,12 +86,13 @@ const PAGE: usize = 1_000;
 
 /// Runs a command on the registry of apps.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
-    Backend::with_store(settings, async |store| execute(&arguments.verb, store).await).await
+    Backend::with_store(settings, async |store| execute(arguments, store).await).await
 }
 
-async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
+async fn execute(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
+    let Arguments { output, verb } = arguments;
     let app = match verb {
-        Verb::List => return list(store).await,
+        Verb::List => return list(*output, store).await,
         Verb::Register { app } => store.register_app(&Actor::command_line(), app).await?,
         Verb::Disable { app } => {
             store.set_app_status(&Actor::command_line(), app, AppStatus::Disabled).await?
@@ -102,16 +104,16 @@ async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
             store.update_app(&Actor::command_line(), app, (*changes).into()).await?
         }
     };
-    print(&app)
+    print(*output, app)
 }
 
-async fn list(store: &MongoStore) -> anyhow::Result<()> {
+async fn list(output: Output, store: &MongoStore) -> anyhow::Result<()> {
     store.record_registry_read(&Actor::command_line(), None, AuditAction::ListApps).await?;
     let mut after = None;
     loop {
         let page = store.list_apps(PAGE, after.as_ref()).await?;
-        for app in &page.apps {
-            print(app)?;
+        for app in page.apps {
+            print(output, app)?;
         }
         after = page.next;
         if after.is_none() {
@@ -120,9 +122,10 @@ async fn list(store: &MongoStore) -> anyhow::Result<()> {
     }
 }
 
-fn print(app: &App) -> anyhow::Result<()> {
+fn print(output: Output, app: App) -> anyhow::Result<()> {
     let settings = described(app.settings);
-    Ok(writeln!(std::io::stdout(), "{:<8}  {}{settings}", app.status.as_str(), app.app_id)?)
+    let text = format!("{:<8}  {}{settings}", app.status.as_str(), app.app_id);
+    output.print(|| service::responses::app(app), || text)
 }
 
 /// Returns the settings that an app has of its own, such as `  users_may_run=true`.

@@ -8,6 +8,7 @@ use records::{Actor, AppId, AuditAction, AuditEntry, ChatId, Pseudonym, UserId};
 use serde_json::json;
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -40,9 +41,8 @@ pub(crate) struct Arguments {
     /// The most entries to print; 0 for all.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     limit: usize,
-    /// Print one JSON object a line, with whole pseudonyms.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Entries in one page.
@@ -57,7 +57,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 }
 
 async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
-    let Arguments { app, chat, user, action, since, until, limit, json } = arguments;
+    let Arguments { app, chat, user, action, since, until, limit, output } = arguments;
     let person = match user {
         Some(user_id) => {
             let found = store.get_pseudonym(app.as_ref(), user_id).await;
@@ -89,8 +89,7 @@ async fn print_entries(arguments: &Arguments, store: &MongoStore) -> anyhow::Res
         let page = store.list_audit_entries(&filter, left.min(PAGE), after.as_ref()).await;
         let page = page.context("cannot read the audit log")?;
         for entry in &page.entries {
-            let line = if *json { as_json(entry).to_string() } else { as_text(entry) };
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", output.line(|| as_json(entry), || as_text(entry))?)?;
         }
         left -= page.entries.len();
         after = page.next;

@@ -1,17 +1,18 @@
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use persistence::mongo::{FormatStatus, IndexReport, IndexState, MongoStore};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
 use crate::backend::{self, Backend, data_dir};
+use crate::output::Output;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,8 @@ pub(crate) struct Arguments {
     /// Create the missing indexes, as a service does when it starts.
     #[arg(long)]
     create_indexes: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// The result of a check: what is right, or what is not, with advice.
@@ -43,7 +46,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Checks everything that a server needs, and prints one line for each check.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let mut report = Report { faults: 0 };
+    let mut report = Report { faults: 0, output: arguments.output };
     report.add("configuration", configuration(settings))?;
     for warning in settings.service().warnings() {
         report.add("configuration", Warning(warning.to_owned()))?;
@@ -58,25 +61,27 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
 
 struct Report {
     faults: usize,
+    output: Output,
 }
 
 impl Report {
-    fn add(&mut self, what: &str, finding: Finding) -> std::io::Result<()> {
-        let (mark, text) = match finding {
-            Finding::Ok(text) => ("ok   ", text),
-            Warning(text) => ("WARN ", text),
+    fn add(&mut self, what: &str, finding: Finding) -> anyhow::Result<()> {
+        let (mark, result, text) = match finding {
+            Finding::Ok(text) => ("ok   ", "ok", text),
+            Warning(text) => ("WARN ", "warning", text),
             Fault(text) => {
                 self.faults += 1;
-                ("FAULT", text)
+                ("FAULT", "fault", text)
             }
         };
-        writeln!(std::io::stdout(), "{mark}  {what:<14} {text}")
+        let object = || json!({ "check": what, "result": result, "detail": text });
+        self.output.print(object, || format!("{mark}  {what:<14} {text}"))
     }
 
     async fn store(&mut self, arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
         let trial = match Trial::prepare(settings) {
             Ok(trial) => trial,
-            Err(error) => return Ok(self.add("connection", Fault(format!("{error:#}")))?),
+            Err(error) => return self.add("connection", Fault(format!("{error:#}"))),
         };
         match Backend::join(trial.as_ref().map_or(settings, |trial| &trial.settings)).await {
             Err(error) => self.add("connection", Fault(format!("{error:#}")))?,
@@ -100,7 +105,7 @@ impl Report {
         creates_indexes: bool,
         store: &MongoStore,
         place: String,
-    ) -> std::io::Result<()> {
+    ) -> anyhow::Result<()> {
         let server = match store.describe_server().await {
             Ok(server) => server,
             Err(error) => {

@@ -12,6 +12,7 @@ use records::{
 use serde_json::json;
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::settings::Settings;
 use crate::terminal;
 
@@ -24,6 +25,8 @@ use crate::terminal;
                         reprise keys revoke 0123456789abcdef"
 )]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    output: Output,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -37,9 +40,6 @@ enum Verb {
         /// List the sessions of people who have signed in in a browser instead.
         #[arg(long)]
         sign_ins: bool,
-        /// Print one JSON object for each key.
-        #[arg(long)]
-        json: bool,
     },
     /// Revoke a key for good.
     Revoke {
@@ -107,21 +107,26 @@ const PAGE: usize = 1_000;
 
 /// Runs a command on access keys.
 pub(crate) async fn run(arguments: Arguments, settings: &Settings) -> anyhow::Result<()> {
-    Backend::with_store(settings, async |store| execute(arguments.verb, store).await).await
+    Backend::with_store(settings, async |store| execute(arguments, store).await).await
 }
 
-async fn execute(verb: Verb, store: &MongoStore) -> anyhow::Result<()> {
+async fn execute(arguments: Arguments, store: &MongoStore) -> anyhow::Result<()> {
+    let Arguments { output, verb } = arguments;
     match verb {
-        Verb::Create(arguments) => create(arguments, store).await,
-        Verb::List { sign_ins, json } => {
+        Verb::Create(arguments) => create(arguments, output, store).await,
+        Verb::List { sign_ins } => {
             let kind = if sign_ins { AccessKeyKind::SignIn } else { AccessKeyKind::Api };
-            list(kind, json, store).await
+            list(kind, output, store).await
         }
-        Verb::Revoke { id } => revoke(&id, store).await,
+        Verb::Revoke { id } => revoke(&id, output, store).await,
     }
 }
 
-async fn create(arguments: CreateArguments, store: &MongoStore) -> anyhow::Result<()> {
+async fn create(
+    arguments: CreateArguments,
+    output: Output,
+    store: &MongoStore,
+) -> anyhow::Result<()> {
     let now = SystemClock.now();
     let mut random = [0; AccessKeySecret::RANDOM_BYTES];
     getrandom::fill(&mut random).context("the system has no random bytes")?;
@@ -131,9 +136,14 @@ async fn create(arguments: CreateArguments, store: &MongoStore) -> anyhow::Resul
     let expiry = created.expires_at.map_or("never expires".to_owned(), |at| {
         format!("expires at {}", at.to_rfc3339_opts(SecondsFormat::Secs, true))
     });
-    let id = created.id;
+    let id = &created.id;
     writeln!(std::io::stderr(), "Key {id} {expiry}. Store it now: it cannot be shown again.")?;
-    Ok(writeln!(std::io::stdout(), "{}", secret.expose())?)
+    let object = || {
+        let mut object = as_object(&created);
+        object["key"] = secret.expose().into();
+        object
+    };
+    output.print(object, || secret.expose().to_owned())
 }
 
 impl CreateArguments {
@@ -168,21 +178,13 @@ impl CreateArguments {
     }
 }
 
-async fn list(kind: AccessKeyKind, as_json: bool, store: &MongoStore) -> anyhow::Result<()> {
+async fn list(kind: AccessKeyKind, output: Output, store: &MongoStore) -> anyhow::Result<()> {
     store.record_registry_read(&Actor::command_line(), None, AuditAction::ListKeys).await?;
     let mut after = None;
     loop {
         let page = store.list_access_keys(kind, PAGE, after.as_ref()).await?;
         for key in &page.keys {
-            if as_json {
-                writeln!(
-                    std::io::stdout(),
-                    "{}",
-                    terminal::safe_json(&as_object(key).to_string())
-                )?;
-            } else {
-                writeln!(std::io::stdout(), "{}", line(key, SystemClock.now()))?;
-            }
+            output.print(|| as_object(key), || line(key, SystemClock.now()))?;
         }
         after = page.next;
         if after.is_none() {
@@ -191,10 +193,10 @@ async fn list(kind: AccessKeyKind, as_json: bool, store: &MongoStore) -> anyhow:
     }
 }
 
-async fn revoke(id: &AccessKeyId, store: &MongoStore) -> anyhow::Result<()> {
+async fn revoke(id: &AccessKeyId, output: Output, store: &MongoStore) -> anyhow::Result<()> {
     let key = store.revoke_access_key(Some(&Actor::command_line()), id).await?;
     let key = key.with_context(|| format!("there is no key {id}; see `reprise keys list`"))?;
-    Ok(writeln!(std::io::stdout(), "{}", line(&key, SystemClock.now()))?)
+    output.print(|| as_object(&key), || line(&key, SystemClock.now()))
 }
 
 /// Returns a key as one line for people.

@@ -40,7 +40,9 @@ pub(crate) async fn run(command: Command, settings: Settings) -> anyhow::Result<
         Command::Audit(arguments) => {
             audit::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
         }
-        Command::ResumeSweep(_) => resume_sweep::run(&settings).await.map(|()| ExitCode::SUCCESS),
+        Command::ResumeSweep(arguments) => {
+            resume_sweep::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)
+        }
         Command::Stats(arguments) => stats::run(&arguments, &settings).await,
         Command::Tokens(arguments) => {
             tokens::run(&arguments, &settings).await.map(|()| ExitCode::SUCCESS)

@@ -1,4 +1,3 @@
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,13 +10,14 @@ use records::{
     Actor, AppId, AuditAction, Clock as _, NewRevocation, Revocation, RevocationKey,
     RevocationTarget, SystemClock, TeamId, TokenId, UserId, truncated,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use service::NewToken;
 
 use crate::backend::Backend;
 use crate::commands::keys::KeyRole;
+use crate::output::Output;
 use crate::settings::Settings;
-use crate::terminal::{safe_json, safe_line};
+use crate::terminal::safe_line;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -30,6 +30,8 @@ use crate::terminal::{safe_json, safe_line};
                   reprise tokens lift --user mallory --app acme_corp"
 )]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    output: Output,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -43,11 +45,7 @@ enum Verb {
     /// Accept revoked tokens again.
     Lift(Target),
     /// List the revocations in force, one on each line, the oldest first.
-    List {
-        /// Print one JSON object on each line.
-        #[arg(long)]
-        json: bool,
-    },
+    List,
 }
 
 #[derive(Debug, Args)]
@@ -80,7 +78,7 @@ struct Mint {
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
 
-    /// The name of the key, if auth.key_file or auth.jwks_url lists several.
+    /// The name of the key, if `auth.key_file` or `auth.jwks_url` lists several.
     #[arg(long)]
     kid: Option<String>,
 }
@@ -123,19 +121,20 @@ const PAGE: usize = 1_000;
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
     if let Verb::Mint(mint) = &arguments.verb {
         let token = mint.token().mint(&settings.auth).await?;
-        return Ok(writeln!(std::io::stdout(), "{token}")?);
+        return arguments.output.print(|| json!({ "token": token }), || token.clone());
     }
-    Backend::with_store(settings, async |store| execute(&arguments.verb, store).await).await
+    Backend::with_store(settings, async |store| execute(arguments, store).await).await
 }
 
-async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
+async fn execute(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
+    let Arguments { output, verb } = arguments;
     match verb {
         // It needs no store.
         Verb::Mint(_) => Ok(()),
         Verb::Revoke(Revoke { target, expires, issued_before }) => {
             let (issued_until, expires_at) = (*issued_before, *expires);
             let new = NewRevocation { key: target.key()?, issued_until, expires_at };
-            print(&store.revoke(&Actor::command_line(), new).await?)
+            print(*output, &store.revoke(&Actor::command_line(), new).await?)
         }
         Verb::Lift(target) => {
             if !store.lift_revocation(&Actor::command_line(), &target.key()?).await? {
@@ -145,21 +144,18 @@ async fn execute(verb: &Verb, store: &MongoStore) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        Verb::List { json } => list(store, if *json { print_json } else { print }).await,
+        Verb::List => list(*output, store).await,
     }
 }
 
-async fn list(
-    store: &MongoStore,
-    print: impl Fn(&Revocation) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+async fn list(output: Output, store: &MongoStore) -> anyhow::Result<()> {
     store.record_registry_read(&Actor::command_line(), None, AuditAction::ListRevocations).await?;
     let now = SystemClock.now();
     let mut after = None;
     loop {
         let page = store.list_revocations(PAGE, after.as_ref()).await?;
         for entry in page.entries.iter().filter(|entry| entry.is_in_force(now)) {
-            print(&entry.revocation)?;
+            print(output, &entry.revocation)?;
         }
         after = page.next;
         if after.is_none() {
@@ -231,24 +227,27 @@ fn written(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-fn print(revocation: &Revocation) -> anyhow::Result<()> {
+fn print(output: Output, revocation: &Revocation) -> anyhow::Result<()> {
+    output.print(|| as_object(revocation), || as_text(revocation))
+}
+
+fn as_text(revocation: &Revocation) -> String {
     let (kind, id) = kind_and_id(revocation);
     let app = revocation.key.app_id.as_ref().map_or("every app", AppId::as_str);
     let until = revocation.issued_until.map(|until| format!("  issued until {}", written(until)));
     let kept = revocation.expires_at.map_or_else(|| "lifted".to_owned(), written);
     let line = format!("{kind:<5}  {id}  {app}{}  kept until {kept}", until.unwrap_or_default());
-    Ok(writeln!(std::io::stdout(), "{}", safe_line(&line))?)
+    safe_line(&line).into_owned()
 }
 
-fn print_json(revocation: &Revocation) -> anyhow::Result<()> {
+fn as_object(revocation: &Revocation) -> Value {
     let (kind, id) = kind_and_id(revocation);
-    let line = json!({
+    json!({
         "kind": kind,
         "id": id,
         "app_id": revocation.key.app_id,
         "issued_until": revocation.issued_until.map(written),
         "revoked_at": written(revocation.revoked_at),
         "expires_at": revocation.expires_at.map(written),
-    });
-    Ok(writeln!(std::io::stdout(), "{}", safe_json(&line.to_string()))?)
+    })
 }

@@ -5,8 +5,10 @@ use anyhow::Context;
 use persistence::AuditLog as _;
 use persistence::mongo::{FinishedUpgrade, FormatStatus, MongoStore};
 use records::{Actor, AuditAction};
+use serde_json::json;
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -20,22 +22,29 @@ pub(crate) struct Arguments {
     /// release first: there is no way back. Safe to repeat.
     #[arg(long)]
     finish: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Says how far an upgrade of the database is, or finishes it.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let done = async |store: &MongoStore| {
         if arguments.finish {
-            finish(store).await.context("cannot finish the upgrade")
+            finish(arguments.output, store).await.context("cannot finish the upgrade")
         } else {
-            show(store).await.context("cannot read the format of the database")
+            show(arguments.output, store).await.context("cannot read the format of the database")
         }
     };
     Backend::with_store(settings, done).await
 }
 
-async fn show(store: &MongoStore) -> anyhow::Result<ExitCode> {
+async fn show(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> {
     let FormatStatus { stored, newest, pending } = store.format_status().await?;
+    if output.is_json() {
+        let object = json!({ "stored": stored, "newest": newest, "pending": pending });
+        output.print(|| object, String::new)?;
+        return Ok(if stored > newest { ExitCode::FAILURE } else { ExitCode::SUCCESS });
+    }
     let mut out = std::io::stdout();
     writeln!(out, "database      format {stored}")?;
     writeln!(out, "this release  format {newest}")?;
@@ -60,9 +69,13 @@ async fn show(store: &MongoStore) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn finish(store: &MongoStore) -> anyhow::Result<ExitCode> {
+async fn finish(output: Output, store: &MongoStore) -> anyhow::Result<ExitCode> {
     store.record_action(&Actor::command_line(), None, None, AuditAction::FinishUpgrade).await?;
     let FinishedUpgrade { from, to, marked } = store.finish_upgrade().await?;
+    if output.is_json() {
+        output.print(|| json!({ "from": from, "to": to, "marked": marked }), String::new)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = std::io::stdout();
     if from == to {
         writeln!(out, "the database was at format {to} already")?;

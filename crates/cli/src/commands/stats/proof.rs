@@ -6,8 +6,10 @@ use indicatif::ProgressBar;
 use persistence::mongo::{MongoStore, StatsDifference, Workflow};
 use persistence::{AuditLog as _, StoreError};
 use records::{Actor, AppId, AuditAction};
+use serde_json::json;
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
 
@@ -16,6 +18,8 @@ pub(crate) struct Arguments {
     /// Only the workflows of this app.
     #[arg(long, value_name = "APP")]
     app: Option<AppId>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// How often a workflow is mended again that is found to be off after it was.
@@ -37,7 +41,7 @@ pub(super) async fn verify(arguments: &Arguments, settings: &Settings) -> anyhow
         for workflow in store.counted_workflows(arguments.app.as_ref()).await? {
             found.workflows += 1;
             let mut count = |difference| {
-                tell(&workflow, &difference, bar);
+                tell(arguments.output, &workflow, &difference, bar);
                 found.differences += 1;
             };
             store.verify_stats(&workflow, &|| bar.inc(1), &mut count).await?;
@@ -46,7 +50,10 @@ pub(super) async fn verify(arguments: &Arguments, settings: &Settings) -> anyhow
     };
     let found = walked(settings, walk).await.context("cannot verify the stats")?;
     let Found { workflows, differences, .. } = found;
-    writeln!(std::io::stdout(), "{workflows} workflows verified, {differences} differences")?;
+    arguments.output.print(
+        || json!({ "workflows": workflows, "differences": differences }),
+        || format!("{workflows} workflows verified, {differences} differences"),
+    )?;
     Ok(if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -66,7 +73,7 @@ pub(super) async fn rebuild(
             for _ in 0..ROUNDS {
                 is_off = false;
                 let mut count = |difference| {
-                    tell(&workflow, &difference, bar);
+                    tell(arguments.output, &workflow, &difference, bar);
                     found.differences += 1;
                     is_off = true;
                 };
@@ -81,11 +88,13 @@ pub(super) async fn rebuild(
     };
     let found = walked(settings, walk).await.context("cannot rebuild the stats")?;
     let Found { workflows, differences, unmended } = found;
-    let mut out = std::io::stdout();
-    writeln!(out, "{workflows} workflows verified, {differences} differences mended")?;
+    arguments.output.print(
+        || json!({ "workflows": workflows, "differences": differences, "unmended": unmended }),
+        || format!("{workflows} workflows verified, {differences} differences mended"),
+    )?;
     if unmended > 0 {
         writeln!(
-            out,
+            std::io::stderr(),
             "{unmended} workflows still differ; does another process rebuild them at the same time?"
         )?;
         return Ok(ExitCode::FAILURE);
@@ -109,10 +118,14 @@ async fn walked(
     Ok(found?)
 }
 
-fn tell(workflow: &Workflow, difference: &StatsDifference, bar: &ProgressBar) {
+fn tell(output: Output, workflow: &Workflow, difference: &StatsDifference, bar: &ProgressBar) {
     let Workflow { app_id, workflow_name } = workflow;
+    let object = || {
+        let difference = difference.to_string();
+        json!({ "app_id": app_id, "workflow_name": workflow_name, "difference": difference })
+    };
     bar.suspend(|| {
         // If standard output is closed, there is no other place to report to.
-        let _ = writeln!(std::io::stdout(), "{app_id} {workflow_name}, {difference}");
+        let _ = output.print(object, || format!("{app_id} {workflow_name}, {difference}"));
     });
 }

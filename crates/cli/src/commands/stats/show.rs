@@ -8,8 +8,10 @@ use records::{
     AppId, Clock as _, Counter, Histogram, Measure, MicroDollars, Rollup, SystemClock,
     WorkflowName, truncated,
 };
+use service::responses;
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::settings::Settings;
 
 #[derive(Debug, clap::Args)]
@@ -20,6 +22,8 @@ pub(crate) struct Arguments {
     app: AppId,
     /// One workflow, with its agents and models.
     workflow: Option<WorkflowName>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Hours in a sparkline.
@@ -27,8 +31,25 @@ const HOURS: i32 = 24;
 
 /// Shows what workflows have done.
 pub(super) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<()> {
-    let shown = Backend::with_store(settings, async |store| shown(arguments, store).await);
-    Ok(write!(std::io::stdout(), "{}", shown.await?)?)
+    Backend::with_store(settings, async |store| print(arguments, store).await).await
+}
+
+async fn print(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<()> {
+    let Arguments { app, workflow, output } = arguments;
+    match workflow {
+        _ if !output.is_json() => {
+            let shown = shown(arguments, store).await?;
+            Ok(write!(std::io::stdout(), "{shown}")?)
+        }
+        None => {
+            let stats = responses::app_stats(store, app.clone()).await?;
+            output.print(|| stats, String::new)
+        }
+        Some(workflow) => {
+            let stats = responses::workflow_stats(store, app.clone(), workflow.clone()).await?;
+            output.print(|| stats, String::new)
+        }
+    }
 }
 
 async fn shown(arguments: &Arguments, store: &MongoStore) -> anyhow::Result<String> {

@@ -1,11 +1,12 @@
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use persistence::mongo::WalletVerification;
 use records::AppId;
+use serde_json::json;
 
 use crate::backend::Backend;
+use crate::output::Output;
 use crate::progress;
 use crate::settings::Settings;
 
@@ -17,6 +18,8 @@ pub(crate) struct Arguments {
     /// Only the wallets of this app.
     #[arg(long, value_name = "APP")]
     app: Option<AppId>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Verifies the wallets of one app, or of all.
@@ -33,15 +36,19 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         WalletVerification::Difference(wallet, difference) => {
             differences += 1;
             let (app, user) = (&wallet.app_id, &wallet.user_id);
+            let object = || json!({ "app_id": app, "user_id": user, "difference": difference });
+            let text = || format!("{app} {user}: {difference}");
             // If standard output is closed, there is no other place to report to.
-            let tell = || drop(writeln!(std::io::stdout(), "{app} {user}: {difference}"));
-            bar.suspend(tell);
+            bar.suspend(|| drop(arguments.output.print(object, text)));
         }
     };
     let verified = backend.store.verify_wallets(arguments.app.as_ref(), &mut tell).await;
     bar.finish_and_clear();
     backend.close().await;
     verified.context("cannot verify the wallets")?;
-    writeln!(std::io::stdout(), "{wallets} wallets verified, {differences} differences")?;
+    arguments.output.print(
+        || json!({ "wallets": wallets, "differences": differences }),
+        || format!("{wallets} wallets verified, {differences} differences"),
+    )?;
     Ok(if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
-use persistence::{ChatStats, ChatStatsPage, Store, WorkflowStats};
+use persistence::{ChatStats, ChatStatsPage, Store, StoreError, WorkflowStats};
 use records::{ChatStatus, Clock as _, Counter, Measure, MicroDollars, Model, Rollup, SystemClock};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
@@ -125,6 +125,18 @@ struct ModelStats {
 const MAX_TOP_ENTRIES: usize = 20;
 
 impl WorkflowStatsResponse {
+    pub(crate) async fn read(
+        store: &dyn Store,
+        workflow: WorkflowScope,
+    ) -> Result<Self, StoreError> {
+        let WorkflowScope { app_id, workflow_name } = &workflow;
+        let (stats, page) = tokio::try_join!(
+            store.workflow_stats(app_id, workflow_name),
+            store.list_chat_stats(app_id, workflow_name, LISTED_CHATS, None),
+        )?;
+        Ok(Self::new(workflow, stats, page))
+    }
+
     fn new(workflow: WorkflowScope, stats: WorkflowStats, page: ChatStatsPage) -> Self {
         let WorkflowScope { app_id, workflow_name } = workflow;
         let next = page.next.map(|next| next.encode());
@@ -247,10 +259,5 @@ pub(crate) async fn get_workflow_stats(
     workflow: WorkflowScope,
     Query(()): Query<()>,
 ) -> Result<Json<WorkflowStatsResponse>, Problem> {
-    let WorkflowScope { app_id, workflow_name } = &workflow;
-    let (stats, page) = tokio::try_join!(
-        store.workflow_stats(app_id, workflow_name),
-        store.list_chat_stats(app_id, workflow_name, LISTED_CHATS, None),
-    )?;
-    Ok(Json(WorkflowStatsResponse::new(workflow, stats, page)))
+    Ok(Json(WorkflowStatsResponse::read(&*store, workflow).await?))
 }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
-use persistence::{HourlyStats, Store, WorkflowSummary};
-use records::{Clock as _, Counter, Rollup, SystemClock, WorkflowName};
+use persistence::{HourlyStats, Store, StoreError, WorkflowSummary};
+use records::{AppId, Clock as _, Counter, Rollup, SystemClock, WorkflowName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -81,29 +81,38 @@ pub(crate) async fn get_app_stats(
     AppStatsScope(app_id): AppStatsScope,
     Query(()): Query<()>,
 ) -> Result<Json<AppStatsResponse>, Problem> {
-    let last = Step::Hour.begin(SystemClock.now());
-    let first = last - TimeDelta::hours(23);
-    let hours: Vec<DateTime<Utc>> = steps(first, last, Step::Hour).collect();
-    let (workflows, hourly) = tokio::try_join!(
-        store.app_stats(&app_id),
-        store.hourly_stats(&app_id, None, first..last + TimeDelta::hours(1)),
-    )?;
-    let hourly: HashMap<(WorkflowName, DateTime<Utc>), Rollup> = hourly
-        .into_iter()
-        .map(|HourlyStats { workflow_name, hour, rollup }| ((workflow_name, hour), rollup))
-        .collect();
-    let at = |name: &WorkflowName, counter| {
-        let count = |hour| hourly.get(&(name.clone(), hour)).map_or(0, |r| r.count(counter));
-        hours.iter().copied().map(count).collect()
-    };
-    let mut total = Rollup::default();
-    for workflow in &workflows {
-        total.merge(&workflow.total, 1);
+    Ok(Json(AppStatsResponse::read(&*store, app_id).await?))
+}
+
+impl AppStatsResponse {
+    pub(crate) async fn read(store: &dyn Store, app_id: AppId) -> Result<Self, StoreError> {
+        let last = Step::Hour.begin(SystemClock.now());
+        let first = last - TimeDelta::hours(23);
+        let hours: Vec<DateTime<Utc>> = steps(first, last, Step::Hour).collect();
+        let (workflows, hourly) = tokio::try_join!(
+            store.app_stats(&app_id),
+            store.hourly_stats(&app_id, None, first..last + TimeDelta::hours(1)),
+        )?;
+        let hourly: HashMap<(WorkflowName, DateTime<Utc>), Rollup> = hourly
+            .into_iter()
+            .map(|HourlyStats { workflow_name, hour, rollup }| ((workflow_name, hour), rollup))
+            .collect();
+        let at = |name: &WorkflowName, counter| {
+            let count = |hour| hourly.get(&(name.clone(), hour)).map_or(0, |r| r.count(counter));
+            hours.iter().copied().map(count).collect()
+        };
+        let mut total = Rollup::default();
+        for workflow in &workflows {
+            total.merge(&workflow.total, 1);
+        }
+        Ok(Self {
+            app_id: app_id.into(),
+            summary: Summary::from(&total),
+            workflows: workflows
+                .into_iter()
+                .map(|summary| WorkflowFields::new(summary, at))
+                .collect(),
+            hours: hours.iter().copied().map(Time::from).collect(),
+        })
     }
-    Ok(Json(AppStatsResponse {
-        app_id: app_id.into(),
-        summary: Summary::from(&total),
-        workflows: workflows.into_iter().map(|summary| WorkflowFields::new(summary, at)).collect(),
-        hours: hours.iter().copied().map(Time::from).collect(),
-    }))
 }

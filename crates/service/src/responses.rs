@@ -1,0 +1,29 @@
+//! Responses of the API, for commands that print the same JSON.
+
+use persistence::{Store, StoreError};
+use records::{App, AppId, WorkflowName};
+use serde::Serialize;
+
+use crate::api::apps::AppResponse;
+use crate::api::stats::workflow::WorkflowStatsResponse;
+use crate::api::stats::workflows::AppStatsResponse;
+use crate::extract::WorkflowScope;
+
+/// Returns an app as `GET /api/apps/{app_id}` does.
+pub fn app(app: App) -> impl Serialize {
+    AppResponse::from(app)
+}
+
+/// Returns the stats of an app as `GET /api/stats/{app_id}` does.
+pub async fn app_stats(store: &dyn Store, app_id: AppId) -> Result<impl Serialize, StoreError> {
+    AppStatsResponse::read(store, app_id).await
+}
+
+/// Returns the stats of a workflow as `GET /api/stats/{app_id}/{workflow_name}` does.
+pub async fn workflow_stats(
+    store: &dyn Store,
+    app_id: AppId,
+    workflow_name: WorkflowName,
+) -> Result<impl Serialize, StoreError> {
+    WorkflowStatsResponse::read(store, WorkflowScope { app_id, workflow_name }).await
+}
