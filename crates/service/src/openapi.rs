@@ -1,26 +1,37 @@
 //! The OpenAPI document that `GET /openapi.json` returns.
 
+mod complete;
+mod described_router;
+pub(crate) mod values;
+
+pub(crate) use complete::complete;
+pub(crate) use described_router::DescribedRouter;
+pub(crate) use values::{any_of, merged};
+
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::{MethodRouter, get};
+use serde_json::Value;
 use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ObjectBuilder, OpenApi as Document, Required, Type};
 use utoipa::{IntoParams, Modify, OpenApi};
 
-use crate::problem::{ProblemExamples, ProblemResponse};
+use crate::problem::ProblemResponse;
 
 /// The parts of the OpenAPI document that belong to no single route.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Reprise",
+        contact(name = "The operators of this service"),
         description = "Stores the conversations of multi-agent workflows and resumes them.\n\n\
             Every error is a problem document (RFC 9457); its `type` is the address of a page about it, and \
             its `code` never changes.",
     ),
-    components(schemas(ProblemResponse)),
-    modifiers(&BearerToken, &ProblemExamples),
+    // Only parameters have the other ones.
+    components(schemas(ProblemResponse, values::Unsettled)),
+    modifiers(&BearerToken),
     security(("bearer_token" = [])),
     tags(
         (name = "chat sessions", description = "The runs of workflows"),
@@ -66,7 +77,7 @@ impl Modify for BearerToken {
 #[expect(dead_code, reason = "describes what `AppScope` and `OperatedApp` read")]
 pub(crate) struct AppPath {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
+    #[param(value_type = values::AppId, example = "acme_corp")]
     app_id: String,
 }
 
@@ -76,7 +87,7 @@ pub(crate) struct AppPath {
 #[expect(dead_code, reason = "describes what `WorkflowScope` reads")]
 pub(crate) struct WorkflowPath {
     /// The workflow: 1 to 128 visible characters, without blanks at its ends.
-    #[param(example = "Generator")]
+    #[param(value_type = values::Name, example = "Generator")]
     workflow_name: String,
 }
 
@@ -86,7 +97,7 @@ pub(crate) struct WorkflowPath {
 #[expect(dead_code, reason = "describes what `UnscopedUser` reads")]
 pub(crate) struct UserPath {
     /// The user: 1 to 128 visible characters, without blanks at its ends.
-    #[param(example = "user_alice_456")]
+    #[param(value_type = values::Name, example = "user_alice_456")]
     user_id: String,
 }
 
@@ -96,10 +107,10 @@ pub(crate) struct UserPath {
 #[expect(dead_code, reason = "describes what `ChatScope` reads")]
 pub(crate) struct ChatPath {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
+    #[param(value_type = values::AppId, example = "acme_corp")]
     app_id: String,
     /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
+    #[param(value_type = values::ChatId, example = "chat_abc123def456")]
     chat_id: String,
 }
 
@@ -109,16 +120,16 @@ pub(crate) struct ChatPath {
 #[expect(dead_code, reason = "describes what `SocketRequest` reads")]
 pub(crate) struct SocketPath {
     /// The workflow of the chat.
-    #[param(example = "Generator")]
+    #[param(value_type = values::Name, example = "Generator")]
     workflow_name: String,
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(example = "acme_corp")]
+    #[param(value_type = values::AppId, example = "acme_corp")]
     app_id: String,
     /// The chat: 1 to 128 of `A-Z a-z 0-9 _ - . :`.
-    #[param(example = "chat_abc123def456")]
+    #[param(value_type = values::ChatId, example = "chat_abc123def456")]
     chat_id: String,
     /// The user who joins: the user of the token; with the role `service`, any user.
-    #[param(example = "user_alice_456")]
+    #[param(value_type = values::Name, example = "user_alice_456")]
     user_id: String,
 }
 
@@ -148,7 +159,7 @@ pub(crate) struct ContextVersionPath {
 #[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct CallPath {
     /// The call: 1 to 128 visible characters, without blanks at its ends.
-    #[param(example = "call_0198d4b2")]
+    #[param(value_type = values::Name, example = "call_0198d4b2")]
     call_id: String,
 }
 
@@ -158,7 +169,7 @@ pub(crate) struct CallPath {
 #[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct InputRequestPath {
     /// The request: 1 to 128 visible characters, without blanks at its ends.
-    #[param(example = "input_0198d4b2")]
+    #[param(value_type = values::Name, example = "input_0198d4b2")]
     request_id: String,
 }
 
@@ -178,7 +189,7 @@ pub(crate) struct LeasePath {
 #[expect(dead_code, reason = "describes what an extractor reads from the path")]
 pub(crate) struct StackPath {
     /// The call: 1 to 128 visible characters, without blanks at its ends.
-    #[param(example = "stk_002")]
+    #[param(value_type = values::Name, example = "stk_002")]
     stack_id: String,
 }
 
@@ -248,7 +259,7 @@ impl Modify for IdempotencyHeader {
 }
 
 /// Serves the document, which is serialized once.
-pub(crate) fn served<S>(document: &Document) -> MethodRouter<S>
+pub(crate) fn served<S>(document: &Value) -> MethodRouter<S>
 where
     S: Clone + Send + Sync + 'static,
 {

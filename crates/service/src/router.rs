@@ -7,6 +7,7 @@ use persistence::Store;
 use tower::util::option_layer;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
+use utoipa::openapi::OpenApi as Description;
 use utoipa::{Modify as _, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,7 +25,7 @@ use crate::extract::{answer_if_none_match, refuse_if_match};
 use crate::layers::{deadline, observe, panicked};
 use crate::live::Hub;
 use crate::metrics::Metrics;
-use crate::openapi::{Api, IdempotencyHeader, served};
+use crate::openapi::{Api, DescribedRouter, IdempotencyHeader, complete, served};
 use crate::problem::{Problem, ProblemKind, problem_pages, respond};
 use crate::registry::AppRegistry;
 use crate::state::AppState;
@@ -61,12 +62,11 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
         authenticator: Arc::new(authenticator),
         limits,
     };
-    let (health, mut document) = health_routes(&state).split_for_parts();
-    let (router, of_routes) = routes(&state).split_for_parts();
-    document.merge(of_routes);
+    let (health, document) = health_routes(&state).split_for_parts();
+    let (router, mut document) = routes(&state, document).split_for_parts();
     IdempotencyHeader.modify(&mut document);
     let router = router
-        .route("/openapi.json", served(&document))
+        .route("/openapi.json", served(&complete(&document)))
         .merge(dashboard::routes())
         .merge(problem_pages());
     Ok(with_layers(admitted(router, &state).merge(with_method_check(health)), state))
@@ -74,8 +74,8 @@ pub fn router(store: Arc<dyn Store>, config: Config) -> Result<Router, ConfigErr
 
 /// Declares the routes that are answered even to a caller whose quotas are used up: a probe that is refused would stop
 /// the process.
-fn health_routes(state: &AppState) -> OpenApiRouter<AppState> {
-    OpenApiRouter::with_openapi(Api::openapi())
+fn health_routes(state: &AppState) -> DescribedRouter {
+    DescribedRouter::new(Api::openapi())
         .routes(routes!(health::live::live))
         .routes(routes!(health::ready::ready))
         .route_layer(from_fn_with_state(state.clone(), deadline))
@@ -83,8 +83,8 @@ fn health_routes(state: &AppState) -> OpenApiRouter<AppState> {
 
 /// Declares every other route of the API; the methods of one path are on one line.
 #[rustfmt::skip]
-fn routes(state: &AppState) -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
+fn routes(state: &AppState, description: Description) -> DescribedRouter {
+    DescribedRouter::new(description)
         .routes(routes!(metrics::get::get_metrics))
 
         // /api/chats/{app_id}

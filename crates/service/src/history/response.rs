@@ -7,13 +7,15 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::openapi::{any_of, values};
+
 /// A conversation in the dialect that an orchestrator resumes from.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes what the writer writes")]
 pub(crate) struct HistoryResponse {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    #[schema(example = "ag2")]
+    #[schema(value_type = values::Dialect)]
     dialect: &'static str,
     /// The messages, oldest first; in `ag2` exactly `role`, `name` and `content`.
     #[schema(value_type = Vec<Object>, example = json!([
@@ -40,13 +42,9 @@ pub(crate) struct HistoryResponse {
 }
 
 /// A line of a conversation as NDJSON: a message, or the last line.
-#[derive(Debug, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes what the writer writes")]
-pub(crate) enum HistoryLine {
-    Message(HistoryMessage),
-    End(HistoryEnd),
-}
+pub(crate) enum HistoryLine {}
+
+any_of!(HistoryLine, "HistoryLine", [HistoryMessage, HistoryEnd]);
 
 /// A message in the dialect; in `ag2` exactly `role`, `name` and `content`.
 #[derive(Debug, ToSchema)]
@@ -65,7 +63,7 @@ pub(crate) struct HistoryEnd {
     complete: bool,
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    #[schema(example = "ag2")]
+    #[schema(value_type = values::Dialect)]
     dialect: &'static str,
     /// The number of messages: the lines before this one.
     message_count: u64,

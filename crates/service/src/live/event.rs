@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::position::Position;
+use crate::openapi::values;
 use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
 /// An event of a chat, as its subscribers are sent it.
@@ -159,7 +160,7 @@ pub(crate) struct CaughtUpResponse {
     /// The number of edits and deletions of messages so far.
     revision: u64,
     /// `running`, `paused`, `completed` or `failed`.
-    #[schema(example = "running")]
+    #[schema(value_type = values::ChatStatus)]
     status: &'static str,
     /// Why the chat was paused or failed.
     status_reason: Option<String>,
@@ -176,7 +177,7 @@ pub(crate) struct CaughtUpResponse {
 #[schema(as = StatusChanged)]
 pub(crate) struct StatusResponse {
     /// `running`, `paused`, `completed` or `failed`.
-    #[schema(example = "paused")]
+    #[schema(value_type = values::ChatStatus)]
     status: &'static str,
     /// Why the chat was paused or failed.
     status_reason: Option<String>,

@@ -15,13 +15,13 @@ pub(crate) use openapi::{
     AppendProblems, CancelInputProblems, ChangeAppProblems, ChatProblems, ContextDiffProblems,
     ContextProblems, ContextVersionProblems, CreateProblems, CreditProblems, DebitProblems,
     DeleteArtifactProblems, DeleteCallProblems, DeleteMessageProblems, DeleteResumePointsProblems,
-    EnsureWalletProblems, EventsProblems, ExchangeProblems, ForkProblems, HistoryProblems,
-    InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems, MemberProblems,
-    MessageProblems, MetricsProblems, OperatorProblems, ProblemExamples, PutArtifactProblems,
+    EnsureWalletProblems, EventsProblems, ExchangeProblems, ForkProblems, HealthProblems,
+    HistoryProblems, InputRequestProblems, JoinProblems, LeaseProblems, LeaveProblems,
+    MemberProblems, MessageProblems, MetricsProblems, OperatorProblems, PutArtifactProblems,
     RecordCallsProblems, RegisterAppProblems, ReleaseLeaseProblems, RequestInputProblems,
     RestoreContextProblems, ResumeProblems, SessionProblems, SignInProblems, SocketProblems,
     StackProblems, StatsProblems, StatusProblems, SubmitProblems, TicketProblems,
-    TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems,
+    TokenBalanceProblems, TurnProblems, UpdateMessageProblems, WalletProblems, examples,
 };
 pub(crate) use pages::problem_pages;
 pub(crate) use respond::{ProblemResponse, log_aborted_response, respond};

@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-use utoipa::openapi::example::{Example, ExampleBuilder};
-use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Response, ResponseBuilder};
-use utoipa::{IntoResponses, Modify};
+use serde_json::{Value, json};
+use utoipa::IntoResponses;
+use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 
 use super::ProblemKind as P;
 
@@ -306,7 +305,9 @@ groups! {
     /// A read of the session of a browser.
     SessionProblems => by_status(&[&READ[..], &ANY].concat());
     /// A read of the metrics.
-    MetricsProblems => by_status(&[P::UNAUTHENTICATED, P::FORBIDDEN_ROLE, P::FORBIDDEN_ORIGIN, P::INTERNAL, P::KEYS_UNAVAILABLE]);
+    MetricsProblems => describe_operator(&[&READ]);
+    /// A probe.
+    HealthProblems => by_status(&[P::INTERNAL]);
 }
 
 /// Describes the problems of a route below an app.
@@ -343,18 +344,13 @@ fn response(kinds: &[P]) -> Response {
         .build()
 }
 
-/// Adds an example of each problem to the document.
-pub(crate) struct ProblemExamples;
-
-impl Modify for ProblemExamples {
-    fn modify(&self, document: &mut OpenApi) {
-        let components = document.components.get_or_insert_default();
-        let examples = P::ALL.map(|kind| (kind.code.to_owned(), example(kind).into()));
-        components.examples.extend(examples);
-    }
+/// Returns an example of each problem that is used, by its code.
+pub(crate) fn examples(is_used: impl Fn(&str) -> bool) -> Value {
+    let used = P::ALL.into_iter().filter(|kind| is_used(kind.code));
+    used.map(|kind| (kind.code.to_owned(), example(kind))).collect()
 }
 
-fn example(kind: P) -> Example {
+fn example(kind: P) -> Value {
     let problem = json!({
         "type": kind.uri(),
         "code": kind.code,
@@ -363,5 +359,5 @@ fn example(kind: P) -> Example {
         "detail": "what was wrong with this request, and what to do",
         "http_request_id": "req_0199a3c2f0f47a3e8f1d2c3b4a596877",
     });
-    ExampleBuilder::new().value(Some(problem)).build()
+    json!({"value": problem})
 }

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::{Details, FieldError, Problem};
 use crate::history::UnsettledCallResponse;
+use crate::openapi::values;
 use crate::request_id::RequestId;
 use crate::wire::{HolderFields, InputRequestResponse};
 
@@ -36,7 +37,7 @@ pub(crate) struct ProblemResponse {
     #[schema(example = "/problems/event-conflict")]
     pub(super) kind: String,
     /// The kind of problem: the last part of `type`, which never changes.
-    #[schema(example = "event-conflict")]
+    #[schema(value_type = values::ProblemCode)]
     pub(super) code: &'static str,
     /// The kind of problem as a phrase. Match on `code`, never on this.
     pub(super) title: &'static str,

@@ -5,6 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::openapi::values;
+
 use super::Time;
 use super::message::AuthorResponse;
 
@@ -17,7 +19,7 @@ pub(crate) struct InputRequestResponse {
     #[schema(example = "input_0198d4b2")]
     request_id: String,
     /// `pending`, `answered`, `cancelled`, `expired` or `chat_ended`.
-    #[schema(example = "pending")]
+    #[schema(value_type = values::InputState)]
     state: &'static str,
     /// The question as shown to people.
     #[schema(example = "Which database?")]
@@ -26,7 +28,7 @@ pub(crate) struct InputRequestResponse {
     #[schema(example = "architect")]
     agent: Option<String>,
     /// What counts as an answer: `text`, `choice` or `confirm`.
-    #[schema(example = "choice")]
+    #[schema(value_type = values::InputKind)]
     kind: &'static str,
     /// The answers to choose from.
     #[schema(example = json!(["MongoDB", "SQLite"]))]

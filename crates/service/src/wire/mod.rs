@@ -93,6 +93,7 @@ impl FromStr for Wait {
 /// An object without fields.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({}))]
 pub(crate) struct EmptyRequest {}
 
 /// Deserializes a null field as `Some(Null)`, so that only a missing field is `None`.

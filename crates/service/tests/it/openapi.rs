@@ -1,7 +1,10 @@
+use std::collections::BTreeSet;
+
 use insta::assert_json_snapshot;
 use serde_json::Value;
 
 use crate::harness::Client;
+use crate::rights;
 
 /// Returns the description of the API.
 pub(crate) async fn document() -> Value {
@@ -41,17 +44,104 @@ async fn the_api_is_described_as_it_is() {
 }
 
 #[tokio::test]
-async fn every_operation_has_a_text_a_name_and_its_problems() {
+async fn every_operation_says_what_it_does_and_what_it_answers() {
     let document = document().await;
+    let tags: Vec<_> =
+        document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let mut ids = BTreeSet::new();
     for (path, method, operation) in operations(&document) {
         let place = format!("{method} {path}");
-        assert!(operation["summary"].is_string(), "{place}");
-        assert!(operation["operationId"].is_string(), "{place}");
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{place}");
+        assert!(tags.contains(&&operation["tags"][0]), "{place}");
+        for text in ["summary", "description"] {
+            assert!(!operation[text].as_str().unwrap().is_empty(), "{place}: {text}");
+        }
+        let responses = operation["responses"].as_object().unwrap();
+        assert!(responses.keys().any(|status| status.as_str() < "400"), "{place}");
+        for (status, response) in responses {
+            assert!(!response["description"].as_str().unwrap().is_empty(), "{place}: {status}");
+        }
+        let is_problem = |it: &Value| it["content"]["application/problem+json"].is_object();
+        assert!(responses.values().any(is_problem), "{place}");
         if path.starts_with("/api/chats") || path.starts_with("/api/wallets") {
             for status in ["400", "401", "422", "500", "503"] {
-                assert!(operation["responses"][status].is_object(), "{place}: {status}");
+                assert!(is_problem(&responses[status]), "{place}: {status}");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn every_body_has_an_example_that_the_service_accepts() {
+    let client = Client::open();
+    let document = document().await;
+    let described = rights::operations(&client).await;
+    for mut operation in described.into_iter().filter(|operation| !operation.body.is_null()) {
+        let method = operation.method.as_str().to_lowercase();
+        let content = &document["paths"][&operation.path][method]["requestBody"]["content"];
+        let schema = resolved(&document, &content["application/json"]["schema"]);
+        let example = example(&document, schema);
+        operation.body = example.unwrap_or_else(|| panic!("{} has no example", operation.id));
+        let client = Client::open();
+        rights::chat_of_alice(&client, &client, "private").await;
+        let answer = rights::call(&client, &operation, "alice", "c1").await;
+        let (id, text) = (&operation.id, &answer.text);
+        assert!(
+            answer.status < 500 && ![400, 413, 415, 422].contains(&answer.status),
+            "{id}: {text}"
+        );
+    }
+}
+
+/// Returns a schema, or the one it refers to.
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let pointer = schema["$ref"].as_str();
+    pointer.map_or(schema, |pointer| document.pointer(&pointer[1..]).unwrap())
+}
+
+/// Returns the example of a schema; of a union, that of its first member.
+fn example(document: &Value, schema: &Value) -> Option<Value> {
+    let of_member = |union: &str| example(document, resolved(document, schema.get(union)?.get(0)?));
+    let own = schema.get("example").or_else(|| schema.get("examples")?.get(0));
+    own.cloned().or_else(|| of_member("oneOf")).or_else(|| of_member("anyOf"))
+}
+
+#[tokio::test]
+async fn whatever_is_one_of_several_tells_which() {
+    let document = document().await;
+    let mut unions = Vec::new();
+    collect_unions(&document, &mut unions);
+    assert!(unions.len() > 1);
+    for union in unions {
+        let members = union["oneOf"].as_array().unwrap();
+        let members: Vec<_> = members.iter().map(|member| resolved(&document, member)).collect();
+        for (index, member) in members.iter().enumerate() {
+            for other in &members[index + 1..] {
+                let is_told = union.get("discriminator").is_some()
+                    || member["type"] != other["type"]
+                    || differs(member, other)
+                    || differs(other, member);
+                assert!(is_told, "{member} and {other}");
+            }
+        }
+    }
+}
+
+/// Returns whether an object must have a field that another one may not have.
+fn differs(object: &Value, other: &Value) -> bool {
+    let required = object["required"].as_array();
+    let has = |field: &Value| other["properties"].get(field.as_str().unwrap()).is_some();
+    other["additionalProperties"] == false && required.is_some_and(|it| !it.iter().all(has))
+}
+
+fn collect_unions<'a>(value: &'a Value, unions: &mut Vec<&'a Value>) {
+    if value["oneOf"].is_array() {
+        unions.push(value);
+    }
+    match value {
+        Value::Object(fields) => fields.values().for_each(|value| collect_unions(value, unions)),
+        Value::Array(items) => items.iter().for_each(|value| collect_unions(value, unions)),
+        _ => {}
     }
 }
 

@@ -2,6 +2,7 @@ use records::{App, OwnSettings, Visibility};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::openapi::values;
 use crate::wire::Time;
 
 /// A registered app.
@@ -11,7 +12,7 @@ pub(crate) struct AppResponse {
     #[schema(example = "acme_corp")]
     app_id: String,
     /// `enabled` or `disabled`.
-    #[schema(example = "enabled")]
+    #[schema(value_type = values::AppStatus)]
     status: &'static str,
     settings: SettingsResponse,
     created_at: Time,
@@ -23,7 +24,7 @@ pub(crate) struct AppResponse {
 #[schema(as = AppSettings)]
 pub(crate) struct SettingsResponse {
     /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
-    #[schema(example = "link")]
+    #[schema(value_type = Option<values::Visibility>)]
     default_visibility: Option<&'static str>,
     /// Whether users may run the workflows of their own chats.
     users_may_run: Option<bool>,

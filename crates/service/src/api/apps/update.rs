@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::AppResponse;
 use crate::extract::{Json, Keyed, OperatedApp, Query};
-use crate::openapi::AppPath;
+use crate::openapi::{AppPath, values};
 use crate::problem::{ChangeAppProblems, Problem};
 use crate::state::AppState;
 
@@ -28,7 +28,7 @@ impl Keyed for UpdateAppRequest {}
 struct SettingsRequest {
     /// The visibility of a new chat that states none: `private`, `team`, `link` or `app`.
     #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<String>, example = "link")]
+    #[schema(value_type = Option<values::Visibility>)]
     default_visibility: SettingChange<Visibility>,
     /// Whether users may run the workflows of their own chats.
     #[serde(default, deserialize_with = "given")]

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::{CallFields, PaymentFields};
 use crate::extract::needs::Bill;
 use crate::extract::{BatchShape, ChatScope, IdempotencyKey, Json, Keyed, LimitedLists, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{Problem, RecordCallsProblems};
 use crate::state::AppState;
 use crate::wire::{self, Time};
@@ -31,7 +31,7 @@ use crate::wire::{self, Time};
 }))]
 pub(crate) struct CallRequest {
     /// The idempotency key of the call; minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     call_id: Option<CallId>,
     /// The agent that made the call.
     agent: Option<String>,
@@ -44,10 +44,13 @@ pub(crate) struct CallRequest {
     /// The model that answered.
     model: Option<String>,
     #[serde(default)]
+    #[schema(maximum = 1_000_000_000)]
     prompt_tokens: u64,
     #[serde(default)]
+    #[schema(maximum = 1_000_000_000)]
     completion_tokens: u64,
     /// At least `prompt_tokens` + `completion_tokens`, which is the default.
+    #[schema(maximum = 1_000_000_000)]
     total_tokens: Option<u64>,
     /// The cost in millionths of a US dollar, at most a million dollars; 0 if missing.
     cost_micros_usd: Option<u64>,
@@ -56,6 +59,7 @@ pub(crate) struct CallRequest {
     cost_usd: Option<String>,
     /// The duration, in milliseconds.
     #[serde(default)]
+    #[schema(maximum = 1_000_000_000)]
     duration_ms: u64,
     /// The request id that the provider or gateway assigned.
     request_id: Option<String>,
@@ -75,6 +79,7 @@ impl Keyed for CallRequest {
 #[schema(as = NewProviderCalls)]
 pub(crate) struct CallsRequest {
     /// 1 to 1,000 calls.
+    #[schema(min_items = 1, max_items = 1000)]
     calls: Vec<CallRequest>,
 }
 

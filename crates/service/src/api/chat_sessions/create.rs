@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::ChatSessionResponse;
 use crate::extract::needs::Create;
 use crate::extract::{AppScope, IdempotencyKey, Json, Keyed, Query};
-use crate::openapi::AppPath;
+use crate::openapi::{AppPath, values};
 use crate::problem::{CreateProblems, Problem, ProblemKind};
 use crate::state::AppState;
 use crate::wire::Created;
@@ -27,25 +27,26 @@ use crate::wire::Created;
 }))]
 pub(crate) struct CreateChatRequest {
     /// Minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::ChatId>)]
     chat_id: Option<ChatId>,
-    #[schema(value_type = String)]
+    #[schema(value_type = values::Name)]
     workflow_name: WorkflowName,
     /// A user may name only themselves; the default is the caller.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// A user may name only their own team; the default is the caller's team.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     team_id: Option<TeamId>,
     /// Who may find and read the chat, besides its owner and its members: `private` (no other user), `team` (its team), `link`
     /// (every user of the app who knows the id) or `app` (every user of the app, who also finds it in the list). The
     /// default is a setting of the app or the service, by default `private`.
-    #[schema(value_type = Option<String>, example = "link")]
+    #[schema(value_type = Option<values::Visibility>)]
     visibility: Option<Visibility>,
     /// Derived from app and chat if missing.
     #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u32)]
     cache_seed: Option<u32>,
     /// At most 512 characters.
+    #[schema(max_length = 512)]
     title: Option<String>,
     /// At most 16 KiB.
     #[schema(value_type = Option<Object>)]

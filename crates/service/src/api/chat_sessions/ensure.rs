@@ -18,7 +18,8 @@ use crate::wire::Created;
 /// chat of another workflow is `chat-exists`.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}", tag = "chat sessions", operation_id = "ensure_chat",
-    params(ChatPath), request_body = CreateChatRequest,
+    params(ChatPath),
+    request_body(content = CreateChatRequest, example = json!({"workflow_name": "Generator", "title": "A todo app"})),
     security(("bearer_token" = ["create"])),
     responses(
         (status = 201, description = "The new chat session, running",

@@ -12,27 +12,28 @@ use super::create::{created, own};
 use crate::admission::Rates;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query, check_creates};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{ForkProblems, Problem};
 use crate::wire::Created;
 
 /// A fork to create; its source is in the path.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"sequence": 12, "title": "Another way"}))]
+#[schema(example = json!({"sequence": 1, "title": "Another way"}))]
 pub(crate) struct ForkRequest {
     /// Minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::ChatId>)]
     chat_id: Option<ChatId>,
     /// Messages with a sequence below this are shared with the fork; all messages if missing.
     sequence: Option<u64>,
     /// At most 512 characters.
+    #[schema(max_length = 512)]
     title: Option<String>,
     /// At most 16 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<JsonObject>,
     /// A user may name only themselves; the default is the caller.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// Derived from app and chat if missing.
     #[schema(value_type = Option<u64>, maximum = 4_294_967_295_u32)]

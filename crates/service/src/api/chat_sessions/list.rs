@@ -3,14 +3,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use persistence::{ChatFilter, Cursor, Store};
 use records::{ChatStatus, UserId, WorkflowName};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::ChatSessionResponse;
 use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{AppScope, FromParams, Json, Params, Query};
-use crate::openapi::AppPath;
+use crate::openapi::{AppPath, values};
 use crate::problem::{AppProblems, Problem};
 use crate::wire::Time;
 
@@ -20,29 +20,30 @@ use crate::wire::Time;
 pub(crate) struct ListChatsQuery {
     /// `mine` (default): the chats of the caller, those that they are a member of, and those that their team shares; for
     /// the role `service`, every chat. `app`: the chats that every user of the app finds.
-    #[param(value_type = Option<String>, example = "app")]
+    #[param(inline, value_type = Option<ListScope>)]
     scope: ListScope,
     /// Only chats of this workflow.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<values::Name>)]
     workflow_name: Option<WorkflowName>,
     /// Only chats of this user.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// Only chats in this status: `running`, `paused`, `completed` or `failed`.
-    #[param(value_type = Option<String>, example = "running")]
+    #[param(value_type = Option<values::ChatStatus>)]
     status: Option<ChatStatus>,
     /// Only chats created at or after this time.
-    #[param(value_type = Option<String>, format = DateTime)]
+    #[param(value_type = Option<Time>)]
     created_from: Option<Time>,
     /// Only chats created before this time.
-    #[param(value_type = Option<String>, format = DateTime)]
+    #[param(value_type = Option<Time>)]
     created_before: Option<Time>,
     #[param(ignore)]
     page: PageQuery<Cursor>,
 }
 
 /// Which chats are listed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, ToSchema)]
+#[schema(rename_all = "snake_case")]
 enum ListScope {
     Mine,
     App,

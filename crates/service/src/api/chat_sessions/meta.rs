@@ -13,7 +13,7 @@ use super::response::LastTurnFields;
 use crate::admission::Reserve;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{ChatProblems, Problem};
 use crate::wire::{ArtifactFields, HolderFields, InputRequestResponse, Time};
 
@@ -29,15 +29,15 @@ pub(crate) struct MetaResponse {
     user_id: Option<String>,
     team_id: Option<String>,
     /// `app`, `team` or `private`.
-    #[schema(example = "app")]
+    #[schema(value_type = values::Visibility)]
     visibility: &'static str,
     #[schema(value_type = u64, maximum = 4_294_967_295_u32, example = 2_847_561_923_u32)]
     cache_seed: u32,
     /// 1 running, 2 paused, 3 completed, 4 failed.
-    #[schema(example = 1)]
+    #[schema(minimum = 1, maximum = 4, example = 1)]
     status: i32,
     /// The same status as a word.
-    #[schema(example = "running")]
+    #[schema(value_type = values::ChatStatus)]
     status_name: &'static str,
     status_reason: Option<String>,
     title: Option<String>,

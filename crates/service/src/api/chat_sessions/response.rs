@@ -2,6 +2,7 @@ use records::{ChatSession, ForkOrigin, JsonObject, LastTurn};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::openapi::values;
 use crate::wire::{HolderFields, Time};
 
 /// A chat session, without its messages, artifact and context snapshot.
@@ -20,13 +21,13 @@ pub(crate) struct ChatSessionResponse {
     /// The team that the chat is shared with.
     team_id: Option<String>,
     /// Who may read the chat: `app`, `team` or `private`.
-    #[schema(example = "app")]
+    #[schema(value_type = values::Visibility)]
     visibility: &'static str,
     /// The seed for model caches; the same for the lifetime of the chat.
     #[schema(value_type = u64, maximum = 4_294_967_295_u32, example = 2_900_028_032_u32)]
     cache_seed: u32,
     /// `running`, `paused`, `completed` or `failed`.
-    #[schema(example = "running")]
+    #[schema(value_type = values::ChatStatus)]
     status: &'static str,
     /// Why the chat was paused or failed.
     status_reason: Option<String>,
@@ -65,7 +66,7 @@ pub(crate) struct LastTurnFields {
     #[schema(example = "req_abc")]
     request_id: String,
     /// `completed`, `interrupted` or `failed`.
-    #[schema(example = "completed")]
+    #[schema(value_type = values::TurnOutcome)]
     outcome: &'static str,
     /// The number of the turn in the chat, from 1.
     #[schema(example = 1)]

@@ -39,6 +39,7 @@ pub(crate) struct CompletionRequest {
 pub(crate) struct ReasonRequest {
     /// At most 1,000 characters.
     #[serde(default, deserialize_with = "bounded")]
+    #[schema(max_length = 1000)]
     pub(crate) reason: Option<String>,
 }
 

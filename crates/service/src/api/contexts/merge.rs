@@ -9,7 +9,7 @@ use super::preference::Preference;
 use crate::admission::Reserve;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, MergePatch, Query};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader, values};
 use crate::problem::{ContextProblems, Problem};
 
 /// Merges a JSON merge patch (RFC 7386) into the context snapshot.
@@ -20,7 +20,10 @@ use crate::problem::{ContextProblems, Problem};
     patch, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
     operation_id = "merge_context", params(ChatPath, FencingHeader, IfMatchHeader, PreferHeader),
     request_body(
-        content((Object = "application/json"), (Object = "application/merge-patch+json")),
+        content(
+            (values::Variables = "application/json"),
+            (values::Variables = "application/merge-patch+json"),
+        ),
     ),
     security(("bearer_token" = ["run"])),
     responses(

@@ -9,14 +9,14 @@ use super::ContextResponse;
 use super::preference::Preference;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader};
+use crate::openapi::{ChatPath, FencingHeader, IfMatchHeader, PreferHeader, values};
 use crate::problem::{ContextProblems, Problem};
 
 /// Replaces the context snapshot. The body is the snapshot: an object with any keys, at most 8 MiB.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}/context", tag = "context snapshot",
     operation_id = "replace_context", params(ChatPath, FencingHeader, IfMatchHeader, PreferHeader),
-    request_body(content = Object, example = json!({"interview_complete": true})),
+    request_body = values::Variables,
     security(("bearer_token" = ["run"])),
     responses(
         (status = 200, description = "The snapshot as stored", body = ContextResponse,

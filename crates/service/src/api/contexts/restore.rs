@@ -18,8 +18,8 @@ use crate::problem::{Problem, RestoreContextProblems};
 /// The version to restore.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({"version": 2}))]
 pub(crate) struct RestoreContextRequest {
-    #[schema(example = 2)]
     version: u64,
 }
 

@@ -8,7 +8,7 @@ use crate::config::LimitsConfig;
 use crate::extract::{ChatStream, FromParams, LastEventId, Params, Query, TICKET_PARAM};
 use crate::live::{CaughtUpResponse, Hub, Position, StatusResponse, VersionResponse, event_stream};
 use crate::metrics::{Metrics, Transport};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, any_of};
 use crate::problem::{EventsProblems, Problem};
 use crate::wire::{InputRequestResponse, MessageResponse, PresenceResponse, UsageFields};
 
@@ -77,19 +77,18 @@ pub(crate) async fn listen(
 }
 
 /// The `data` of an event, by its name.
-#[derive(utoipa::ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes the data of events")]
-pub(crate) enum ListenEvent {
-    /// With `message`, `message-updated` and `message-deleted`.
-    Message(Box<MessageResponse>),
-    CaughtUp(CaughtUpResponse),
-    /// With `input-request` and `input-response`.
-    InputRequest(Box<InputRequestResponse>),
-    Status(StatusResponse),
-    Version(VersionResponse),
-    /// With `presence`: all users who are present, after `caught-up` and after each change.
-    Presence(PresenceResponse),
-    /// With `usage`: the usage of all calls of the chat, after `caught-up` if there are any, and after each change.
-    Usage(UsageFields),
-}
+pub(crate) enum ListenEvent {}
+
+any_of!(
+    ListenEvent,
+    "ListenEvent",
+    [
+        MessageResponse,
+        CaughtUpResponse,
+        InputRequestResponse,
+        StatusResponse,
+        VersionResponse,
+        PresenceResponse,
+        UsageFields,
+    ]
+);

@@ -20,9 +20,13 @@ use crate::wire;
 /// Messages to append, and the call that produced the assistant's messages.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = NewExchange)]
+#[schema(as = NewExchange, example = json!({
+    "messages": [{"event_id": "evt_msg_001", "role": "assistant", "name": "planner", "content": "The park."}],
+    "call": {"call_id": "call_0198d4b2", "agent": "planner", "prompt_tokens": 812, "completion_tokens": 9}
+}))]
 pub(crate) struct ExchangeRequest {
     /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
+    #[schema(min_items = 1, max_items = 1000)]
     messages: Vec<MessageRequest>,
     /// Its `call_id` is the idempotency key of the exchange.
     call: CallRequest,

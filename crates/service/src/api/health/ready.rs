@@ -12,6 +12,8 @@ use utoipa::ToSchema;
 
 use crate::extract::Json;
 use crate::live::Shutdown;
+use crate::openapi::values;
+use crate::problem::HealthProblems;
 
 /// How long the store may take to answer before it counts as unavailable.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -20,7 +22,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadyResponse {
     /// `ready`, `unavailable`, or `stopping` once the process was asked to stop.
-    #[schema(example = "ready")]
+    #[schema(value_type = values::Readiness)]
     status: &'static str,
     checks: Checks,
 }
@@ -30,10 +32,10 @@ pub(crate) struct ReadyResponse {
 pub(crate) struct Checks {
     /// `ok`, `unavailable`, `starting` while the service fetches or starts its own database, or `not-a-replica-set` for a
     /// server that must become a replica set first.
-    #[schema(example = "ok")]
+    #[schema(value_type = values::StoreCheck)]
     store: &'static str,
     /// How live chats learn of changes by other processes: `change_stream`, or `polling` if the database has none.
-    #[schema(example = "change_stream")]
+    #[schema(value_type = values::LiveCheck)]
     live: &'static str,
 }
 
@@ -43,6 +45,7 @@ pub(crate) struct Checks {
     responses(
         (status = 200, description = "The service is ready", body = ReadyResponse),
         (status = 503, description = "The store is unavailable, or the process is stopping", body = ReadyResponse),
+        HealthProblems,
     ),
 )]
 pub(crate) async fn ready(

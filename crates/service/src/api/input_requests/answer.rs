@@ -13,7 +13,7 @@ use crate::api::messages::{AppendedResponse, AuthorRequest};
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, PathInputRequestId, Query};
 use crate::joining;
-use crate::openapi::{ChatPath, FencingHeader, InputRequestPath};
+use crate::openapi::{ChatPath, FencingHeader, InputRequestPath, values};
 use crate::problem::{AnswerInputProblems, Problem};
 use crate::wire::{self, InputRequestResponse, keep_null};
 
@@ -23,7 +23,7 @@ use crate::wire::{self, InputRequestResponse, keep_null};
 #[schema(as = NewInputAnswer, example = json!({"event_id": "evt_answer_1", "content": "MongoDB"}))]
 pub(crate) struct AnswerRequest {
     /// The id of the message that the answer becomes, and its idempotency key; minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     event_id: Option<EventId>,
     /// The name of the person who answers; the caller if missing.
     name: Option<String>,

@@ -15,7 +15,7 @@ use crate::wire::{InputRequestResponse, Wait};
 #[into_params(parameter_in = Query)]
 pub(crate) struct GetInputRequestQuery {
     /// At most `60s`. The response is sent when the request is closed or the wait is over.
-    #[param(value_type = Option<String>, example = "30s")]
+    #[param(value_type = Option<String>, pattern = "^0*([0-9]|[1-5][0-9]|60)s?$", example = "30s")]
     wait: Option<Wait>,
 }
 

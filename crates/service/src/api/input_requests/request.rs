@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::admission::Rates;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::openapi::{ChatPath, FencingHeader, values};
 use crate::problem::{Problem, RequestInputProblems};
 use crate::wire::{Created, InputRequestResponse};
 
@@ -26,18 +26,21 @@ use crate::wire::{Created, InputRequestResponse};
 }))]
 pub(crate) struct InputRequestRequest {
     /// The idempotency key of the request; minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     request_id: Option<InputRequestId>,
     /// The question as shown to people, at most 16 KiB.
+    #[schema(min_length = 1)]
     prompt: String,
     /// The agent that asks.
     agent: Option<String>,
     /// What counts as an answer: any content (`text`), one of the options (`choice`), or true or false
     /// (`confirm`).
     #[serde(default)]
+    #[schema(value_type = values::InputKind)]
     kind: KindField,
     /// With `choice`: 1 to 64 texts of at most 1 KiB.
     #[serde(default)]
+    #[schema(max_items = 64)]
     options: Vec<String>,
     /// The tool call that the answer decides on; an answer must name the same arguments.
     tool_call: Option<ToolCallRequest>,
@@ -57,9 +60,8 @@ impl Keyed for InputRequestRequest {
 }
 
 /// What counts as an answer.
-#[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = InputKind)]
 enum KindField {
     #[default]
     Text,

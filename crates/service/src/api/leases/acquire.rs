@@ -11,7 +11,7 @@ use super::response::LeaseResponse;
 use super::{default_ttl, ttl};
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{AcquireLeaseProblems, Problem};
 use crate::wire::Created;
 
@@ -21,10 +21,10 @@ use crate::wire::Created;
 #[schema(as = NewLease, example = json!({"owner": "orchestrator-7", "ttl_ms": 30_000}))]
 pub(crate) struct AcquireRequest {
     /// The idempotency key of the acquisition: 1 to 128 characters; minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     lease_id: Option<LeaseId>,
     /// The owner, such as one process of an orchestrator: 1 to 128 characters.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::Name)]
     owner: Owner,
     /// How long the lease is valid without a renewal, in milliseconds.
     #[serde(rename = "ttl_ms", default = "default_ttl", deserialize_with = "ttl")]

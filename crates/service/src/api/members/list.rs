@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::api::pages::Page;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, Json, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{ChatProblems, Problem};
 
 /// A member of a chat.
@@ -19,7 +19,7 @@ pub(crate) struct MemberResponse {
     #[schema(example = "user_bob_789")]
     user_id: String,
     /// `member` (may read and say) or `reader` (may read).
-    #[schema(example = "member")]
+    #[schema(value_type = values::MemberRole)]
     role: &'static str,
 }
 

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::list::MemberResponse;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, Keyed, OptionalJson, PathUserId, Query};
-use crate::openapi::{ChatPath, UserPath};
+use crate::openapi::{ChatPath, UserPath, values};
 use crate::problem::{MemberProblems, Problem};
 use crate::wire::write_status;
 
@@ -20,15 +20,15 @@ use crate::wire::write_status;
 #[schema(as = NewMember, example = json!({"role": "reader"}))]
 pub(crate) struct PutMemberRequest {
     #[serde(default)]
+    #[schema(value_type = values::MemberRole)]
     role: Role,
 }
 
 impl Keyed for PutMemberRequest {}
 
 /// `member` (may read and say) or `reader` (may read).
-#[derive(Debug, Default, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = MemberRole)]
 enum Role {
     #[default]
     Member,

@@ -4,7 +4,7 @@ use persistence::{Append, StoreError};
 use records::{ChatId, NewMessage, Permission, Scope};
 use resume::dialect::{self, Dialect, Parsed};
 use resume::ingest::speaker_from_role;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::request::AppendRequest;
 use super::transcript::{self, pointer_to};
@@ -13,7 +13,7 @@ use crate::config::LimitsConfig;
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
 use crate::joining;
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::openapi::{ChatPath, FencingHeader, values};
 use crate::problem::{AppendProblems, Problem};
 use crate::state::AppState;
 
@@ -23,12 +23,12 @@ use crate::state::AppState;
 pub(crate) struct AppendQuery {
     /// The field that names the speaker: `name` (default), or `role` for transcripts that use it for that,
     /// such as those of Magentic-One.
-    #[param(value_type = Option<String>, example = "role")]
+    #[param(inline, value_type = Option<Speaker>)]
     speaker: Speaker,
     /// The dialect of the messages, if they are a transcript of another system: `ag2`,
     /// `ag2-classic`, `ag2-classic-manager`, `ag2-v1`, `openai`, `anthropic`, `gemini`,
     /// `langchain`, `ui-message` or `acp`.
-    #[param(value_type = Option<String>, example = "openai")]
+    #[param(value_type = Option<values::Dialect>)]
     dialect: Option<&'static dyn Dialect>,
     /// Append only if the chat has this `last_sequence`: the messages that the caller has seen, and no more.
     #[param(value_type = Option<u64>)]
@@ -36,7 +36,8 @@ pub(crate) struct AppendQuery {
 }
 
 /// The field of a message that names its speaker.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, ToSchema)]
+#[schema(rename_all = "snake_case")]
 enum Speaker {
     Name,
     Role,

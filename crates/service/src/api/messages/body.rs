@@ -4,6 +4,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::extract::{IdempotencyKey, Keyed};
+use crate::openapi::values;
 use crate::problem::Problem;
 use crate::wire::keep_null;
 
@@ -19,7 +20,7 @@ use crate::wire::keep_null;
 }))]
 pub(crate) struct MessageRequest {
     /// The idempotency key of the message; minted if missing.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     event_id: Option<EventId>,
     /// Where the caller believes that the message is. The chat gives the positions; a difference is told in `noted`.
     #[serde(default)]
@@ -29,6 +30,7 @@ pub(crate) struct MessageRequest {
     pub(super) expected_last_sequence: Option<u64>,
     /// `user`, `assistant`, `system`, `tool` or any other. Required, except for initial messages, whose
     /// default is `user`.
+    #[schema(value_type = Option<values::Name>)]
     role: Option<String>,
     /// The speaker.
     name: Option<String>,
@@ -39,6 +41,7 @@ pub(crate) struct MessageRequest {
     #[serde(default, deserialize_with = "keep_null")]
     content: Option<Value>,
     /// The caller's own time, stored as given, at most 64 characters.
+    #[schema(max_length = 64)]
     timestamp: Option<String>,
     /// Data of the caller that is stored with the message.
     #[schema(value_type = Option<Object>)]
@@ -46,18 +49,20 @@ pub(crate) struct MessageRequest {
     /// The person who wrote the message, if the caller is a service; what a person appends is always their own.
     author: Option<AuthorRequest>,
     /// Groups messages that belong together.
+    #[schema(value_type = Option<values::Name>)]
     block_id: Option<String>,
     event_type: Option<Value>,
     function_call: Option<Value>,
     is_user_proxy: Option<Value>,
     /// The id of the provider call that produced the message.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     produced_by_call_id: Option<CallId>,
     reasoning_content: Option<Value>,
     refusal: Option<Value>,
     structured_output: Option<Value>,
     structured_schema: Option<Value>,
     /// Distinguishes threads that run at the same time.
+    #[schema(value_type = Option<values::Name>)]
     thread_id: Option<String>,
     tool_call_id: Option<Value>,
     tool_calls: Option<Value>,
@@ -75,10 +80,10 @@ impl Keyed for MessageRequest {
 #[serde(deny_unknown_fields)]
 #[schema(as = NewAuthor)]
 pub(crate) struct AuthorRequest {
-    #[schema(value_type = String, example = "user_alice_456")]
+    #[schema(value_type = values::Name)]
     user_id: UserId,
     /// The current display name: 1 to 128 visible characters, without blanks at its ends.
-    #[schema(value_type = Option<String>, example = "Alice")]
+    #[schema(value_type = Option<values::Name>)]
     display_name: Option<DisplayName>,
 }
 

@@ -18,7 +18,7 @@ use crate::config::LimitsConfig;
 use crate::extract::{AcceptedFormat, ChatDownload, FromParams, Params, Query};
 use crate::history::{self, HistoryError, HistoryForm, HistoryLine, HistoryResponse, Source};
 use crate::live::{DownloadLimits, StreamEnd};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{HistoryProblems, Problem, log_aborted_response};
 use crate::request_id::RequestId;
 
@@ -28,19 +28,19 @@ use crate::request_id::RequestId;
 pub(crate) struct HistoryQuery {
     /// The dialect of the messages: `ag2` (default), `ag2-classic`, `ag2-classic-manager`,
     /// `ag2-v1`, `openai`, `anthropic`, `gemini`, `langchain`, `ui-message` or `acp`.
-    #[param(value_type = Option<String>, example = "ag2")]
+    #[param(value_type = Option<values::Dialect>)]
     dialect: &'static dyn Dialect,
     /// Only this many of the newest messages. System messages are kept and counted, and no tool call is
     /// separated from its results.
     #[param(value_type = Option<usize>, minimum = 1)]
     newest: Option<usize>,
     /// The name for user messages without a name; `user` by default.
-    #[param(value_type = Option<String>, example = "user")]
+    #[param(value_type = Option<values::Name>)]
     default_user_name: String,
     /// What to do with a message whose tool calls do not all have results directly after it: `remove`
     /// (default) removes its calls, `settle` adds the missing results as errors, `trim` drops the message,
     /// `reject` refuses the request with `unsettled-tool-calls`. `ag2` has no tool calls.
-    #[param(value_type = Option<String>, example = "settle")]
+    #[param(value_type = Option<values::Unsettled>)]
     unsettled: UnsettledPolicy,
 }
 

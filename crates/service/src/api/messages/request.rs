@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::body::MessageRequest;
 use super::transcript::TranscriptRequest;
 use crate::extract::{BatchShape, LimitedLists};
+use crate::openapi::any_of;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -16,6 +17,7 @@ use crate::state::AppState;
 #[schema(as = NewMessages)]
 pub(crate) struct BatchRequest {
     /// 1 to 1,000 messages of at most 4 MiB each, together at most 8 MiB.
+    #[schema(min_items = 1, max_items = 1000)]
     messages: Vec<MessageRequest>,
     /// Append them only if the chat has this `last_sequence`.
     #[serde(default)]
@@ -52,14 +54,10 @@ pub(crate) enum OneOrSeveral {
 }
 
 /// One message, several, or a transcript in a dialect.
-#[derive(Debug, ToSchema)]
-#[schema(as = Append)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "describes the shapes; the query selects one")]
-pub(crate) enum AppendRequest {
-    Messages(OneOrSeveral),
-    Transcript(TranscriptRequest),
-}
+pub(crate) enum AppendRequest {}
+
+// The query selects one.
+any_of!(AppendRequest, "Append", [MessageRequest, BatchRequest, TranscriptRequest]);
 
 /// The messages of a body.
 #[derive(Debug)]

@@ -9,13 +9,14 @@ use utoipa::ToSchema;
 
 use super::MESSAGES;
 use crate::extract::{IdempotencyKey, Keyed, LimitedLists, ListJson};
+use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind};
 use crate::state::AppState;
 
 /// A transcript in a dialect, to append atomically.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = Transcript)]
+#[schema(as = NewTranscript)]
 pub(crate) struct TranscriptRequest {
     /// The messages in the dialect: at most 1,000, of at most 4 MiB each, together at most 8 MiB. `acp` and
     /// `ag2-v1` may have 50,000 items, because several of them make one message; the limit of 1,000 then holds
@@ -27,7 +28,7 @@ pub(crate) struct TranscriptRequest {
     #[schema(required = false)]
     system: Vec<Value>,
     /// Distinguishes transcripts that begin alike.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     request_id: Option<EventId>,
 }
 

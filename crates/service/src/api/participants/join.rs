@@ -9,20 +9,20 @@ use utoipa::ToSchema;
 use super::ONLY_FOR_THEMSELVES;
 use super::response::ParticipantResponse;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Keyed, OptionalJson, Query, check_acts_for};
-use crate::openapi::ChatPath;
+use crate::extract::{ChatScope, Json, Keyed, OptionalJson, Query, check_acts_for};
+use crate::openapi::{ChatPath, values};
 use crate::problem::{JoinProblems, Problem};
 use crate::wire::Created;
 
 /// The user who joins: the caller, or the user that a service names.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(as = NewParticipant)]
+#[schema(as = NewParticipant, example = json!({"user_id": "user_alice_456", "display_name": "Alice"}))]
 pub(crate) struct JoinRequest {
-    #[schema(value_type = Option<String>, example = "user_alice_456")]
+    #[schema(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// The display name: 1 to 128 visible characters, without blanks at its ends.
-    #[schema(value_type = Option<String>, example = "Alice")]
+    #[schema(value_type = Option<values::Name>)]
     display_name: Option<DisplayName>,
 }
 

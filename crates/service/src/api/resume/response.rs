@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::api::chat_sessions::ChatSessionResponse;
 use crate::api::resume_points::ResumePointResponse;
 use crate::history::{DroppedResponse, RepairedResponse};
+use crate::openapi::values;
 use crate::wire::{ArtifactFields, InputRequestResponse};
 
 /// Everything that is needed to resume a chat, from one consistent snapshot.
@@ -20,7 +21,7 @@ pub(crate) struct ResumeResponse {
     chat: ChatSessionResponse,
     /// The next action: `retry` the failed step, `continue` the interrupted step, `await_input`, `start` if no
     /// step is open, or `nothing_to_do`.
-    #[schema(example = "continue")]
+    #[schema(value_type = values::Action)]
     action: &'static str,
     /// The step to run again; null if none is known.
     step: Option<StepResponse>,
@@ -53,7 +54,7 @@ pub(crate) struct ResumeResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Transcript)]
 pub(crate) struct TranscriptResponse {
-    #[schema(example = "ag2")]
+    #[schema(value_type = values::Dialect)]
     dialect: &'static str,
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,

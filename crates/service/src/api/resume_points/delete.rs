@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 
 use crate::config::LimitsConfig;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, FromParams, Params, Query};
-use crate::openapi::{ChatPath, FencingHeader};
+use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::openapi::{ChatPath, FencingHeader, values};
 use crate::problem::{DeleteResumePointsProblems, Problem};
 
 /// The resume points to delete.
@@ -17,7 +17,7 @@ use crate::problem::{DeleteResumePointsProblems, Problem};
 #[into_params(parameter_in = Query)]
 pub(crate) struct DeleteResumePointsQuery {
     /// Only resume points of this turn.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<values::Name>)]
     request_id: Option<TurnId>,
 }
 

@@ -11,7 +11,7 @@ use crate::api::pages::{Page, PageQuery};
 use crate::config::LimitsConfig;
 use crate::extract::needs::Read;
 use crate::extract::{ChatScope, FromParams, Json, Params, Query};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{ChatProblems, Problem};
 
 /// The filter and the page of resume points to return.
@@ -19,10 +19,10 @@ use crate::problem::{ChatProblems, Problem};
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListResumePointsQuery {
     /// Only resume points of this turn.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<values::Name>)]
     request_id: Option<TurnId>,
     /// Only resume points of this call in a call stack.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<values::Name>)]
     stack_id: Option<StackId>,
     #[param(ignore)]
     page: PageQuery<ResumePointCursor>,

@@ -2,6 +2,7 @@ use records::{JsonObject, ResumePoint};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::openapi::values;
 use crate::wire::Time;
 
 /// An unfinished step, from which a turn can be resumed.
@@ -19,10 +20,10 @@ pub(crate) struct ResumePointResponse {
     sequence: u32,
     /// `input`, `hook_create`, `llm`, `tool`, `hook_next` or `delegate`.
     #[serde(rename = "type")]
-    #[schema(example = "llm")]
+    #[schema(value_type = values::StepType)]
     kind: &'static str,
     /// `interrupted` or `failed`.
-    #[schema(example = "interrupted")]
+    #[schema(value_type = values::StepStatus)]
     status: &'static str,
     #[schema(example = "visualizer")]
     assistant_id: Option<String>,

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::auth::{csrf_token, session};
 use crate::extract::{Json, Query};
+use crate::openapi::values;
 use crate::problem::{Problem, SessionProblems};
 use crate::state::AppState;
 use crate::wire::Time;
@@ -23,13 +24,13 @@ pub(crate) struct SessionResponse {
 #[derive(Debug, Serialize, ToSchema)]
 struct SignedIn {
     /// The person.
-    #[schema(value_type = String, example = "alice")]
+    #[schema(value_type = values::Name)]
     user_id: Option<UserId>,
     /// `user`, `support` or `operator`.
-    #[schema(example = "user")]
+    #[schema(value_type = values::PersonRole)]
     role: &'static str,
     /// The apps that the person may use; null for all.
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(value_type = Option<Vec<values::AppId>>)]
     apps: Option<Vec<AppId>>,
     /// When the session ends.
     expires_at: Option<Time>,

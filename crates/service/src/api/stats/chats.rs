@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::workflow::duration_sec;
 use crate::api::pages::{self, PageQuery};
 use crate::extract::{Json, Query, WorkflowScope};
-use crate::openapi::{AppPath, WorkflowPath};
+use crate::openapi::{AppPath, WorkflowPath, values};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
 
@@ -27,7 +27,7 @@ pub(crate) struct ListChatStatsResponse {
 struct ChatStatsFields {
     #[schema(example = "chat_abc123def456")]
     chat_id: String,
-    #[schema(value_type = String, example = "completed")]
+    #[schema(value_type = values::ChatStatus)]
     status: ChatStatus,
     started_at: Time,
     /// Seconds from the start to the end of the chat, or until now.

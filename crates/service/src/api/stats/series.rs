@@ -48,10 +48,10 @@ impl Step {
 #[into_params(parameter_in = Query)]
 pub(crate) struct SeriesQuery {
     /// The first point contains this moment; by default there are 24 points.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<Time>)]
     from: DateTime<Utc>,
     /// The last point contains this moment; now by default.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<Time>)]
     to: DateTime<Utc>,
     /// `hour` (default) or `day`. At most 1,000 points.
     #[param(value_type = Option<Step>)]

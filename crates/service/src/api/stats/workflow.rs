@@ -11,7 +11,7 @@ use super::fields::{percentiles, quotient};
 use super::{Percentiles, Summary, percentiles_of_calls};
 use crate::api::pages::Cursor as _;
 use crate::extract::{Json, Query, WorkflowScope};
-use crate::openapi::{AppPath, WorkflowPath};
+use crate::openapi::{AppPath, WorkflowPath, values};
 use crate::problem::{Problem, StatsProblems};
 use crate::wire::{Time, UsageFields};
 
@@ -82,7 +82,7 @@ struct ChatFields {
     total_tokens: u64,
     #[schema(example = 0.18)]
     cost_total_usd: f64,
-    #[schema(value_type = String, example = "completed")]
+    #[schema(value_type = values::ChatStatus)]
     status: ChatStatus,
     started_at: Time,
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::auth::TICKET_VALID_FOR;
 use crate::extract::needs::Read;
 use crate::extract::{Bearer, ChatScope, Json, Keyed, OptionalJson, Query, check_acts_for};
-use crate::openapi::ChatPath;
+use crate::openapi::{ChatPath, values};
 use crate::problem::{Problem, ProblemKind, TicketProblems};
 use crate::wire::Time;
 
@@ -25,10 +25,10 @@ const TICKET_BYTES: usize = 32;
 #[schema(as = NewTicket, example = json!({"user_id": "user_alice_456"}))]
 pub(crate) struct NewTicketRequest {
     /// Required with a token of the role `service`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     user_id: Option<UserId>,
     /// The team of that user.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     team_id: Option<TeamId>,
     /// What the connection may use of the permissions of that user: `["read"]`, or `["read", "say"]`. All of them if
     /// missing.

@@ -4,7 +4,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::config::LimitsConfig;
 use crate::extract::{FromParams, Json, Params, Query, UnscopedUser};
-use crate::openapi::UserPath;
+use crate::openapi::{UserPath, values};
 use crate::problem::{Problem, TokenBalanceProblems};
 use crate::state::AppState;
 
@@ -13,7 +13,7 @@ use crate::state::AppState;
 #[into_params(parameter_in = Query)]
 pub(crate) struct BalanceQuery {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[param(value_type = String, example = "acme_corp")]
+    #[param(value_type = values::AppId)]
     app_id: Option<String>,
 }
 

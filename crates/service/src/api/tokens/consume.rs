@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, UnscopedUser};
-use crate::openapi::UserPath;
+use crate::openapi::{UserPath, values};
 use crate::problem::{DebitProblems, Problem};
 use crate::state::AppState;
 
@@ -14,7 +14,7 @@ use crate::state::AppState;
 #[schema(example = json!({"app_id": "acme_corp", "amount": 300, "entry_id": "call_42"}))]
 pub(crate) struct ConsumeRequest {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::AppId)]
     app_id: Option<String>,
     /// Whole tokens; 0 or less debits nothing.
     #[schema(maximum = 1_000_000_000_000_i64)]
@@ -22,7 +22,7 @@ pub(crate) struct ConsumeRequest {
     /// At most 256 characters; `manual_consume` by default.
     reason: Option<String>,
     /// The idempotency key of the debit. Without it each request is a new debit.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     entry_id: Option<EntryId>,
 }
 

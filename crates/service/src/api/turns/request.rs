@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use persistence::turn::{TurnBuffer, TurnError};
 use records::json::ListLimit;
 use records::{
@@ -5,11 +7,14 @@ use records::{
     TurnOutcome,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
+use serde_json::{Value, json};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::api::messages::MessageRequest;
 use crate::extract::{IdempotencyKey, Keyed, LimitedLists, required_id, typed};
+use crate::openapi;
+use crate::openapi::values;
 use crate::problem::Problem;
 
 /// A finished turn.
@@ -27,8 +32,9 @@ use crate::problem::Problem;
 }))]
 pub(crate) struct TurnRequest {
     /// The id of the turn within the chat, and its idempotency key. Required, here or as the header `Idempotency-Key`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     request_id: Option<TurnId>,
+    #[schema(value_type = values::TurnOutcome)]
     outcome: OutcomeField,
     /// The model connector that was used last.
     connector: Option<String>,
@@ -37,10 +43,11 @@ pub(crate) struct TurnRequest {
     /// At most 10,000 messages, together at most 64 MiB, in order. A message may have a `message_id` that is
     /// unique within the turn, and be followed by deltas.
     #[serde(default)]
-    #[schema(value_type = Vec<TurnMessageRequest>)]
+    #[schema(value_type = Vec<TurnMessageRequest>, max_items = 10000)]
     messages: Vec<JsonObject>,
     /// At most 1,000 steps, together at most 8 MiB, in the order in which they started.
     #[serde(default)]
+    #[schema(max_items = 1000)]
     steps: Vec<StepRequest>,
 }
 
@@ -55,14 +62,31 @@ impl LimitedLists for TurnRequest {
 }
 
 /// A message of a turn, or a delta.
-#[derive(Debug, ToSchema)]
-#[schema(as = TurnMessage)]
-#[expect(dead_code, reason = "describes what `Chunk` and `MessageRequest` read")]
-pub(crate) struct TurnMessageRequest {
-    #[serde(flatten)]
-    message: MessageRequest,
-    #[serde(flatten)]
-    chunk: Chunk,
+pub(crate) enum TurnMessageRequest {}
+
+impl PartialSchema for TurnMessageRequest {
+    /// One object, because each of the two refuses the fields of the other.
+    fn schema() -> RefOr<Schema> {
+        let mut schema = openapi::merged([MessageRequest::schema(), Chunk::schema()]);
+        // Is derived from the turn.
+        schema.properties.shift_remove("event_id");
+        schema.description = Some("A message of a turn, or a delta.".to_owned());
+        schema.example = Some(json!({
+            "message_id": "msg_1", "role": "assistant", "name": "analyzer", "content": "The data "
+        }));
+        schema.into()
+    }
+}
+
+impl ToSchema for TurnMessageRequest {
+    fn name() -> Cow<'static, str> {
+        "TurnMessage".into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        MessageRequest::schemas(schemas);
+        Chunk::schemas(schemas);
+    }
 }
 
 /// The fields that control how an item is merged; they are not stored.
@@ -73,7 +97,6 @@ pub(crate) struct Chunk {
     /// The id that deltas refer to. A later message with the same id replaces the earlier one.
     message_id: Option<String>,
     /// The number of the chunk; ignored.
-    #[schema(value_type = Option<String>)]
     #[expect(dead_code, reason = "is accepted and ignored")]
     chunk_id: Option<Value>,
     /// Whether this item is a delta of the message with that `message_id`.
@@ -97,9 +120,8 @@ enum DeltaAction {
 }
 
 /// How a turn ended.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = TurnOutcome)]
 enum OutcomeField {
     Completed,
     Interrupted,
@@ -112,16 +134,18 @@ enum OutcomeField {
 #[schema(as = NewStep)]
 struct StepRequest {
     #[serde(rename = "type")]
+    #[schema(value_type = values::StepType)]
     kind: KindField,
     /// A `running` step gets the outcome of its turn.
+    #[schema(value_type = values::StepStatus)]
     status: StatusField,
     /// The assistant that runs the step.
     assistant_id: Option<String>,
     /// The call in the call stack that the step belongs to.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::Name)]
     stack_id: StackId,
     /// The parent of that call; omitted for the outermost call.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     stack_parent_id: Option<StackId>,
     /// The depth of that call: 0 for the outermost.
     #[serde(default)]
@@ -144,9 +168,8 @@ struct StepRequest {
     metadata: JsonObject,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = StepType)]
 enum KindField {
     Input,
     HookCreate,
@@ -156,9 +179,8 @@ enum KindField {
     Delegate,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = StepStatus)]
 enum StatusField {
     Running,
     Completed,

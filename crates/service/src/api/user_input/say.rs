@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::extract::needs::Say;
 use crate::extract::{ChatScope, IdempotencyKey, Json, Keyed, PathUserId, Query, check_acts_for};
-use crate::openapi::{ChatPath, FencingHeader, UserPath};
+use crate::openapi::{ChatPath, FencingHeader, UserPath, values};
 use crate::problem::{Problem, SubmitProblems};
 use crate::submission::{Submission, Submitted};
 use crate::wire;
@@ -19,12 +19,13 @@ use crate::wire;
 #[serde(deny_unknown_fields)]
 #[schema(as = UserInput, example = json!({"message": "Add a due date"}))]
 pub(crate) struct SayRequest {
+    #[schema(min_length = 1)]
     message: String,
     /// The input request that it answers; by default the pending one.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     request_id: Option<InputRequestId>,
     /// Makes a retry safe.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     event_id: Option<EventId>,
 }
 

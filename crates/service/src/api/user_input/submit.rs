@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::say::SubmitResponse;
 use crate::extract::{IdempotencyKey, Json, Keyed, Query, UnscopedCaller, record_support};
+use crate::openapi::values;
 use crate::problem::{Problem, ProblemKind, SubmitProblems};
 use crate::state::AppState;
 use crate::submission::Submission;
@@ -18,16 +19,17 @@ use crate::submission::Submission;
 }))]
 pub(crate) struct SubmitRequest {
     /// The app: 1 to 64 of `A-Z a-z 0-9 _ -`.
-    #[schema(value_type = String)]
+    #[schema(value_type = values::AppId)]
     app_id: Option<String>,
-    #[schema(value_type = String)]
+    #[schema(value_type = values::Name)]
     input_request_id: InputRequestId,
+    #[schema(min_length = 1)]
     user_input: String,
     /// The chat; required if several chats of the caller have a request with that id, or only a chat of another user.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::ChatId>)]
     chat_id: Option<ChatId>,
     /// Makes a retry safe.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     event_id: Option<EventId>,
 }
 

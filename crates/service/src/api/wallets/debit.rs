@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::ChangeResponse;
 use crate::extract::{BillScope, IdempotencyKey, Json, Keyed, Query, WalletScope, required_id};
-use crate::openapi::{AppPath, UserPath};
+use crate::openapi::{AppPath, UserPath, values};
 use crate::problem::{DebitProblems, Problem};
 use crate::wire::Created;
 
@@ -18,7 +18,7 @@ use crate::wire::Created;
 #[schema(example = json!({"entry_id": "call_42", "amount": 300, "reason": "gpt-4o call"}))]
 pub(crate) struct DebitRequest {
     /// The idempotency key of the debit within the wallet. Required, here or as the header `Idempotency-Key`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     entry_id: Option<EntryId>,
     /// Whole tokens.
     #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]

@@ -3,6 +3,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::extract::{IdempotencyKey, Keyed, required_id};
+use crate::openapi::values;
 use crate::problem::Problem;
 /// Tokens to credit.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -10,7 +11,7 @@ use crate::problem::Problem;
 #[schema(example = json!({"entry_id": "top_up_1", "amount": 1000, "reason": "monthly top-up"}))]
 pub(crate) struct CreditRequest {
     /// The idempotency key of the credit within the wallet. Required, here or as the header `Idempotency-Key`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<values::Name>)]
     entry_id: Option<EntryId>,
     /// Whole tokens.
     #[schema(minimum = 1, maximum = 1_000_000_000_000_i64)]

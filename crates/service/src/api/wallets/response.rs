@@ -3,6 +3,7 @@ use records::{UserId, Wallet, WalletEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::openapi::values;
 use crate::wire::{Created, Time};
 
 /// A wallet.
@@ -46,7 +47,7 @@ pub(crate) struct EntryResponse {
     #[schema(example = 1)]
     sequence: u64,
     /// `initial`, `credit` or `debit`.
-    #[schema(example = "credit")]
+    #[schema(value_type = values::EntryKind)]
     kind: &'static str,
     /// Whole tokens, negative for a debit.
     #[schema(example = 1000)]
