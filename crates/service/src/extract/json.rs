@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::body::{TIMES_BODY, read_body};
 use super::idempotency_key::{IdempotencyKey, Keyed};
+use super::objects::Objects;
 use crate::admission::RequestMemory;
 use crate::offload::offload;
 use crate::problem::{Problem, ProblemKind};
@@ -149,7 +150,7 @@ impl JsonText {
 
 fn parse_as<T: DeserializeOwned>(text: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    let parsed = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+    let parsed = serde_path_to_error::deserialize(Objects(&mut json)).map_err(|error| {
         let pointer = pointer(error.path());
         unfit(text, &pointer, &error.into_inner())
     })?;
@@ -175,7 +176,7 @@ fn malformed(error: serde_json::Error) -> Problem {
 
 /// Deserializes a JSON value; on failure the problem points at the field that does not fit.
 pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(Objects(value)).map_err(|error| {
         let pointer = pointer(error.path());
         Problem::invalid_body(pointer, error.into_inner().to_string())
     })

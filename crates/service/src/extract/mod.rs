@@ -11,6 +11,7 @@ mod if_match;
 mod json;
 mod metrics_reader;
 pub(crate) mod needs;
+mod objects;
 mod operator;
 mod params;
 mod path;

@@ -236,3 +236,20 @@ async fn compressed_bodies_are_not_accepted() {
         assert_eq!(client.send(request.unwrap()).await.status, status, "{encoding}");
     }
 }
+
+#[tokio::test]
+async fn a_list_is_no_object() {
+    let client = Client::open();
+    let path = client.create_chat("c1").await;
+    for (method, path, body, pointer) in [
+        ("POST", "/api/chats/acme_corp".to_owned(), r#"["c2", "Generator"]"#, ""),
+        ("POST", format!("{path}/pause"), r#"["tired"]"#, ""),
+        ("POST", format!("{path}/reopen"), "[]", ""),
+        ("POST", format!("{path}/messages"), r#"{"messages": [["e1", "user"]]}"#, "/messages/0"),
+        ("POST", format!("{path}/lease"), r#"["l1", "worker", 1000]"#, ""),
+        ("PATCH", "/api/apps/acme_corp".to_owned(), r#"{"settings": [null, null]}"#, "/settings"),
+    ] {
+        let answer = client.json(method, &path, body).await;
+        assert_eq!((answer.status, answer.culprit().as_str()), (422, pointer), "{path} {body}");
+    }
+}

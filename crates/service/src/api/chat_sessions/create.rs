@@ -20,7 +20,6 @@ use crate::wire::Created;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "chat_id": "chat_abc123def456",
     "workflow_name": "Generator",
     "user_id": "user_alice_456",
     "title": "A todo app"
@@ -64,7 +63,10 @@ impl Keyed for CreateChatRequest {
 /// Idempotent under a `chat_id`: a repeat with the same body returns the chat session and changes nothing.
 #[utoipa::path(
     post, path = "/api/chats/{app_id}", tag = "chat sessions", operation_id = "create_chat",
-    params(AppPath), request_body = CreateChatRequest,
+    params(AppPath),
+    request_body(content = CreateChatRequest, example = json!({
+        "chat_id": "chat_abc123def456", "workflow_name": "Generator", "user_id": "user_alice_456",
+    })),
     security(("bearer_token" = ["create"])),
     responses(
         (status = 201, description = "The new chat session, running",

@@ -18,8 +18,7 @@ use crate::wire::Created;
 /// chat of another workflow is `chat-exists`.
 #[utoipa::path(
     put, path = "/api/chats/{app_id}/{chat_id}", tag = "chat sessions", operation_id = "ensure_chat",
-    params(ChatPath),
-    request_body(content = CreateChatRequest, example = json!({"workflow_name": "Generator", "title": "A todo app"})),
+    params(ChatPath), request_body = CreateChatRequest,
     security(("bearer_token" = ["create"])),
     responses(
         (status = 201, description = "The new chat session, running",
