@@ -9,7 +9,6 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa::openapi::OpenApi as Description;
 use utoipa::{Modify as _, OpenApi as _};
-use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admission::{FailedAttempts, MemoryBudget, Rates, TrustedProxies, admit};

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::ONLY_FOR_THEMSELVES;
 use super::response::ParticipantResponse;
 use crate::extract::needs::Read;
-use crate::extract::{ChatScope, Json, Keyed, OptionalJson, Query, check_acts_for};
+use crate::extract::{ChatScope, Keyed, OptionalJson, Query, check_acts_for};
 use crate::openapi::{ChatPath, values};
 use crate::problem::{JoinProblems, Problem};
 use crate::wire::Created;

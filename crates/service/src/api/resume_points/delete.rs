@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 
 use crate::config::LimitsConfig;
 use crate::extract::needs::Run;
-use crate::extract::{ChatScope, FromParams, Json, Params, Query};
+use crate::extract::{ChatScope, FromParams, Params, Query};
 use crate::openapi::{ChatPath, FencingHeader, values};
 use crate::problem::{DeleteResumePointsProblems, Problem};
 
