@@ -282,7 +282,7 @@ async fn json_is_the_same_as_in_the_api() -> Result<()> {
     assert_eq!(registered, [api(&format!("/api/apps/{APP}")).await?]);
     json(&["apps", "register", "globex"]).await?;
     let listed = json(&["apps", "list"]).await?;
-    assert_eq!(Value::from(listed), api("/api/apps").await?["apps"]);
+    assert_eq!(Value::from(listed), api("/api/apps").await?["data"]);
     let shown = json(&["stats", "show", APP]).await?;
     assert_eq!(shown, [api(&format!("/api/stats/{APP}")).await?]);
     let shown = json(&["stats", "show", APP, "Generator"]).await?;

@@ -89,7 +89,8 @@ async fn of_rivals_at_two_services_one_wins() -> Result<()> {
 async fn a_question_outlives_every_process() -> Result<()> {
     let mut cluster = Cluster::start(1, 2, Timing::SHORT).await?;
     let chat = cluster.client().create_chat("Restart").await?;
-    let asked = ask(&chat, "q1").await?;
+    ask(&chat, "q1").await?;
+    let asked = chat.get("input-requests/q1").await?;
     let short = json!({"request_id": "q2", "prompt": "Quick!", "expires_in_sec": 1});
     chat.post("input-requests", &short).await?;
     for host in cluster.hosts() {

@@ -20,6 +20,7 @@ mod identity_under_load;
 mod keys;
 mod metrics;
 mod mint;
+mod repeats;
 mod rolling_restart;
 mod standalone;
 mod start;

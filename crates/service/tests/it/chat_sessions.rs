@@ -188,6 +188,8 @@ async fn a_status_and_its_snapshot_are_stored_in_one_call() {
     assert_eq!((paused.status, paused.text_of("status")), (200, "paused".to_owned()));
     let completed = client.post(&format!("{chat}/complete"), snapshot(2)).await;
     assert_eq!((completed.status, completed.text_of("status")), (200, "completed".to_owned()));
+    let again = client.post(&format!("{chat}/complete"), snapshot(2)).await;
+    assert_eq!(again.body(), completed.body());
     let context = client.get(&format!("{chat}/context")).await.body();
     assert_eq!(context["context_snapshot"], json!({"n": 2}));
     // A chat that cannot take the status keeps its snapshot.

@@ -5,7 +5,8 @@ use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
-use super::transition::{CompletionRequest, transition};
+use super::transition::{CompletionRequest, Transition, transition};
+use crate::admission::RequestMemory;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
@@ -27,7 +28,10 @@ pub(crate) async fn complete_chat(
     State(store): State<Arc<dyn Store>>,
     chat: ChatScope<Manage>,
     Query(()): Query<()>,
+    memory: RequestMemory,
     OptionalJson(request): OptionalJson<CompletionRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
-    transition(store, chat, ChatStatus::Completed, None, request.context_snapshot).await
+    let snapshot = request.context_snapshot;
+    let completed = Transition { next: ChatStatus::Completed, reason: None, snapshot };
+    transition(store, memory, chat, completed).await
 }

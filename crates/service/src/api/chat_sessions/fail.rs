@@ -5,7 +5,8 @@ use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
-use super::transition::{InterruptionRequest, transition};
+use super::transition::{InterruptionRequest, Transition, transition};
+use crate::admission::RequestMemory;
 use crate::extract::needs::Manage;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
@@ -27,7 +28,9 @@ pub(crate) async fn fail_chat(
     State(store): State<Arc<dyn Store>>,
     chat: ChatScope<Manage>,
     Query(()): Query<()>,
+    memory: RequestMemory,
     OptionalJson(request): OptionalJson<InterruptionRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
-    transition(store, chat, ChatStatus::Failed, request.reason, request.context_snapshot).await
+    let InterruptionRequest { reason, context_snapshot: snapshot } = request;
+    transition(store, memory, chat, Transition { next: ChatStatus::Failed, reason, snapshot }).await
 }

@@ -5,7 +5,8 @@ use persistence::Store;
 use records::ChatStatus;
 
 use super::ChatSessionResponse;
-use super::transition::transition;
+use super::transition::{Transition, transition};
+use crate::admission::RequestMemory;
 use crate::extract::needs::Run;
 use crate::extract::{ChatScope, Json, OptionalJson, Query};
 use crate::openapi::{ChatPath, FencingHeader};
@@ -28,7 +29,9 @@ pub(crate) async fn reopen_chat(
     State(store): State<Arc<dyn Store>>,
     chat: ChatScope<Run>,
     Query(()): Query<()>,
+    memory: RequestMemory,
     OptionalJson(_empty): OptionalJson<EmptyRequest>,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
-    transition(store, chat, ChatStatus::Running, None, None).await
+    let running = Transition { next: ChatStatus::Running, reason: None, snapshot: None };
+    transition(store, memory, chat, running).await
 }

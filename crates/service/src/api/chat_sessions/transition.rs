@@ -6,8 +6,12 @@ use serde::{Deserialize, Deserializer, de};
 use utoipa::ToSchema;
 
 use super::ChatSessionResponse;
+use crate::admission::RequestMemory;
 use crate::extract::{ChatScope, Json, Keyed};
 use crate::problem::Problem;
+
+/// The memory for the largest snapshot, in bytes.
+const SNAPSHOT_MEMORY: usize = 12 << 20;
 
 /// Why a chat is paused or fails, and what it resumes from.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -47,20 +51,32 @@ impl Keyed for InterruptionRequest {}
 impl Keyed for CompletionRequest {}
 impl Keyed for ReasonRequest {}
 
+/// A status to give to a chat, and what is stored with it.
+pub(super) struct Transition {
+    pub(super) next: ChatStatus,
+    pub(super) reason: Option<String>,
+    pub(super) snapshot: Option<JsonObject>,
+}
+
 /// Changes the status of a chat, and returns the chat session.
 ///
-/// A snapshot is stored before, unless the chat cannot take the status. A repeat stores it again, as `PUT` does.
+/// A snapshot is stored before, unless the chat cannot take the status, or has both already because the request is a
+/// repeat.
 pub(super) async fn transition<P>(
     store: Arc<dyn Store>,
+    memory: RequestMemory,
     ChatScope { scope, chat_id, .. }: ChatScope<P>,
-    next: ChatStatus,
-    reason: Option<String>,
-    snapshot: Option<JsonObject>,
+    Transition { next, reason, snapshot }: Transition,
 ) -> Result<Json<ChatSessionResponse>, Problem> {
     if let Some(data) = snapshot {
         let scope = scope.needing(Permission::Run);
-        let chat = store.get_chat(&scope, &chat_id).await?;
-        if chat.is_none_or(|chat| chat.status == next || chat.status.may_become(next)) {
+        let status = store.get_chat(&scope, &chat_id).await?.map(|chat| chat.status);
+        let is_repeat = status == Some(next) && {
+            memory.reserve(SNAPSHOT_MEMORY).await?;
+            store.load_context_snapshot(&scope, &chat_id).await?.data == data
+        };
+        let may_become = status.is_none_or(|status| status == next || status.may_become(next));
+        if may_become && !is_repeat {
             let stored = store.update_context_snapshot(&scope, &chat_id, data).await;
             stored.map_err(|error| Problem::from(error).prefix_pointers("/context_snapshot"))?;
         }
