@@ -1,8 +1,6 @@
 //! Every kind of `POST` is sent to a service that is killed meanwhile, and then twice to another one: by the id in its
 //! body, and by `Idempotency-Key`.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use futures::future::join_all;
 use reqwest::Method;
@@ -11,7 +9,7 @@ use tests::client::{APP, Client};
 use tests::database::Database;
 use tests::service::Service;
 use tests::settings::Settings;
-use tokio::time::sleep;
+use tokio::sync::watch;
 
 const ROUNDS: u64 = 10;
 
@@ -120,11 +118,16 @@ async fn every_post_is_repeated_at_another_service_when_one_is_killed() -> Resul
         }
         let killed = Service::start(&settings).await?;
         let of_killed = killed.client()?;
+        let (answered, mut answers) = watch::channel(0);
         let killing = async {
-            sleep(Duration::from_millis(10 * round)).await;
+            answers.wait_for(|count| *count >= 2 * round).await?;
             killed.kill().await
         };
-        let sending = join_all(posts.iter().map(|post| post.send(&of_killed)));
+        let sending = join_all(posts.iter().map(async |post| {
+            let answer = post.send(&of_killed).await;
+            answered.send_modify(|count| *count += 1);
+            answer
+        }));
         let (first, killing) = tokio::join!(sending, killing);
         killing?;
         for (post, first) in posts.iter().zip(first) {
