@@ -35,31 +35,40 @@ where
 }
 
 async fn all() -> impl IntoResponse {
-    page("dashboard/base.css", "Problems", &ProblemKind::ALL)
+    let kinds = SECTIONS.iter().filter_map(|section| kind(section.code));
+    page("dashboard", "Problems", &kinds.collect::<Vec<_>>())
 }
 
 async fn one(Path(code): Path<String>) -> Result<impl IntoResponse, Problem> {
-    let kind = ProblemKind::ALL.into_iter().find(|kind| kind.code == code);
-    let kind = kind.ok_or_else(|| {
+    let kind = kind(&code).ok_or_else(|| {
         Problem::new(ProblemKind::NO_SUCH_ROUTE, "no problem has this code; see /problems")
     })?;
-    Ok(page("../dashboard/base.css", kind.title, &[kind]))
+    Ok(page("../dashboard", kind.title, &[kind]))
 }
 
-fn page(style: &str, title: &str, kinds: &[ProblemKind]) -> impl IntoResponse + use<> {
+fn kind(code: &str) -> Option<ProblemKind> {
+    ProblemKind::ALL.into_iter().find(|kind| kind.code == code)
+}
+
+/// Shows kinds of problem, in the style of the dashboard, whose files are below `styles`.
+fn page(styles: &str, title: &str, kinds: &[ProblemKind]) -> impl IntoResponse + use<> {
     let mut html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-         <link rel=\"stylesheet\" href=\"{style}\">\n<main>\n"
+         <link rel=\"stylesheet\" href=\"{styles}/base.css\">\n\
+         <link rel=\"stylesheet\" href=\"{styles}/parts.css\">\n<main>\n"
     );
     for kind in kinds {
         let ProblemKind { code, title, status } = *kind;
         // Writing to a string cannot fail.
-        let _ =
-            writeln!(html, "<h2 id=\"{code}\">{title}</h2>\n<p><code>{code}</code>, {status}</p>");
+        let _ = writeln!(
+            html,
+            "<section class=\"panel\">\n<h2 id=\"{code}\">{title}</h2>\n<p><code>{code}</code>, {status}</p>"
+        );
         let section = SECTIONS.iter().find(|section| section.code == code);
         for paragraph in section.map_or(&[][..], |section| &section.paragraphs) {
             let _ = writeln!(html, "<p>{}</p>", marked_up(paragraph));
         }
+        html.push_str("</section>\n");
     }
     html.push_str("</main>\n</html>\n");
     ([(CONTENT_SECURITY_POLICY, POLICY)], Html(html))
