@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::fixture::{TestChat, assert_refused, message, object, race};
 
-/// The same chat, for a caller who has seen something.
+/// Returns the same chat for a caller whose writes depend on what the caller has read.
 fn having_seen(chat: &TestChat, seen: IfMatch) -> TestChat {
     let scope = Scope { if_match: Some(seen), ..chat.scope.clone() };
     TestChat { scope, ..chat.clone() }

@@ -114,7 +114,7 @@ impl MongoStore {
             {
                 // An earlier attempt may have added the user.
                 let is_new = kept.join_id == *join_id;
-                let outcome = if is_new { Outcome::Stored } else { Outcome::Duplicate };
+                let outcome = Outcome::of_found(is_new);
                 if let Some(participant) = self.rename(scope, chat_id, participant, kept).await? {
                     return Ok(Joined { participant, outcome });
                 }

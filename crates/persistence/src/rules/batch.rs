@@ -295,7 +295,7 @@ impl<'a> Plan<'a> {
                     Appended { event_id, sequence, outcome: Outcome::Stored }
                 }
                 Place::Known { sequence, is_ours } => {
-                    let outcome = if *is_ours { Outcome::Stored } else { Outcome::Duplicate };
+                    let outcome = Outcome::of_found(*is_ours);
                     Appended { event_id, sequence: *sequence, outcome }
                 }
                 Place::Like { sequence, event_id } => Appended {

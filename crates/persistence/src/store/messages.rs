@@ -140,6 +140,13 @@ pub enum Outcome {
     Duplicate,
 }
 
+impl Outcome {
+    /// Returns the outcome of a call that has found its record, which an earlier attempt of it may have stored.
+    pub(crate) fn of_found(is_ours: bool) -> Self {
+        if is_ours { Self::Stored } else { Self::Duplicate }
+    }
+}
+
 /// Selects the messages to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageRange {

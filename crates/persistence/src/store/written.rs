@@ -19,7 +19,7 @@ impl<T> Written<T> {
 
     /// A record that was found.
     pub(crate) fn found(record: T, is_ours: bool) -> Self {
-        Self { record, outcome: if is_ours { Outcome::Stored } else { Outcome::Duplicate } }
+        Self { record, outcome: Outcome::of_found(is_ours) }
     }
 }
 

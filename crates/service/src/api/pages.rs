@@ -65,7 +65,7 @@ impl<T> Page<T> {
 
     /// A list that is never divided.
     pub(super) fn whole(records: impl IntoIterator<Item: Into<T>>) -> Self {
-        Self { data: records.into_iter().map(Into::into).collect(), next_cursor: None }
+        Self::new(records, None::<&u64>)
     }
 }
 

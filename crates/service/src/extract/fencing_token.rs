@@ -1,7 +1,8 @@
 use axum::extract::FromRequestParts;
-use axum::http::Method;
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method};
 
+use super::only_header;
 use super::path::{parse_number, path_param};
 use crate::problem::Problem;
 
@@ -26,12 +27,8 @@ pub(super) fn fencing_header(parts: &Parts) -> Result<Option<u64>, Problem> {
     if matches!(parts.method, Method::GET | Method::HEAD) {
         return Ok(None);
     }
-    let mut values = parts.headers.get_all(HEADER).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => {
-            parse_number("Fencing-Token", value.to_str().unwrap_or_default(), 1).map(Some)
-        }
-        _ => Err(Problem::invalid_parameter("Fencing-Token", "must be given only once")),
-    }
+    let value = only_header(&parts.headers, HEADER, "Fencing-Token")?;
+    let parse =
+        |value: &HeaderValue| parse_number("Fencing-Token", value.to_str().unwrap_or_default(), 1);
+    value.map(parse).transpose()
 }

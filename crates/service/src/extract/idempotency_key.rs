@@ -5,6 +5,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, Method};
 use records::JsonObject;
 
+use super::only_header;
 use crate::problem::Problem;
 use crate::wire::EmptyRequest;
 
@@ -39,13 +40,11 @@ impl IdempotencyKey {
     /// The quotation marks of a structured header field (RFC 9651) are not part of the key.
     pub(super) fn of(request: &Request) -> Result<Option<Self>, Problem> {
         let refuse = |detail| Err(Problem::invalid_parameter("Idempotency-Key", detail));
-        let mut values = request.headers().get_all(IDEMPOTENCY_KEY).iter();
-        let (Some(value), &Method::POST) = (values.next(), request.method()) else {
+        if request.method() != Method::POST {
             return Ok(None);
-        };
-        if values.next().is_some() {
-            return refuse("must be given only once");
         }
+        let value = only_header(request.headers(), IDEMPOTENCY_KEY, "Idempotency-Key")?;
+        let Some(value) = value else { return Ok(None) };
         let Ok(text) = value.to_str() else {
             return refuse("must consist of visible ASCII characters");
         };

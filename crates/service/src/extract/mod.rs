@@ -45,3 +45,21 @@ pub(crate) use socket::{SocketRequest, SocketTarget, offered_token};
 pub(crate) use stats_scope::{AllStatsScope, AppStatsScope, WorkflowScope};
 pub(crate) use ticket::TICKET_PARAM;
 pub(crate) use wallet_scope::{BillScope, UnscopedUser, WalletScope};
+
+use axum::http::header::AsHeaderName;
+use axum::http::{HeaderMap, HeaderValue};
+
+use crate::problem::Problem;
+
+/// Returns a header that may be given only once; `shown` is its name as it is usually written.
+fn only_header<'a>(
+    headers: &'a HeaderMap,
+    name: impl AsHeaderName,
+    shown: &str,
+) -> Result<Option<&'a HeaderValue>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        _ => Err(Problem::invalid_parameter(shown, "must be given only once")),
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Client};
 use crate::rights::{Operation, call, chat_of_alice, operations};
 
-/// The fields of bodies that are ids of what is created, by operation.
+/// Returns the field of an operation's body that names what the operation creates.
 fn id_field(id: &str) -> Option<&'static str> {
     Some(match id {
         "create_chat" | "fork_chat" => "chat_id",
@@ -23,7 +23,7 @@ fn id_field(id: &str) -> Option<&'static str> {
     })
 }
 
-/// A new service with a chat, and every `POST` without the ids of what it creates.
+/// Starts a service with a chat. Returns every `POST` of it, with a body that has no id.
 async fn posts() -> (Client, Vec<Operation>) {
     let client = Client::open();
     client.put("/api/apps/acme_corp", json!({})).await;

@@ -67,7 +67,7 @@ impl MongoStore {
         match kept.decide_answer(reply, now)? {
             AnswerDecision::Take => {}
             AnswerDecision::Repeat { sequence } => {
-                let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+                let outcome = Outcome::of_found(is_ours);
                 let append = reply.append(sequence, outcome, chat.last_sequence);
                 let answered = AnsweredInput { request: kept.request, append };
                 return Ok(Round::Done(Answered::Accepted(Box::new(answered), None)));

@@ -242,7 +242,7 @@ impl MongoStore {
         if let Some(known) = self.find_input(scope, chat_id, request_id).await? {
             known.kept.repeated_by(asked)?;
             let is_ours = known.asking_id == asking_id;
-            let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+            let outcome = Outcome::of_found(is_ours);
             let request = known.kept.request.at(self.inner.clock.now());
             return Ok(Round::Done(RequestedInput { request, outcome }));
         }

@@ -83,7 +83,7 @@ impl MongoStore {
             let append = plan.answer(tail.last_sequence, tail.last_sequence);
             let absent_below = absent_below.load(Ordering::Relaxed);
             let is_ours = append.messages.iter().any(|message| message.sequence >= absent_below);
-            let outcome = if is_ours { Outcome::Stored } else { Outcome::Duplicate };
+            let outcome = Outcome::of_found(is_ours);
             let answer = turn.answer(append, outcome);
             return Ok(Round::Done(WrittenTurn { answer, committed: None }));
         }
